@@ -1,0 +1,59 @@
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { LuaScriptError, parseLuaScript, renderScriptModule } from './lua-script.ts'
+
+export interface Drift {
+  /** The module, relative to the source folder. */
+  readonly module: string
+  readonly problem: 'missing' | 'differs' | 'orphaned'
+}
+
+/**
+ * The modules that belong to the Lua scripts under `src`: path relative to `src` → content.
+ *
+ * @throws LuaScriptError naming the script.
+ */
+export function scriptModules(src: string): ReadonlyMap<string, string> {
+  return new Map(
+    globSync('**/*.lua', { cwd: src })
+      .sort()
+      .map((script) => {
+        const name = basename(script, '.lua')
+        const folder = join(dirname(script), 'generated')
+        const typeImport = relative(folder, 'scripts/script.ts').replace(/^(?!\.)/, './')
+        try {
+          const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'))
+          return [join(folder, `${name}.ts`), renderScriptModule(name, parsed, typeImport)]
+        } catch (error) {
+          if (error instanceof LuaScriptError) throw new LuaScriptError(`${script} ${error.message}`, { cause: error })
+          throw error
+        }
+      }),
+  )
+}
+
+/** Where the committed modules under `src` are not those that belong there. */
+export function findDrift(src: string, modules: ReadonlyMap<string, string>): readonly Drift[] {
+  const present = globSync('**/generated/*.ts', { cwd: src })
+  const drifts: Drift[] = []
+  for (const [module, content] of modules) {
+    if (!present.includes(module)) drifts.push({ module, problem: 'missing' })
+    else if (readFileSync(join(src, module), 'utf8') !== content) drifts.push({ module, problem: 'differs' })
+  }
+  for (const module of present) if (!modules.has(module)) drifts.push({ module, problem: 'orphaned' })
+  return drifts
+}
+
+/** Makes the committed modules those that belong there. */
+export function repairDrift(src: string, modules: ReadonlyMap<string, string>, drifts: readonly Drift[]): void {
+  for (const { module } of drifts) {
+    const path = join(src, module)
+    const content = modules.get(module)
+    if (content === undefined) {
+      rmSync(path)
+    } else {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, content)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import type { LeaseStore, Refused, RevokeOutcome, Unknown } from '../lease-store.ts'
+import { acquire } from '../scripts/generated/acquire.ts'
+import { read } from '../scripts/generated/read.ts'
+import { release } from '../scripts/generated/release.ts'
+import { renew } from '../scripts/generated/renew.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { parseToken } from '../token.ts'
+import { keyLayout } from './keys.ts'
+import type { RedisTransport } from './redis-transport.ts'
+import { acquireOutcome, type Holding, holding, releaseOutcome, renewOutcome, revokeOutcome } from './replies.ts'
+import { runScript } from './run-script.ts'
+
+export interface RedisStoreOptions {
+  /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
+  readonly prefix?: string
+  /** How long a fence record outlives its lease, at least; default 10 minutes. See `docs/guarantees.md`. */
+  readonly fenceMemory?: Duration
+}
+
+/**
+ * Leases as plain Redis strings with an expiry. Needs Redis 6.2 or later, or Valkey, and permission for the keys
+ * `<prefix>*` and `{*` and for publishing to `<prefix>release:*`.
+ *
+ * Each call is one command however many requests it has (on a cluster one per request, sent together).
+ *
+ * @throws InvalidOptionError for a bad prefix or duration
+ */
+export function redisStore(transport: RedisTransport, options: RedisStoreOptions = {}): LeaseStore {
+  const keys = keyLayout(options.prefix)
+  const memory = String(parseDuration('fenceMemory', options.fenceMemory ?? '10m'))
+  const leaseKeys = (key: string): [string, string] => [keys.lock(key), keys.fence(key)]
+
+  async function stored(key: string, signal: AbortSignal): Promise<Holding | Unknown | Refused> {
+    const [outcome] = await runScript(transport, read, [], [[[keys.lock(key)], []]], holding, signal)
+    return outcome as Holding
+  }
+
+  return {
+    commandDeadlineMs: transport.commandDeadlineMs,
+
+    acquire: (requests, signal) =>
+      runScript(
+        transport,
+        acquire,
+        [memory],
+        requests.map(({ key, owner, ttlMs, fences }) => [leaseKeys(key), [owner, String(ttlMs), String(fences)]]),
+        acquireOutcome,
+        signal,
+      ),
+
+    renew: (requests, signal) =>
+      runScript(
+        transport,
+        renew,
+        [memory],
+        requests.map(({ key, token, ttlMs }) => [leaseKeys(key), [token, String(ttlMs)]]),
+        renewOutcome,
+        signal,
+      ),
+
+    release: (requests, signal) =>
+      runScript(
+        transport,
+        release,
+        ['released'],
+        requests.map((request) => [
+          [keys.lock(request.key)],
+          ['token' in request ? request.token : request.owner, keys.releaseChannel(request.key)],
+        ]),
+        releaseOutcome,
+        signal,
+      ),
+
+    async look(key, _cursor, signal) {
+      const lock = await stored(key, signal)
+      if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+      if (lock.type !== 'held') return lock
+      const cursor = /\.(\d+)$/.exec(lock.value)?.[1] ?? '-'
+      return { type: 'looked', changed: false, cursor, expiresInMs: lock.expiresIn }
+    },
+
+    async inspect(key, signal) {
+      const lock = await stored(key, signal)
+      if (lock.type === 'free') return { type: 'state', state: { held: false } }
+      if (lock.type !== 'held') return lock
+      const { name = null, fence = null } = parseToken(lock.value) ?? {}
+      // A fence is the server's time in microseconds when it was minted.
+      const since = fence === null ? null : new Date(fence / 1000)
+      return { type: 'state', state: { held: true, holder: name, fence, since, expiresIn: lock.expiresIn } }
+    },
+
+    async revoke(key, signal) {
+      const requests: [[string], [string, string]][] = [[[keys.lock(key)], ['', keys.releaseChannel(key)]]]
+      const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, signal)
+      return outcome as RevokeOutcome
+    },
+  }
+}

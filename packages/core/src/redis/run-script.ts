@@ -1,0 +1,52 @@
+import type { Script } from '../scripts/script.ts'
+import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
+
+/**
+ * Runs a script over many requests and answers one outcome per request, in order.
+ *
+ * Where all keys live on one server that is one command; on a cluster, where a script may touch one slot only, it is one
+ * command per request, sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush,
+ * failover) gets its text, within the same call.
+ *
+ * @param args     what the script takes once
+ * @param requests the keys and arguments of each request, in the order in which the script names them
+ */
+export async function runScript<Args extends string[], Keys extends string[], Each extends string[], O>(
+  transport: RedisTransport,
+  script: Script<Args, Keys, Each>,
+  args: Args,
+  requests: readonly (readonly [keys: Keys, args: Each])[],
+  decode: (reply: ScriptReply) => O,
+  signal: AbortSignal,
+): Promise<readonly O[]> {
+  const groups = transport.cluster ? requests.map((request) => [request]) : [requests]
+  const calls = groups.map(
+    (group): ScriptCall => ({
+      command: 'EVALSHA',
+      body: script.sha1,
+      keys: group.flatMap(([keys]) => keys),
+      args: [...args, ...group.flatMap(([, each]) => each)],
+    }),
+  )
+  const replies = [...(await transport.run(calls, signal))]
+  const unknown = [...calls.keys()].filter((index) => isNoScript(replies[index]))
+  if (unknown.length > 0) {
+    const texts = unknown.map(
+      (index): ScriptCall => ({ ...(calls[index] as ScriptCall), command: 'EVAL', body: script.text }),
+    )
+    const again = await transport.run(texts, signal)
+    unknown.forEach((index, at) => {
+      replies[index] = again[at] as ScriptReply
+    })
+  }
+  return groups.flatMap((group, index) => group.map((_, at) => decode(part(replies[index], at))))
+}
+
+const isNoScript = (reply: ScriptReply | undefined): boolean =>
+  reply?.type === 'error' && reply.message.startsWith('NOSCRIPT')
+
+/** The part of one command's reply that belongs to one of its requests. */
+function part(reply: ScriptReply | undefined, at: number): ScriptReply {
+  if (reply?.type !== 'value') return reply ?? { type: 'unknown', executed: 'unknown' }
+  return { ...reply, value: (reply.value as unknown[] | null)?.[at] }
+}

@@ -1,0 +1,46 @@
+-- Grants each free lock to the owner that asks for it, and mints the grant's fence in the same step.
+-- @arg memory   milliseconds a fence record is kept at least
+-- @key lock     the lock's entry: the holder's token, "<owner>.<fence>"
+-- @key record   the fence record: "<random part of the last grant's owner>.<last fence reserved>"
+-- @each owner   name and random part of the asking acquisition, kept through its retries
+-- @each ttl     milliseconds until the lock frees itself
+-- @each fences  how many consecutive fences to reserve; the token carries the first
+-- @returns {"granted", token}      now, or before: then the expiry is re-armed, never to less than what is left
+-- @returns {"held", pttl, fence}   by another; pttl -1 has no expiry; fence "-" for a foreign holder's value
+-- @returns {"spent"}               this owner's grant came and went, nothing is granted
+-- @returns {"other"}               the key holds something that is not a lock
+local memory = tonumber(ARGV[1])
+local now = redis.call('TIME')
+local micros = now[1] * 1000000 + now[2]
+
+local function acquire(lock, record, owner, ttl, fences)
+  -- Guarded, so that one key of another type does not fail the other requests.
+  local holder = redis.pcall('GET', lock)
+  if type(holder) == 'table' then return {'other'} end
+  if holder then
+    local pttl = redis.call('PTTL', lock)
+    if string.match(holder, '^(.*)%.') ~= owner then
+      return {'held', pttl, string.match(holder, '%.(%d+)$') or '-'}
+    end
+    if ttl > pttl then redis.call('PEXPIRE', lock, ttl) end
+    return {'granted', holder}
+  end
+
+  local random = string.sub(owner, -32)
+  local lastRandom, lastFence = string.match(redis.call('GET', record) or '', '^(.*)%.(%d+)$')
+  if lastRandom == random then return {'spent'} end
+
+  -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
+  local fence = math.max((lastFence or 0) + 1, micros)
+  local token = string.format('%s.%.0f', owner, fence)
+  redis.call('SET', lock, token, 'PX', ttl)
+  redis.call('SET', record, string.format('%s.%.0f', random, fence + fences - 1), 'PX', math.max(ttl, memory))
+  return {'granted', token}
+end
+
+local replies = {}
+for i = 1, #KEYS / 2 do
+  local owner, ttl, fences = ARGV[3 * i - 1], tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
+  replies[i] = acquire(KEYS[2 * i - 1], KEYS[2 * i], owner, ttl, fences)
+end
+return replies

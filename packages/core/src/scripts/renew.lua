@@ -1,0 +1,28 @@
+-- Extends each lease whose token is still the stored one; never re-creates an entry and never shortens an expiry.
+-- @arg memory  milliseconds a fence record is kept at least
+-- @key lock    the lock's entry
+-- @key record  the fence record, kept as long as the lease it belongs to
+-- @each token  the holder's whole token
+-- @each ttl    milliseconds until the lock frees itself
+-- @returns {"renewed"}     or more than ttl was left
+-- @returns {"gone"}        no entry
+-- @returns {"superseded"}  another's token, or no lock any more
+local memory = tonumber(ARGV[1])
+
+local function renew(lock, record, token, ttl)
+  -- Guarded, so that one key of another type does not fail the other leases; an error equals no token.
+  local holder = redis.pcall('GET', lock)
+  if not holder then return 'gone' end
+  if holder ~= token then return 'superseded' end
+  if ttl > redis.call('PTTL', lock) then
+    redis.call('PEXPIRE', lock, ttl)
+    redis.call('PEXPIRE', record, math.max(ttl, memory))
+  end
+  return 'renewed'
+end
+
+local replies = {}
+for i = 1, #KEYS / 2 do
+  replies[i] = {renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1]))}
+end
+return replies
