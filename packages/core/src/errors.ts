@@ -1,0 +1,130 @@
+/**
+ * Every way a call can fail, as a closed set.
+ *
+ * Contention is an answer where it can be one (`tryAcquire` returns `null`), and "someone holds it"
+ * (`ACQUIRE_TIMEOUT`) is never confused with "the store did not answer" (`STORE_UNAVAILABLE`).
+ */
+export type LeaseholdErrorCode =
+  | 'ACQUIRE_TIMEOUT'
+  | 'CLOSED'
+  | 'INVALID_OPTION'
+  | 'KIND_MISMATCH'
+  | 'LEASE_LOST'
+  | 'LEASE_RELEASED'
+  | 'NOT_SUPPORTED'
+  | 'STORE_UNAVAILABLE'
+
+/**
+ * Why a lease was lost.
+ *
+ * - `expired`: our own clock says its validity is over
+ * - `superseded`: the store has another holder's token
+ * - `gone`: the entry is missing before its time (revoked, evicted, flushed, failed over)
+ * - `unreachable`: renewals stayed unanswered until the validity was over
+ * - `max-hold`: the lease reached its `maxHold`
+ * - `closed`: the locker was closed and its grace ended before the work did
+ */
+export type LossCause = 'expired' | 'superseded' | 'gone' | 'unreachable' | 'max-hold' | 'closed'
+
+/** Whether a request without an answer may have been carried out by the store. */
+export type Executed = 'no' | 'unknown'
+
+const brand = Symbol.for('leasehold.error')
+
+const codeOf = (value: unknown): LeaseholdErrorCode | undefined =>
+  typeof value === 'object' && value !== null && brand in value
+    ? (value as { code?: LeaseholdErrorCode }).code
+    : undefined
+
+/**
+ * The base of every error of this SDK.
+ *
+ * `instanceof` compares a `Symbol.for` brand and the code rather than the prototype, so it holds across two
+ * copies of the package. A message says what to do and never contains a token, a command or a credential.
+ */
+export class LeaseholdError extends Error {
+  /** The code that `instanceof` asks for; a subclass sets its own. */
+  static readonly code: LeaseholdErrorCode | undefined = undefined
+
+  readonly code: LeaseholdErrorCode
+
+  constructor(code: LeaseholdErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'LeaseholdError'
+    this.code = code
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const code = codeOf(value)
+    return code !== undefined && (this.code === undefined || this.code === code)
+  }
+}
+
+/** The wait was over (or its command budget spent) and the lock was still held by someone else. */
+export class AcquireTimeoutError extends LeaseholdError {
+  static override readonly code = 'ACQUIRE_TIMEOUT' as const
+
+  readonly key: string
+  /** How long the call waited, in milliseconds. */
+  readonly waitedMs: number
+  /** How many store commands the call used. */
+  readonly commands: number
+
+  constructor(key: string, waitedMs: number, commands: number) {
+    super(
+      'ACQUIRE_TIMEOUT',
+      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; wait longer, or treat it as busy`,
+    )
+    this.name = 'AcquireTimeoutError'
+    this.key = key
+    this.waitedMs = waitedMs
+    this.commands = commands
+  }
+}
+
+/** The lease ended before its holder gave it back. `cause` is a {@link LossCause}. */
+export class LeaseLostError extends LeaseholdError {
+  static override readonly code = 'LEASE_LOST' as const
+
+  readonly key: string
+  override readonly cause: LossCause
+  /** From `withLock`: what the work returned although its lease was lost meanwhile. */
+  readonly result: unknown
+
+  constructor(key: string, cause: LossCause, result?: unknown) {
+    super('LEASE_LOST', `The lease of "${key}" was lost (${cause}); stop its work, others may hold the lock now`)
+    this.name = 'LeaseLostError'
+    this.key = key
+    this.cause = cause
+    this.result = result
+  }
+}
+
+/** The store gave no usable answer in time; `cause` has the client's error where there was one. */
+export class StoreUnavailableError extends LeaseholdError {
+  static override readonly code = 'STORE_UNAVAILABLE' as const
+
+  /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
+  readonly executed: Executed
+
+  constructor(action: string, executed: Executed, cause?: unknown) {
+    super('STORE_UNAVAILABLE', `The lock store did not answer (${action}); check that it is reachable`, { cause })
+    this.name = 'StoreUnavailableError'
+    this.executed = executed
+  }
+}
+
+/** A bad argument, refused before anything was sent. */
+export class InvalidOptionError extends LeaseholdError {
+  static override readonly code = 'INVALID_OPTION' as const
+
+  /** The option's name; `key` for a lock's key. */
+  readonly option: string
+
+  constructor(option: string, problem: string) {
+    super('INVALID_OPTION', `Option "${option}" ${problem}`)
+    this.name = 'InvalidOptionError'
+    this.option = option
+  }
+}

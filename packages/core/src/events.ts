@@ -1,0 +1,46 @@
+import type { LossCause } from './errors.ts'
+
+/** What a locker tells about its own work, to `onEvent`. A listener that throws changes nothing. */
+export type LockerEvent =
+  | {
+      readonly type: 'acquired'
+      readonly key: string
+      readonly fence: number | null
+      readonly waitedMs: number
+      readonly commands: number
+    }
+  /** The first refusal of a call: it waits, or gives up at once if it was told not to wait. */
+  | { readonly type: 'contended'; readonly key: string }
+  | {
+      readonly type: 'released'
+      readonly key: string
+      readonly fence: number | null
+      readonly outcome: ReleaseResult
+      readonly heldMs: number
+    }
+  | { readonly type: 'lost'; readonly key: string; readonly fence: number | null; readonly cause: LossCause }
+  /** A renewal stayed without an answer; it is repeated until the lease's validity is over. */
+  | { readonly type: 'renewal-unanswered'; readonly key: string; readonly cause: unknown }
+  /** Releases cannot be announced (no permission for the channel); waiters must look for themselves. Told once. */
+  | { readonly type: 'unannounced'; readonly key: string }
+
+/**
+ * How giving a lease back ended.
+ *
+ * - `released`: the lock is free
+ * - `expired`: the entry was no longer there
+ * - `superseded`: another holder has the lock by now
+ * - `unknown`: no answer came; the lock frees itself when its ttl is over
+ */
+export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
+
+export type OnEvent = (event: LockerEvent) => void
+
+/** Calls the listener, whose errors are its own. */
+export function emit(onEvent: OnEvent | undefined, event: LockerEvent): void {
+  try {
+    onEvent?.(event)
+  } catch {
+    // A listener that throws must not change what a lock does.
+  }
+}

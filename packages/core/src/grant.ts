@@ -1,0 +1,72 @@
+import type { LossCause } from './errors.ts'
+import type { Clock } from './timing/clock.ts'
+import { elapsedMs, type Instant, remainingMs, type Validity } from './timing/validity.ts'
+
+/**
+ * What the store granted: one token, how long it may be trusted, and how it ended.
+ *
+ * States: *held* → *lost* (final, with its cause) or *ended* (given back). Renewal and loss belong to the grant; what a
+ * caller has of it is a `Lease`.
+ */
+export class Grant {
+  readonly key: string
+  readonly token: string
+  readonly fence: number | null
+  /** The ttl that was asked for and that scheduled renewals ask for again, in milliseconds. */
+  readonly ttlMs: number
+  readonly grantedAt: Instant
+  /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
+  lostBecause: LossCause | undefined
+  /** Called once, when the grant is lost. */
+  onLost: ((cause: LossCause) => void) | undefined
+
+  readonly #clock: Clock
+  #validity: Validity
+  #held = true
+
+  constructor(clock: Clock, key: string, token: string, fence: number | null, validity: Validity) {
+    this.#clock = clock
+    this.key = key
+    this.token = token
+    this.fence = fence
+    this.ttlMs = validity.ttlMs
+    this.grantedAt = validity.sentAt
+    this.#validity = validity
+  }
+
+  get held(): boolean {
+    return this.#held
+  }
+
+  /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
+  remainingMs(): number {
+    return this.#held ? remainingMs(this.#clock, this.#validity) : 0
+  }
+
+  /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
+  expiresInMs(): number {
+    return this.#validity.ttlMs - elapsedMs(this.#clock, this.#validity.sentAt)
+  }
+
+  /** Since when it has been held, in milliseconds. */
+  heldMs(): number {
+    return elapsedMs(this.#clock, this.grantedAt)
+  }
+
+  /** Takes in an answered renewal. Answers can overtake each other: the one that reaches furthest counts. */
+  extend(validity: Validity): void {
+    if (remainingMs(this.#clock, validity) > remainingMs(this.#clock, this.#validity)) this.#validity = validity
+  }
+
+  lose(cause: LossCause): void {
+    if (!this.#held) return
+    this.#held = false
+    this.lostBecause = cause
+    this.onLost?.(cause)
+  }
+
+  /** Ends it without loss: from here on nothing can be lost any more. */
+  end(): void {
+    this.#held = false
+  }
+}

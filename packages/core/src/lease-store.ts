@@ -1,0 +1,115 @@
+import type { Executed, LeaseholdError } from './errors.ts'
+
+/**
+ * The store port: what a lease means to whatever keeps it.
+ *
+ * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, both
+ * values, or *unknown*: sent, and no answer came, so it may have happened. A store maps whatever its client does to one
+ * of these and rejects only with an `InvalidOptionError`, before anything is sent.
+ *
+ * The caller may assume that a request is carried out at once or not at all, that time is the store's own, and that
+ * every request may be repeated with the same owner or token without doing harm. It may not assume that a call ever
+ * settles: the core puts its own deadline on each, and aborts `signal` when that has passed.
+ *
+ * Implemented by `@leasehold/core/redis` and `@leasehold/core/memory`; a new one passes the suite of
+ * `@leasehold/testkit`.
+ */
+export interface LeaseStore {
+  /** How long one request may stay unanswered, in milliseconds (never more than a third of the ttl is used). */
+  readonly commandDeadlineMs: number
+  acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]>
+  renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]>
+  release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]>
+  /** Compares a lock with the cursor a refused acquire returned. */
+  look(key: string, cursor: string, signal: AbortSignal): Promise<LookOutcome>
+  inspect(key: string, signal: AbortSignal): Promise<InspectOutcome>
+  /** Takes the lock from whoever holds it, a foreign holder included. */
+  revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome>
+}
+
+export interface AcquireRequest {
+  readonly key: string
+  /** The part of the token before the fence: see `token.ts`. Kept through all retries of one acquisition. */
+  readonly owner: string
+  readonly ttlMs: number
+  /** How many consecutive fences to reserve for this grant, at least 1; the token carries the first. */
+  readonly fences: number
+}
+
+export interface RenewRequest {
+  readonly key: string
+  readonly token: string
+  /** The asked time to live from now; an entry with more left keeps it. */
+  readonly ttlMs: number
+}
+
+/** Gives a lease back by its token, or undoes an acquire of which only the owner is known. */
+export type ReleaseRequest = { readonly key: string } & ({ readonly token: string } | { readonly owner: string })
+
+/** No usable answer; `executed: 'no'` when the request was certainly not carried out. */
+export interface Unknown {
+  readonly type: 'unknown'
+  readonly executed: Executed
+  readonly cause?: unknown
+}
+
+/** The store will not carry out this request however often it is repeated. */
+export interface Refused {
+  readonly type: 'refused'
+  readonly error: LeaseholdError
+}
+
+export type AcquireOutcome =
+  /** `fence` is null where the store cannot mint one. */
+  | { readonly type: 'granted'; readonly token: string; readonly fence: number | null }
+  /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: it goes back to `look`. */
+  | { readonly type: 'held'; readonly expiresInMs: number | null; readonly cursor: string }
+  /** This owner's grant came and went already. Nothing was granted; ask again with a new owner. */
+  | { readonly type: 'spent' }
+  | Unknown
+  | Refused
+
+export type RenewOutcome =
+  | { readonly type: 'renewed' }
+  | { readonly type: 'gone' }
+  | { readonly type: 'superseded' }
+  | Unknown
+  | Refused
+
+export type ReleaseOutcome =
+  /** `listeners` is how many were told, or null when the release could not be announced. */
+  | { readonly type: 'released'; readonly listeners: number | null }
+  /** `resent`: the client may have sent the request twice, so this may be the answer to the repeat. */
+  | { readonly type: 'gone' | 'superseded'; readonly resent: boolean }
+  | Unknown
+  | Refused
+
+export type LookOutcome =
+  /** `changed`: the lock is free now. Otherwise the present holder's cursor and remaining time. */
+  | {
+      readonly type: 'looked'
+      readonly changed: boolean
+      readonly cursor: string
+      readonly expiresInMs: number | null
+    }
+  | Unknown
+  | Refused
+
+/** Who has a lock now. Never the token. */
+export type LockState =
+  | { readonly held: false }
+  | {
+      readonly held: true
+      /** The holding locker's name; null if it has none or is a foreign holder. */
+      readonly holder: string | null
+      /** Null for a foreign holder (another library's lock on the same key). */
+      readonly fence: number | null
+      /** When it was granted, by the store's clock; null for a foreign holder. */
+      readonly since: Date | null
+      /** Milliseconds until the store lets go, if nobody renews; null for a holder without expiry. */
+      readonly expiresIn: number | null
+    }
+
+export type InspectOutcome = { readonly type: 'state'; readonly state: LockState } | Unknown | Refused
+
+export type RevokeOutcome = { readonly type: 'revoked' | 'free' } | Unknown | Refused

@@ -1,0 +1,185 @@
+import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { type Acquired, acquisition } from './acquisition.ts'
+import { answered, ask } from './ask.ts'
+import type { Context } from './context.ts'
+import { AcquireTimeoutError, InvalidOptionError, StoreUnavailableError } from './errors.ts'
+import { emit, type OnEvent } from './events.ts'
+import type { Grant } from './grant.ts'
+import { HeldLease } from './held-lease.ts'
+import type { Lease } from './lease.ts'
+import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
+import { OpenWork } from './open-work.ts'
+import { type AcquireOptions, checkKey, checkName, type Plan, planFor } from './options.ts'
+import type { ReleaseNotifier } from './release-notifier.ts'
+import { Renewal } from './renewal.ts'
+import { type Clock, systemClock } from './timing/clock.ts'
+import { type Duration, parseDuration } from './timing/duration.ts'
+import { withLease } from './with-lease.ts'
+
+export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
+  /** Where leases are kept. Stores do not know of each other: who contends for a lock must use the same. */
+  readonly store: LeaseStore
+  /** Tells waiters that a lease was released; without one they poll. */
+  readonly notifier?: ReleaseNotifier
+  /** Names this locker to those who look at its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
+  readonly name?: string
+  readonly onEvent?: OnEvent
+  /** Default: the runtime's. */
+  readonly clock?: Clock
+}
+
+/** What may be said to `tryAcquire`, which does not wait. */
+export type TryAcquireOptions = Pick<AcquireOptions, 'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity'>
+
+/** The calls of a locker for one key. It holds no state, so there is no pool of them to size. */
+export interface KeyLocker {
+  acquire(options?: AcquireOptions): Promise<Lease>
+  tryAcquire(options?: TryAcquireOptions): Promise<Lease | null>
+  withLock<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T>
+  inspect(): Promise<LockState>
+  isLocked(): Promise<boolean>
+  revoke(): Promise<boolean>
+}
+
+export interface Locker {
+  /**
+   * Waits for the lock and takes it.
+   *
+   * @throws AcquireTimeoutError when it was held until the wait was over · StoreUnavailableError when the store did not
+   *   answer · the signal's own reason when that is aborted · InvalidOptionError · LeaseholdError with code `CLOSED`
+   */
+  acquire(key: string, options?: AcquireOptions): Promise<Lease>
+  /** Tries once. Null means that someone holds it; otherwise throws as `acquire` does. */
+  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
+  /**
+   * Runs work under the lock and gives the lock back whatever happens.
+   *
+   * @throws LeaseLostError whose `result` is what the work returned, if the lease was lost meanwhile · the work's own
+   *   error, which wins · whatever `acquire` throws
+   */
+  withLock<T>(key: string, work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T>
+  /** Binds a key, and options for each call. */
+  for(key: string, options?: AcquireOptions): KeyLocker
+  /** Who has the lock now. @throws StoreUnavailableError · InvalidOptionError */
+  inspect(key: string): Promise<LockState>
+  isLocked(key: string): Promise<boolean>
+  /**
+   * Takes the lock from whoever holds it: an operator's act. The holder learns it at its next renewal, and its signal
+   * fires. Answers whether it was held.
+   */
+  revoke(key: string): Promise<boolean>
+  /**
+   * Refuses new calls, ends waits (both with code `CLOSED`), lets running work go on for `grace` (default 5 s), then takes
+   * away what is still held (signals fire with cause `closed`) and ends the notifier's subscriptions. Safe to repeat.
+   */
+  close(options?: { readonly grace?: Duration }): Promise<void>
+}
+
+/**
+ * Makes a locker: the calls of one process for any number of locks in one store. Does no I/O, draws no randomness and
+ * sets no timer, so it may stand at module scope, on Workers too.
+ *
+ * At most one holder has a lock at a time in the store's own timeline. What is not promised, such as a lock that
+ * survives an asynchronous failover, is in `docs/guarantees.md`.
+ *
+ * @throws InvalidOptionError for a bad name or default
+ */
+export function createLocker(options: LockerOptions): Locker {
+  const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
+  if (typeof store?.acquire !== 'function')
+    throw new InvalidOptionError('store', 'must be a lease store, such as redisStore()')
+  checkName(name)
+  planFor('-', defaults)
+
+  let closing: Promise<void> | undefined
+  let toldUnannounced = false
+  const work = new OpenWork()
+  const context: Context = {
+    store,
+    notifier,
+    clock,
+    name,
+    background: (task) => work.background(task),
+    onEvent(event) {
+      if (event.type === 'unannounced' && toldUnannounced) return
+      toldUnannounced ||= event.type === 'unannounced'
+      emit(onEvent, event)
+    },
+  }
+  const jointRenewal = new Renewal(context)
+
+  async function acquire(plan: Plan): Promise<{ lease: Lease; grant: Grant } | Exclude<Acquired, { type: 'granted' }>> {
+    const acquired = await work.wait(plan.signal, (signal) => acquisition(context, plan, signal))
+    if (acquired.type !== 'granted') return acquired
+    const { grant, waitedMs, commands } = acquired
+    const renewal = sharesBetweenCalls() ? jointRenewal : new Renewal(context)
+    const lease: HeldLease = new HeldLease(context, grant, renewal, acquired, () => work.drop(lease))
+    work.hold(lease, grant)
+    renewal.watch(grant, plan.renew, plan.maxHoldMs)
+    emit(context.onEvent, { type: 'acquired', key: plan.key, fence: grant.fence, waitedMs, commands })
+    return { lease, grant }
+  }
+
+  async function demand(plan: Plan): Promise<{ lease: Lease; grant: Grant }> {
+    const got = await acquire(plan)
+    if ('lease' in got) return got
+    if (got.type === 'held') throw new AcquireTimeoutError(plan.key, got.waitedMs, got.commands)
+    throw new StoreUnavailableError('acquire', got.executed, got.cause)
+  }
+
+  function bind(key: string, ...layers: readonly AcquireOptions[]): KeyLocker {
+    const plan = (options?: AcquireOptions): Plan => planFor(key, defaults, ...layers, options ?? {})
+    const query = async <O extends { type: string }>(
+      action: string,
+      send: (signal: AbortSignal) => Promise<O | Unknown | Refused>,
+    ): Promise<O> => {
+      checkKey(key)
+      work.assertOpen()
+      const { outcome } = await ask<O | Refused>(context, Number.POSITIVE_INFINITY, async (signal) => [
+        await send(signal),
+      ])
+      return answered(action, outcome)
+    }
+    const inspect = async (): Promise<LockState> =>
+      (await query('inspect', (signal) => store.inspect(key, signal))).state
+
+    return {
+      acquire: async (options) => (await demand(plan(options))).lease,
+      async tryAcquire(options = {}) {
+        for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
+          if (name in options) throw new InvalidOptionError(name, 'means nothing to tryAcquire, which does not wait')
+        }
+        const tried = plan({ ...options, wait: 0 })
+        const got = await acquire(tried)
+        if ('lease' in got) return got.lease
+        if (got.type === 'held') return null
+        throw new StoreUnavailableError('acquire', got.executed, got.cause)
+      },
+      async withLock(work, options) {
+        const { lease, grant } = await demand(plan(options))
+        return withLease(clock, lease, grant, work)
+      },
+      inspect,
+      isLocked: async () => (await inspect()).held,
+      revoke: async () => (await query('revoke', (signal) => store.revoke(key, signal))).type === 'revoked',
+    }
+  }
+
+  return {
+    acquire: async (key, options) => bind(key).acquire(options),
+    tryAcquire: async (key, options) => bind(key).tryAcquire(options),
+    withLock: async (key, work, options) => bind(key).withLock(work, options),
+    for(key, options = {}) {
+      planFor(key, defaults, options)
+      return bind(key, options)
+    },
+    inspect: async (key) => bind(key).inspect(),
+    isLocked: async (key) => bind(key).isLocked(),
+    revoke: async (key) => bind(key).revoke(),
+    close(options = {}) {
+      const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
+      closing ??= work.close(clock, graceMs).then(() => notifier?.close())
+      return closing
+    },
+  }
+}

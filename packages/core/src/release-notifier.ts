@@ -1,0 +1,32 @@
+/**
+ * The notifier port: hints that a lease may be free.
+ *
+ * A notification is never a grant. It may be lost, late or for nothing, so no wait relies on one alone: every waiter
+ * also looks again by itself after `recheckMs`.
+ */
+export interface ReleaseNotifier {
+  /**
+   * Whether it compares the store's state with the waiter's cursor by itself once it listens, and signals a change. If
+   * it does not, the waiter tries again after subscribing, which closes the gap between its first try and the
+   * subscription.
+   */
+  readonly looks: boolean
+  /** How long a waiter may rely on it before it looks for itself, in milliseconds. */
+  readonly recheckMs: number
+  /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
+  subscribe(key: string, cursor: string): Subscription
+  /** Ends every subscription. */
+  close(): Promise<void>
+}
+
+export interface Subscription {
+  /** Settles once releases are being heard, or when that turned out to be impossible for now. Never rejects. */
+  readonly ready: Promise<void>
+  /** Whether releases are being heard at this moment. */
+  readonly live: boolean
+  /** A count of signals so far: a level, not an edge, so a signal between two waits is not lost. */
+  readonly signals: number
+  /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */
+  onSignal(seen: number, callback: () => void): () => void
+  close(): void
+}

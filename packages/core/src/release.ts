@@ -1,0 +1,36 @@
+import { ask, commandDeadlineMs } from './ask.ts'
+import type { Context } from './context.ts'
+import { emit, type ReleaseResult } from './events.ts'
+import type { Grant } from './grant.ts'
+import type { ReleaseOutcome } from './lease-store.ts'
+import { deadline } from './timing/deadline.ts'
+
+/**
+ * Gives a grant back. A lost one is given back too, once: the store may still have it, and its answer says what became
+ * of it.
+ *
+ * A repeat that finds the lock gone, or another's, met the work of the first try *if our validity had not ended when
+ * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell.
+ */
+export async function releaseGrant(context: Context, grant: Grant): Promise<ReleaseResult> {
+  const { store, clock } = context
+  const { key, token } = grant
+  const valid = grant.remainingMs() > 0
+  const lost = grant.lostBecause !== undefined
+  grant.end()
+
+  const leftMs = deadline(clock, commandDeadlineMs(context, grant.ttlMs) / (lost ? 2 : 1))
+  const send = (signal: AbortSignal): Promise<readonly ReleaseOutcome[]> => store.release([{ key, token }], signal)
+  const { outcome, before } = await ask<ReleaseOutcome>(context, grant.ttlMs, send, { leftMs })
+  switch (outcome.type) {
+    case 'released':
+      if (outcome.listeners === null) emit(context.onEvent, { type: 'unannounced', key })
+      return 'released'
+    case 'gone':
+    case 'superseded':
+      if (outcome.resent || before === 'unknown') return valid ? 'released' : 'unknown'
+      return outcome.type === 'gone' ? 'expired' : 'superseded'
+    default:
+      return 'unknown'
+  }
+}

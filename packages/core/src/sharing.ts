@@ -1,0 +1,11 @@
+/**
+ * Whether calls of one process may share promises and timers: the renewal timer, the waiters' queue, a connection.
+ *
+ * On Workers they may not. A promise or timer born in one request and awaited in another hangs, or ends with the request
+ * it was born in. The `workerd` and `edge-light` export conditions replace this file by one that answers `false`; a
+ * build that missed the condition is caught by asking once per call where it runs.
+ */
+export function sharesBetweenCalls(): boolean {
+  const runtime = globalThis as { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }
+  return runtime.navigator?.userAgent !== 'Cloudflare-Workers' && runtime.EdgeRuntime === undefined
+}

@@ -1,0 +1,34 @@
+import { type Duration, parseDuration } from './duration.ts'
+
+/** How a waiter that nobody wakes spaces its tries. */
+export interface WaitStrategy {
+  /**
+   * Milliseconds until the next try.
+   *
+   * @param refusals how often this waiter has been refused, from 1
+   * @param jitter   a fresh random number, at least 0 and below 1
+   */
+  delayMs(refusals: number, jitter: number): number
+}
+
+/**
+ * The classic spin lock: a try each `every` (default 50 ms) on average, jittered by half of it either way, so that
+ * waiters do not all poll on the same beat.
+ */
+export function poll(options: { every?: Duration } = {}): WaitStrategy {
+  const everyMs = parseDuration('every', options.every ?? 50)
+  return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
+}
+
+/**
+ * The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s), each time between half and all of it.
+ * Source: "equal jitter", M. Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015).
+ */
+export function backoff(options: { from?: Duration; to?: Duration } = {}): WaitStrategy {
+  const fromMs = parseDuration('from', options.from ?? 10)
+  const toMs = parseDuration('to', options.to ?? 1_000)
+  return { delayMs: (refusals, jitter) => Math.min(toMs, fromMs * 2 ** (refusals - 1)) * (0.5 + jitter / 2) }
+}
+
+/** A random number for spreading things out. It needs to be cheap, not secret. */
+export const jitter = (): number => Math.random()

@@ -1,0 +1,23 @@
+import { InvalidOptionError } from '../errors.ts'
+
+/** A length of time: milliseconds, or a number with its unit, such as `'250ms'`, `'5s'`, `'2m'` or `'1h'`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h'}`
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/**
+ * Turns a duration into whole milliseconds, rounded up.
+ *
+ * @throws InvalidOptionError naming `option` for anything that is not a finite duration of at least `leastMs`
+ *   (default 1) and at most 2^53 ms.
+ */
+export function parseDuration(option: string, value: unknown, leastMs = 1): number {
+  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null
+  const ms = Math.ceil(match ? Number(match[1]) * (unitMs[match[2] as string] as number) : (value as number))
+  if (typeof value !== 'number' && !match)
+    throw new InvalidOptionError(option, `must be a duration such as 5000 or "5s"`)
+  if (!(ms >= leastMs && ms <= Number.MAX_SAFE_INTEGER)) {
+    throw new InvalidOptionError(option, `must be a finite duration of at least ${leastMs} ms`)
+  }
+  return ms
+}

@@ -1,0 +1,29 @@
+import type { Clock } from './clock.ts'
+
+/** A moment on both clocks. Taken *before* a request is sent, so that what the answer grants is never overestimated. */
+export interface Instant {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+/** How long a holder may trust its lease: `ttlMs` from `sentAt`, less the drift allowance. */
+export interface Validity {
+  readonly sentAt: Instant
+  readonly ttlMs: number
+}
+
+export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() })
+
+/**
+ * Milliseconds since `start`, by whichever clock moved further: a frozen monotonic clock or a wall clock set back must
+ * not make a lease look younger than it is.
+ */
+export const elapsedMs = (clock: Clock, start: Instant): number =>
+  Math.max(clock.monotonicMs() - start.monotonicMs, clock.wallMs() - start.wallMs)
+
+/** Allowance for clocks that run at different rates: 1 % of the ttl, and 2 ms for their resolution. */
+export const driftMs = (ttlMs: number): number => ttlMs / 100 + 2
+
+/** What is left of a validity; negative when it is over. */
+export const remainingMs = (clock: Clock, { sentAt, ttlMs }: Validity): number =>
+  ttlMs - driftMs(ttlMs) - elapsedMs(clock, sentAt)

@@ -1,0 +1,22 @@
+/**
+ * Tokens: `[<name>.]<128 random bits, hex>.<fence>`.
+ *
+ * The part before the last dot, the *owner*, is drawn by the client, new for each acquisition and kept through its
+ * retries. The store appends the fence it mints. An acquire and the release that undoes it know only the owner; every
+ * other request compares the whole token.
+ */
+
+/** Draws a new owner. Not at module scope: Workers forbid randomness there. */
+export function drawOwner(name?: string): string {
+  let owner = name ? `${name}.` : ''
+  for (const half of crypto.getRandomValues(new BigUint64Array(2))) owner += half.toString(16).padStart(16, '0')
+  return owner
+}
+
+const form = /^(?:([\w-]+)\.)?[\da-f]{32}\.(\d+)$/
+
+/** What a stored value tells about its holder; undefined if it is not one of our tokens (a foreign holder's value). */
+export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {
+  const match = typeof value === 'string' && form.exec(value)
+  return match ? { name: match[1] ?? null, fence: Number(match[2]) } : undefined
+}
