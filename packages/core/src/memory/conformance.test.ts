@@ -1,0 +1,46 @@
+import { ManualClock } from '@leasehold/testkit'
+import { type StoreUnderTest, storeConformance } from '@leasehold/testkit/conformance'
+import { MemoryStore, openTables } from './memory-store.ts'
+
+storeConformance('memory', async (): Promise<StoreUnderTest> => {
+  const clock = new ManualClock()
+  const tables = openTables(clock)
+  const fenceMemoryMs = 600_000
+  const store = new MemoryStore(clock, fenceMemoryMs, tables)
+  const now = (): number => clock.monotonicMs()
+  const leftMs = (expiresAtMs: number): number | null => (expiresAtMs === Infinity ? null : expiresAtMs - now())
+
+  return {
+    store,
+    fenceMemoryMs,
+    admin: {
+      async remove(key) {
+        tables.locks.delete(key)
+      },
+      async replace(key, expiresInMs) {
+        tables.locks.set(key, 'foreign-holder', expiresInMs === null ? Infinity : now() + expiresInMs, now())
+      },
+      async expiresInMs(key) {
+        const entry = tables.locks.get(key, now())
+        return entry && leftMs(entry.expiresAtMs)
+      },
+      async entries() {
+        return Object.entries(tables).flatMap(([table, entries]) =>
+          // What has expired and is still in memory counts as an entry too.
+          [...entries.keys()].map((key) => ({
+            name: `${table}:${key}`,
+            expiresInMs: leftMs(entries.get(key, now())?.expiresAtMs ?? 0),
+          })),
+        )
+      },
+    },
+    advance: (ms) => clock.advance(ms),
+    async listen(key) {
+      const payloads: string[] = []
+      const stop = store.listen(key, (payload) => payloads.push(payload))
+      return { payloads, close: async () => stop() }
+    },
+    setWallClockBack: (ms) => clock.stepWall(-ms),
+    close: async () => undefined,
+  }
+})

@@ -1,0 +1,90 @@
+import type { Expiring, ExpiryWheel } from './expiry-wheel.ts'
+
+/** Each entry put in frees up to this many expired ones: more than one, so that a backlog shrinks without any timer. */
+const freedPerPut = 4
+
+/** One entry: read `value` and `expiresAtMs`; everything else goes through the map. */
+export interface MapEntry<V> {
+  readonly value: V
+  /** When it expires, by the monotonic clock; `Infinity` for never. */
+  readonly expiresAtMs: number
+}
+
+/**
+ * A map whose entries expire. What has expired is never seen again, and its memory is freed whether or not anybody asks
+ * for it. It reads no clock: the caller does, once per request, so that one request sees one moment.
+ */
+export class ExpiringMap<V> {
+  readonly #wheel: ExpiryWheel
+  readonly #entries: Map<string, Entry<V>> = new Map()
+
+  /** Maps may share a wheel, and with it a timer. */
+  constructor(wheel: ExpiryWheel) {
+    this.#wheel = wheel
+  }
+
+  /** How many entries are in memory, those included that have expired and are not freed yet. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#entries.keys()
+  }
+
+  get(key: string, nowMs: number): MapEntry<V> | undefined {
+    const entry = this.#entries.get(key)
+    return entry && entry.expiresAtMs > nowMs ? entry : undefined
+  }
+
+  set(key: string, value: V, expiresAtMs: number, nowMs: number): void {
+    this.#wheel.free(nowMs, freedPerPut)
+    let entry = this.#entries.get(key)
+    if (entry) {
+      entry.value = value
+    } else {
+      entry = new Entry(this.#entries, key, value)
+      this.#entries.set(key, entry)
+    }
+    this.#expireAt(entry, expiresAtMs, nowMs)
+  }
+
+  /** Moves an expiry later, never sooner. */
+  extend(key: string, expiresAtMs: number, nowMs: number): void {
+    const entry = this.#entries.get(key)
+    if (entry && entry.expiresAtMs > nowMs && entry.expiresAtMs < expiresAtMs) this.#expireAt(entry, expiresAtMs, nowMs)
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key)
+    if (!entry) return
+    this.#wheel.remove(entry)
+    entry.free()
+  }
+
+  #expireAt(entry: Entry<V>, expiresAtMs: number, nowMs: number): void {
+    entry.expiresAtMs = expiresAtMs
+    if (expiresAtMs === Infinity) this.#wheel.remove(entry)
+    else this.#wheel.put(entry, nowMs)
+  }
+}
+
+class Entry<V> implements MapEntry<V>, Expiring {
+  readonly key: string
+  value: V
+  expiresAtMs = 0
+  slot = -1
+  previous: Expiring | null = null
+  next: Expiring | null = null
+  readonly #home: Map<string, Entry<V>>
+
+  constructor(home: Map<string, Entry<V>>, key: string, value: V) {
+    this.#home = home
+    this.key = key
+    this.value = value
+  }
+
+  free(): void {
+    this.#home.delete(this.key)
+  }
+}

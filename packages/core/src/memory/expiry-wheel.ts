@@ -1,0 +1,105 @@
+import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import type { Clock } from '../timing/clock.ts'
+
+/** Something that is freed once its time is over. A node of the doubly linked list of its slot. */
+export interface Expiring {
+  expiresAtMs: number
+  /** The list it is in; -1 for none. */
+  slot: number
+  previous: Expiring | null
+  next: Expiring | null
+  free(): void
+}
+
+/** How finely expiry is grouped. What has expired already answers as absent; this is only when its memory goes. */
+const slotMs = 1_000
+
+/** Slots in the ring: about 17 minutes, longer than the default fence memory, so that most entries are placed once. */
+const slots = 1_024
+
+/** How many entries one turn of the background timer frees, so that a mass expiry never blocks the event loop. */
+const freedPerTurn = 5_000
+
+/**
+ * Frees what has expired, in constant time per entry: a timing wheel. Each slot of the ring is the list of the entries
+ * that expire within one second; one that lies beyond the ring waits in its last slot and is placed again from there.
+ *
+ * Work is done by whoever puts something in, a little each time, and by one background timer, which exists only while
+ * there is something to free. Where calls share no timers (Workers) there is none: there an isolate's memory is freed
+ * by later calls, or ends with the isolate.
+ */
+export class ExpiryWheel {
+  readonly #clock: Clock
+  readonly #ring: (Expiring | null)[] = new Array<Expiring | null>(slots).fill(null)
+  /** The first slot not yet emptied, counted from the clock's start; the ring covers this one and those after it. */
+  #first = 0
+  #count = 0
+  #armedFor = Infinity
+  #disarm: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Takes an entry in, or moves it after its expiry has changed. */
+  put(entry: Expiring, nowMs: number): void {
+    this.remove(entry)
+    if (this.#count === 0) this.#first = Math.floor(nowMs / slotMs)
+    const wanted = Math.floor(entry.expiresAtMs / slotMs)
+    const slot = Math.min(Math.max(wanted, this.#first), this.#first + slots - 1)
+    const head = this.#ring[slot % slots] ?? null
+    entry.slot = slot % slots
+    entry.next = head
+    if (head) head.previous = entry
+    this.#ring[entry.slot] = entry
+    this.#count++
+    if (slot < this.#armedFor) this.#arm(slot, nowMs)
+  }
+
+  remove(entry: Expiring): void {
+    if (entry.slot < 0) return
+    if (entry.previous) entry.previous.next = entry.next
+    else this.#ring[entry.slot] = entry.next
+    if (entry.next) entry.next.previous = entry.previous
+    entry.slot = -1
+    entry.previous = null
+    entry.next = null
+    this.#count--
+  }
+
+  /** Frees at most `limit` of the entries whose second is over. */
+  free(nowMs: number, limit: number): void {
+    const current = Math.floor(nowMs / slotMs)
+    let left = limit
+    for (; this.#first < current && this.#count > 0; this.#first++) {
+      for (let entry = this.#head(this.#first); entry; entry = this.#head(this.#first)) {
+        if (left-- === 0) return
+        this.remove(entry)
+        if (entry.expiresAtMs > nowMs) this.put(entry, nowMs)
+        else entry.free()
+      }
+    }
+  }
+
+  #head(slot: number): Expiring | null {
+    return this.#ring[slot % slots] ?? null
+  }
+
+  #arm(slot: number, nowMs: number): void {
+    if (!sharesBetweenCalls()) return
+    this.#disarm?.()
+    this.#armedFor = slot
+    this.#disarm = this.#clock.schedule(() => this.#turn(), Math.max(0, (slot + 1) * slotMs - nowMs), 'background')
+  }
+
+  #turn(): void {
+    this.#armedFor = Infinity
+    this.#disarm = undefined
+    const nowMs = this.#clock.monotonicMs()
+    this.free(nowMs, freedPerTurn)
+    if (this.#count === 0) return
+    let slot = this.#first
+    while (!this.#head(slot)) slot++
+    this.#arm(slot, nowMs)
+  }
+}

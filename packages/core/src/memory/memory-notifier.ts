@@ -1,0 +1,77 @@
+import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import type { ReleaseNotifier, Subscription } from '../release-notifier.ts'
+import type { MemoryStore } from './memory-store.ts'
+
+/** How long a waiter relies on it. No message gets lost here, but the rule that no wait does without a timer stays. */
+const recheckMs = 1_000
+
+/**
+ * Wakes the waiters of one memory store. Listening begins within `subscribe`, so it is live at once.
+ *
+ * Where calls share nothing (Workers) it hears nothing, and waiters look for themselves: to wake the waiter of one
+ * request from within another hangs it.
+ */
+export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {
+  const open = new Set<MemorySubscription>()
+  let closed = false
+  return {
+    looks: false,
+    recheckMs,
+    subscribe(key) {
+      const subscription = new MemorySubscription((it) => open.delete(it))
+      if (!closed && sharesBetweenCalls()) {
+        open.add(subscription)
+        subscription.hear(store, key)
+      }
+      return subscription
+    },
+    async close() {
+      closed = true
+      for (const subscription of open) subscription.close()
+    },
+  }
+}
+
+class MemorySubscription implements Subscription {
+  readonly ready: Promise<void> = Promise.resolve()
+  signals = 0
+  readonly #waiting: Set<() => void> = new Set()
+  readonly #onClose: (subscription: MemorySubscription) => void
+  #stop: (() => void) | undefined
+
+  constructor(onClose: (subscription: MemorySubscription) => void) {
+    this.#onClose = onClose
+  }
+
+  get live(): boolean {
+    return this.#stop !== undefined
+  }
+
+  /** Whatever the payload says, it is a reason to look. */
+  hear(store: Pick<MemoryStore, 'listen'>, key: string): void {
+    this.#stop = store.listen(key, () => {
+      this.signals++
+      const called = [...this.#waiting]
+      this.#waiting.clear()
+      for (const callback of called) callback()
+    })
+  }
+
+  onSignal(seen: number, callback: () => void): () => void {
+    if (this.signals > seen) {
+      callback()
+      return () => undefined
+    }
+    // Its own function, so that the same callback may wait twice and each be withdrawn alone.
+    const waiting = (): void => callback()
+    this.#waiting.add(waiting)
+    return () => this.#waiting.delete(waiting)
+  }
+
+  close(): void {
+    this.#stop?.()
+    this.#stop = undefined
+    this.#waiting.clear()
+    this.#onClose(this)
+  }
+}

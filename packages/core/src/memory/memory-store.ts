@@ -1,0 +1,212 @@
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  InspectOutcome,
+  LeaseStore,
+  LookOutcome,
+  ReleaseOutcome,
+  ReleaseRequest,
+  RenewOutcome,
+  RenewRequest,
+  RevokeOutcome,
+  Unknown,
+} from '../lease-store.ts'
+import { type Clock, systemClock } from '../timing/clock.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { parseToken } from '../token.ts'
+import { ExpiringMap, type MapEntry } from './expiring-map.ts'
+import { ExpiryWheel } from './expiry-wheel.ts'
+
+export interface MemoryStoreOptions {
+  /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
+  readonly clock?: Clock
+  /** How long the record of a key's last grant and fence is kept, or its ttl if longer; default 10 minutes. */
+  readonly fenceMemory?: Duration
+}
+
+/**
+ * Leases in the memory of **one process**: for tests, for development, and for programs that never run twice. Two
+ * processes with a memory store each do not exclude each other.
+ *
+ * The same rules as the Redis scripts, request by request. Creating one does no I/O, draws no randomness and sets no
+ * timer; while it holds entries, one background timer frees those that have expired.
+ *
+ * @throws InvalidOptionError for a bad duration.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const clock = options.clock ?? systemClock
+  return new MemoryStore(clock, parseDuration('fenceMemory', options.fenceMemory ?? '10m'), openTables(clock))
+}
+
+/** What the store keeps, by lock key. A table's entry has its own expiry, as a Redis key has. */
+export interface Tables {
+  /** The holder's token, `<owner>.<fence>`. */
+  readonly locks: ExpiringMap<string>
+  /** The last grant: the random part of its owner, and the last fence reserved. Outlives the lock. */
+  readonly fences: ExpiringMap<{ readonly random: string; readonly last: number }>
+}
+
+export function openTables(clock: Clock): Tables {
+  const wheel = new ExpiryWheel(clock)
+  return { locks: new ExpiringMap(wheel), fences: new ExpiringMap(wheel) }
+}
+
+/** An owner ends with its random part; a locker's name and a dot may precede it. */
+const randomPart = (owner: string): string => owner.slice(-32)
+
+/** What precedes the *last* dot: with a name, the owner itself has one. Nothing for a foreign holder's value. */
+const ownerOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
+
+/** The fence as text, `-` for a value that has none: a foreign holder's. */
+const cursorOf = (value: string): string => /\.(\d+)$/.exec(value)?.[1] ?? '-'
+
+export class MemoryStore implements LeaseStore {
+  /** It answers at once; this only bounds what the core plans for. */
+  readonly commandDeadlineMs = 2_000
+
+  readonly #clock: Clock
+  readonly #fenceMemoryMs: number
+  readonly #tables: Tables
+  readonly #listeners: Map<string, Set<(payload: string) => void>> = new Map()
+
+  constructor(clock: Clock, fenceMemoryMs: number, tables: Tables) {
+    this.#clock = clock
+    this.#fenceMemoryMs = fenceMemoryMs
+    this.#tables = tables
+  }
+
+  async acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
+    return requests.map((request) => answer(signal, () => this.#acquire(request)))
+  }
+
+  async renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]> {
+    return requests.map((request) => answer(signal, () => this.#renew(request)))
+  }
+
+  async release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]> {
+    return requests.map((request) => answer(signal, () => this.#release(request)))
+  }
+
+  async look(key: string, _cursor: string, signal: AbortSignal): Promise<LookOutcome> {
+    return answer(signal, () => this.#look(key))
+  }
+
+  async inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {
+    return answer(signal, () => this.#inspect(key))
+  }
+
+  async revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome> {
+    return answer(signal, () => this.#revoke(key))
+  }
+
+  /**
+   * Hears `released <fence>` and `revoked <fence>` of one key, as a Redis channel would carry them, after the call that
+   * caused them. Returns what stops it.
+   */
+  listen(key: string, listener: (payload: string) => void): () => void {
+    const listeners = this.#listeners.get(key) ?? new Set()
+    this.#listeners.set(key, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key)
+    }
+  }
+
+  #acquire({ key, owner, ttlMs, fences }: AcquireRequest): AcquireOutcome {
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)
+    if (holder) {
+      if (ownerOf(holder.value) !== owner) return { type: 'held', ...present(holder, nowMs) }
+      // A retry is dated by its own sending, so the whole ttl has to run from here.
+      this.#extend(key, ttlMs, nowMs)
+      return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }
+    }
+    const record = this.#tables.fences.get(key, nowMs)?.value
+    const random = randomPart(owner)
+    if (record?.random === random) return { type: 'spent' }
+
+    const fence = Math.max((record?.last ?? 0) + 1, Math.floor(this.#clock.wallMs() * 1_000))
+    const token = `${owner}.${fence}`
+    const last = fence + fences - 1
+    this.#tables.locks.set(key, token, nowMs + ttlMs, nowMs)
+    this.#tables.fences.set(key, { random, last }, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)
+    return { type: 'granted', token, fence }
+  }
+
+  #renew({ key, token, ttlMs }: RenewRequest): RenewOutcome {
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)
+    if (!holder) return { type: 'gone' }
+    if (holder.value !== token) return { type: 'superseded' }
+    this.#extend(key, ttlMs, nowMs)
+    return { type: 'renewed' }
+  }
+
+  #release(request: ReleaseRequest): ReleaseOutcome {
+    const holder = this.#tables.locks.get(request.key, this.#clock.monotonicMs())
+    if (!holder) return { type: 'gone', resent: false }
+    const mine = 'token' in request ? holder.value === request.token : ownerOf(holder.value) === request.owner
+    if (!mine) return { type: 'superseded', resent: false }
+    this.#tables.locks.delete(request.key)
+    return { type: 'released', listeners: this.#announce(request.key, `released ${cursorOf(holder.value)}`) }
+  }
+
+  #look(key: string): LookOutcome {
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)
+    if (!holder) return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+    return { type: 'looked', changed: false, ...present(holder, nowMs) }
+  }
+
+  #inspect(key: string): InspectOutcome {
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)
+    if (!holder) return { type: 'state', state: { held: false } }
+    const token = parseToken(holder.value)
+    const state = {
+      held: true,
+      holder: token?.name ?? null,
+      fence: token?.fence ?? null,
+      // A fence is the wall clock in microseconds when it was minted.
+      since: token ? new Date(token.fence / 1_000) : null,
+      expiresIn: present(holder, nowMs).expiresInMs,
+    } as const
+    return { type: 'state', state }
+  }
+
+  #revoke(key: string): RevokeOutcome {
+    const holder = this.#tables.locks.get(key, this.#clock.monotonicMs())
+    if (!holder) return { type: 'free' }
+    this.#tables.locks.delete(key)
+    this.#announce(key, `revoked ${cursorOf(holder.value)}`)
+    return { type: 'revoked' }
+  }
+
+  /** The lock to the asked ttl, never to less; its fence record is kept at least as long. */
+  #extend(key: string, ttlMs: number, nowMs: number): void {
+    this.#tables.locks.extend(key, nowMs + ttlMs, nowMs)
+    this.#tables.fences.extend(key, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)
+  }
+
+  /** Tells whoever listens, after the present call: no waiter runs inside, or fails, somebody else's release. */
+  #announce(key: string, payload: string): number {
+    const listeners = this.#listeners.get(key)
+    if (!listeners) return 0
+    for (const listener of listeners) {
+      queueMicrotask(() => {
+        if (listeners.has(listener)) listener(payload)
+      })
+    }
+    return listeners.size
+  }
+}
+
+/** A request whose caller has given up already is not carried out. */
+const answer = <T>(signal: AbortSignal, carryOut: () => T): T | Unknown =>
+  signal.aborted ? { type: 'unknown', executed: 'no', cause: signal.reason } : carryOut()
+
+/** What a refused waiter learns of the holder. A started millisecond counts as a whole one: not to look too early. */
+const present = ({ value, expiresAtMs }: MapEntry<string>, nowMs: number) => ({
+  expiresInMs: expiresAtMs === Infinity ? null : Math.ceil(expiresAtMs - nowMs),
+  cursor: cursorOf(value),
+})
