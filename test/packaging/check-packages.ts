@@ -28,12 +28,16 @@ interface Manifest {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const consumer = mkdtempSync(join(tmpdir(), 'leasehold-consumer-'))
+const folders = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
 
 try {
-  const folders = readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
-  const manifests = (await Promise.all(folders.map(publish))).filter((manifest) => !manifest.private)
-  await consume(manifests)
-  console.log(`${manifests.length} packages are ready to publish: ${manifests.map(({ name }) => name).join(', ')}`)
+  // All of them, so that nobody still writes into the folder when it is removed.
+  const results = await Promise.allSettled(folders.map(publish))
+  const problems = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []))
+  if (problems.length > 0) throw new Error(problems.join('\n\n'))
+  const published = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  await consume(published)
+  console.log(`${published.length} packages are ready to publish: ${published.map(({ name }) => name).join(', ')}`)
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 1
@@ -41,9 +45,10 @@ try {
   rmSync(consumer, { recursive: true })
 }
 
-async function publish(folder: string): Promise<Manifest> {
+/** Makes the tarball, checks it and installs it; answers nothing for a private package. */
+async function publish(folder: string): Promise<readonly Manifest[]> {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
-  if (manifest.private) return manifest
+  if (manifest.private) return []
   await run('tsdown', [], folder)
   const output = await run('pnpm', ['pack', '--json', '--pack-destination', consumer], folder)
   const { filename, files } = JSON.parse(output) as { filename: string; files: readonly { path: string }[] }
@@ -53,7 +58,7 @@ async function publish(folder: string): Promise<Manifest> {
   await run('publint', ['--strict', filename])
   await run('attw', ['--profile', 'esm-only', filename])
   await unpack(manifest, folder, filename)
-  return manifest
+  return [manifest]
 }
 
 /** Puts a tarball where a package manager would, with the peers that its own folder has. */
@@ -81,7 +86,9 @@ async function consume(manifests: readonly Manifest[]): Promise<void> {
   mkdirSync(join(consumer, 'node_modules/@types'), { recursive: true })
   symlinkSync(join(root, 'node_modules/@types/node'), join(consumer, 'node_modules/@types/node'))
   await run('tsc', ['-p', consumer])
-  await run(process.execPath, [join(consumer, 'program.ts')])
+  for (const condition of ['default', 'workerd', 'edge-light']) {
+    await run(process.execPath, ['--conditions', condition, join(consumer, 'program.ts')])
+  }
 }
 
 /** Quiet unless it fails. */

@@ -178,7 +178,7 @@ export function createLocker(options: LockerOptions): Locker {
     revoke: async (key) => bind(key).revoke(),
     close(options = {}) {
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
-      closing ??= work.close(clock, graceMs).then(() => notifier?.close())
+      closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => notifier?.close())
       return closing
     },
   }

@@ -2,7 +2,7 @@ import { LeaseholdError } from './errors.ts'
 import type { Grant } from './grant.ts'
 import type { Lease } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
-import { sleep } from './timing/deadline.ts'
+import { sleep, withDeadline } from './timing/deadline.ts'
 
 /** What a locker has going on: waits, leases held, and clean-up that nobody waits for. Knows how to end it. */
 export class OpenWork {
@@ -48,8 +48,11 @@ export class OpenWork {
     this.#tasks.add(tracked)
   }
 
-  /** Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up. */
-  async close(clock: Clock, graceMs: number): Promise<void> {
+  /**
+   * Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up, though no longer
+   * than `cleanUpMs`: what it does not reach ends with its ttl.
+   */
+  async close(clock: Clock, graceMs: number, cleanUpMs: number): Promise<void> {
     this.#closed = true
     for (const wait of this.#waits) wait.abort(closedError())
     if (this.#leases.size > 0) {
@@ -63,7 +66,7 @@ export class OpenWork {
     const left = [...this.#leases]
     for (const [, grant] of left) grant.lose('closed')
     await Promise.all(left.map(([lease]) => lease.release()))
-    await Promise.all(this.#tasks)
+    await withDeadline(clock, cleanUpMs, () => Promise.all(this.#tasks))
   }
 }
 

@@ -20,7 +20,7 @@ export interface KeyLayout {
 export const defaultPrefix = 'lock:'
 
 /**
- * @throws InvalidOptionError for a prefix that is empty or begins with `{`. Its functions throw one for a key with a
+ * @throws InvalidOptionError for a prefix that is empty or begins with `{`. The layout throws one for a key with a
  *   `}` but no valid hash tag, which would tear its records into another slot.
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
@@ -28,17 +28,29 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
     throw new InvalidOptionError('prefix', 'must be a non-empty string that does not begin with "{"')
   }
   return {
-    lock: (key) => prefix + key,
-    fence(key) {
-      const lock = prefix + key
-      const tag = hashTag(lock)
-      if (tag === null && lock.includes('}')) {
-        throw new InvalidOptionError('key', 'has a "}" but no hash tag such as "{42}" before it; rename it')
-      }
-      return tag === null ? `{${lock}}:fence` : `{${tag}}:${lock}:fence`
-    },
+    lock: (key) => withSlot(prefix + key),
+    fence: (key) => recordBeside(prefix + key, 'fence'),
     releaseChannel: (key) => `${prefix}release:${key}`,
   }
+}
+
+/**
+ * The name of a record that belongs to a key: `{stock:42}:guard`, or `{42}:stock:{42}:guard` for a key with a hash tag.
+ * It lies in the key's cluster slot.
+ *
+ * @throws InvalidOptionError for a key with a `}` but no valid hash tag
+ */
+export function recordBeside(key: string, record: string): string {
+  const tag = hashTag(withSlot(key))
+  return tag === null ? `{${key}}:${record}` : `{${tag}}:${key}:${record}`
+}
+
+/** The key itself. @throws InvalidOptionError for one whose records could not lie in its slot. */
+function withSlot(key: string): string {
+  if (key.includes('}') && hashTag(key) === null) {
+    throw new InvalidOptionError('key', 'has a "}" but no hash tag such as "{42}"; rename it')
+  }
+  return key
 }
 
 /** The part that Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty. */

@@ -13,7 +13,10 @@ import { runScript } from './run-script.ts'
 export interface RedisStoreOptions {
   /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
   readonly prefix?: string
-  /** How long a fence record outlives its lease, at least; default 10 minutes. See `docs/guarantees.md`. */
+  /**
+   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. For so
+   * long fences rise although the server's clock be set back. See `docs/guarantees.md`.
+   */
   readonly fenceMemory?: Duration
 }
 
@@ -38,7 +41,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   return {
     commandDeadlineMs: transport.commandDeadlineMs,
 
-    acquire: (requests, signal) =>
+    acquire: async (requests, signal) =>
       runScript(
         transport,
         acquire,
@@ -48,7 +51,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         signal,
       ),
 
-    renew: (requests, signal) =>
+    renew: async (requests, signal) =>
       runScript(
         transport,
         renew,
@@ -58,7 +61,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         signal,
       ),
 
-    release: (requests, signal) =>
+    release: async (requests, signal) =>
       runScript(
         transport,
         release,

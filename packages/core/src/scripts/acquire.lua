@@ -22,7 +22,10 @@ local function acquire(lock, record, owner, ttl, fences)
     if string.match(holder, '^(.*)%.') ~= owner then
       return {'held', pttl, string.match(holder, '%.(%d+)$') or '-'}
     end
-    if ttl > pttl then redis.call('PEXPIRE', lock, ttl) end
+    if ttl > pttl then
+      redis.call('PEXPIRE', lock, ttl)
+      redis.call('PEXPIRE', record, math.max(ttl, memory))
+    end
     return {'granted', holder}
   end
 

@@ -2,7 +2,7 @@
 import type { Script } from '../script.ts'
 
 export const acquire: Script<[memory: string], [lock: string, record: string], [owner: string, ttl: string, fences: string]> = {
-  sha1: '2f6f4adc3ff74c549d6ee1784e19976b2bf68063',
+  sha1: 'fb8ae45b6adf37b52ab39ce83a7c33ae23dee4fe',
   text: `local memory = tonumber(ARGV[1])
 local now = redis.call('TIME')
 local micros = now[1] * 1000000 + now[2]
@@ -14,7 +14,10 @@ local pttl = redis.call('PTTL', lock)
 if string.match(holder, '^(.*)%.') ~= owner then
 return {'held', pttl, string.match(holder, '%.(%d+)$') or '-'}
 end
-if ttl > pttl then redis.call('PEXPIRE', lock, ttl) end
+if ttl > pttl then
+redis.call('PEXPIRE', lock, ttl)
+redis.call('PEXPIRE', record, math.max(ttl, memory))
+end
 return {'granted', holder}
 end
 local random = string.sub(owner, -32)

@@ -1,0 +1,60 @@
+import { InvalidOptionError } from '../errors.ts'
+import { fenceHeader, readFence } from './fence-header.ts'
+
+/**
+ * What decides whether a fence may pass: the highest fence the resource has seen (null for none yet), or a function that
+ * compares. It answers true for a fence that is equal to the highest or above it, and has to remember that fence in the
+ * same atomic step. Any other answer counts as a refusal.
+ */
+export type AcceptFence = number | null | ((fence: number) => boolean | Promise<boolean>)
+
+export interface FenceGateOptions {
+  /** Whether a request without the header is refused; default true. */
+  readonly required?: boolean
+}
+
+/**
+ * Refuses the request of a holder that comes late. Answers null when the request may go on, otherwise the response to
+ * send (`application/problem+json`): 412 for a fence below the highest, 428 for a missing header, 400 for a malformed one.
+ *
+ * **A gate in front of a write does not guard the write:** a request that has passed can be paused before it writes, and
+ * a later holder pass meanwhile. So let the function write, where the resource can compare and write in one step:
+ *
+ * ```ts
+ * const refusal = await fenceGate(request.headers, async (fence) => {
+ *   const outcome = await guardedSet(transport, 'printer:7', job, { fence })
+ *   return outcome.stored
+ * })
+ * if (refusal) return refusal
+ * ```
+ *
+ * Rejects with what the function throws.
+ */
+export async function fenceGate(
+  headers: Headers,
+  accept: AcceptFence,
+  { required = true }: FenceGateOptions = {},
+): Promise<Response | null> {
+  let fence: number | null
+  try {
+    fence = readFence(headers)
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error
+    return problem(400, 'Bad Request', `The header ${fenceHeader} must be one positive integer`)
+  }
+  if (fence === null) {
+    return required ? problem(428, 'Precondition Required', `Send the fence of your lease in ${fenceHeader}`) : null
+  }
+  const accepted = typeof accept === 'function' ? await accept(fence) : accept === null || fence >= accept
+  if (accepted === true) return null
+  const highest = typeof accept === 'number' ? { highest: accept } : {}
+  return problem(412, 'Precondition Failed', 'A holder with a higher fence has been here; your lease is over', highest)
+}
+
+/** RFC 9457. Without a type of its own, the title is that of the status. */
+function problem(status: number, title: string, detail: string, more: object = {}): Response {
+  return Response.json(
+    { type: 'about:blank', title, status, detail, ...more },
+    { status, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' } },
+  )
+}

@@ -1,0 +1,30 @@
+import { InvalidOptionError } from '../errors.ts'
+import { checkFence, isFence } from './fence.ts'
+
+/** The header that carries a fence to a resource behind HTTP: `Leasehold-Fence: 1764284400000000`. */
+export const fenceHeader = 'Leasehold-Fence'
+
+/**
+ * Sets the header, for a request to whatever the lock guards: `writeFence(headers, lease.fence)`.
+ *
+ * @throws InvalidOptionError for a lease without a fence, and for anything that is not one
+ */
+export function writeFence(headers: Headers, fence: number | null): void {
+  checkFence(fence)
+  headers.set(fenceHeader, String(fence))
+}
+
+/**
+ * The fence a request carries; null if it carries none.
+ *
+ * @throws InvalidOptionError naming the header, if that is not one positive safe integer in decimal digits. A header
+ *   that was sent twice is not.
+ */
+export function readFence(headers: Headers): number | null {
+  const text = headers.get(fenceHeader)
+  if (text === null) return null
+  // Number() alone would accept "", "0x10" and "1e3".
+  const fence = /^[1-9]\d*$/.test(text) ? Number(text) : undefined
+  if (!isFence(fence)) throw new InvalidOptionError(fenceHeader, 'must be a positive safe integer in decimal digits')
+  return fence
+}

@@ -1,0 +1,117 @@
+import { InvalidOptionError } from '../errors.ts'
+import type { Refused, Unknown } from '../lease-store.ts'
+import { checkKey } from '../options.ts'
+import { recordBeside } from '../redis/keys.ts'
+import type { RedisTransport } from '../redis/redis-transport.ts'
+import { runScript } from '../redis/run-script.ts'
+import { type Clock, systemClock } from '../timing/clock.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { drawOwner } from '../token.ts'
+import { askTwice } from './ask-twice.ts'
+import { checkFence } from './fence.ts'
+import { guardedSet as script } from './generated/guarded-set.ts'
+import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
+
+/** What a guarded write needs to know of its writer. */
+export interface GuardedWriteOptions {
+  /** The fence of the lease that allows the write: `lease.fence`. */
+  readonly fence: number | null
+  /**
+   * How long the guard remembers the highest fence at least, after a write of data that expires and after a delete;
+   * default 10 minutes. A holder that comes later than that, and finds the data gone, is let through.
+   */
+  readonly fenceMemory?: Duration
+  /** Stops waiting for the answer; the call rejects with the signal's own reason, and the write may have happened. */
+  readonly signal?: AbortSignal
+  /** Where time comes from; default: the runtime's clock. */
+  readonly clock?: Clock
+}
+
+export interface GuardedSetOptions extends GuardedWriteOptions {
+  /** How long Redis keeps the data; default for ever. */
+  readonly ttl?: Duration
+}
+
+/** `highest` is the fence that has written: a later holder is at work, and this one should stop. */
+export type GuardedSetOutcome = { readonly stored: true } | { readonly stored: false; readonly highest: number }
+
+export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly deleted: false; readonly highest: number }
+
+/**
+ * Writes a string in Redis unless a holder with a higher fence has written there before, in one atomic step: so a holder
+ * that was paused and comes late cannot undo what its successor wrote. An equal fence is accepted.
+ *
+ * The data is a plain string under `key` itself; read it with `GET`. The highest fence lies beside it, in the same
+ * cluster slot, under `{key}:guard` (`{42}:stock:{42}:guard` for a key with a hash tag). That record expires no sooner
+ * than the data: it is kept for ever beside data that is, else for the longer of `ttl` and `fenceMemory`. The guard knows
+ * only what goes through it: a plain `SET` or `DEL` passes it by, and a record that Redis evicts or loses in a failover
+ * is forgotten.
+ *
+ * Settles within the transport's command deadline. A request without an answer is sent once more, which is safe: a copy
+ * that arrives late, of this call or of an earlier one, does not undo a later write of the same process.
+ *
+ * ```ts
+ * const outcome = await guardedSet(transport, 'stock:42', '7', { fence: lease.fence })
+ * if (!outcome.stored) throw new Error(`fenced out by ${outcome.highest}`)
+ * ```
+ *
+ * @throws InvalidOptionError before anything is sent, `fence` for a lease that has none · StoreUnavailableError if no
+ *   answer came; `executed: 'unknown'` if the write may still happen · LeaseholdError with code `KIND_MISMATCH` if
+ *   something other than a string is stored under the key, or something other than a guard's record beside it
+ */
+export async function guardedSet(
+  transport: RedisTransport,
+  key: string,
+  value: string,
+  options: GuardedSetOptions,
+): Promise<GuardedSetOutcome> {
+  if (typeof value !== 'string') throw new InvalidOptionError('value', 'must be a string')
+  const ttlMs = options.ttl === undefined ? keptForEver : parseDuration('ttl', options.ttl)
+  const highest = await write(transport, key, value, ttlMs, options)
+  return highest === null ? { stored: true } : { stored: false, highest }
+}
+
+/**
+ * Deletes what {@link guardedSet} wrote, by the same rule. The fence is remembered for `fenceMemory`, then nothing is
+ * left. `deleted: true` also if there was nothing to delete.
+ *
+ * @throws what `guardedSet` throws
+ */
+export async function guardedDelete(
+  transport: RedisTransport,
+  key: string,
+  options: GuardedWriteOptions,
+): Promise<GuardedDeleteOutcome> {
+  const highest = await write(transport, key, '', expiredAtOnce, options)
+  return highest === null ? { deleted: true } : { deleted: false, highest }
+}
+
+/** The script's two special values of `ttl`. */
+const keptForEver = -1
+const expiredAtOnce = 0
+
+/** Orders the writes of this process among those with one fence. Drawn late: Workers forbid randomness at module scope. */
+let writer: string | undefined
+let turns = 0
+
+/** Answers null, or the higher fence that has written. */
+async function write(
+  transport: RedisTransport,
+  key: string,
+  value: string,
+  ttlMs: number,
+  { fence, fenceMemory = '10m', signal, clock = systemClock }: GuardedWriteOptions,
+): Promise<number | null> {
+  checkKey(key)
+  checkFence(fence)
+  const record = recordBeside(key, 'guard')
+  const memoryMs = parseDuration('fenceMemory', fenceMemory)
+  writer ??= drawOwner()
+  const args: [string, string] = [String(memoryMs), writer]
+  const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
+
+  const send = (stop: AbortSignal): Promise<readonly (GuardOutcome | Unknown | Refused)[]> =>
+    runScript(transport, script, args, [[[key, record], each]], guardOutcome, stop)
+  const outcome = await askTwice<GuardOutcome>(clock, transport.commandDeadlineMs, send, signal)
+  return outcome.type === 'fenced' ? outcome.highest : null
+}

@@ -1,0 +1,195 @@
+import { ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { InvalidOptionError } from './errors.ts'
+import { createLocker, type Locker, type LockerOptions } from './locker.ts'
+import { type AcquireOptions, planFor } from './options.ts'
+
+/** Options as a caller without types may write them. */
+const untyped = (options: Record<string, unknown>): AcquireOptions => options as AcquireOptions
+
+const refused = (option: string) => expect.objectContaining({ code: 'INVALID_OPTION', option })
+
+describe('the options of an acquire', () => {
+  it('have the same defaults for every call', () => {
+    expect(planFor('k')).toMatchObject({
+      key: 'k',
+      ttlMs: 10_000,
+      waitMs: 10_000,
+      signal: undefined,
+      renew: true,
+      maxHoldMs: undefined,
+      minValidityMs: 3_334,
+      recheckMs: undefined,
+      budget: Number.POSITIVE_INFINITY,
+    })
+  })
+
+  it('of a later layer win', () => {
+    const plan = planFor('k', { ttl: '5s', wait: '1s', renew: false }, { ttl: '7s' }, { wait: 0 })
+    expect(plan).toMatchObject({ ttlMs: 7_000, waitMs: 0, renew: false })
+  })
+
+  it('keep a third of the ttl as least validity, also where the ttl is a later layer', () => {
+    expect(planFor('k', { ttl: '30s' }, { ttl: '3s' }).minValidityMs).toBe(1_000)
+  })
+
+  it.each([1, 2, 3, 4, '4ms'] as const)('a ttl of %j leaves no time to hold the lease and is refused', (ttl) => {
+    expect(() => planFor('k', { ttl })).toThrow(refused('ttl'))
+  })
+
+  it('the smallest ttl that leaves time to hold the lease is accepted', () => {
+    expect(planFor('k', { ttl: 5 })).toMatchObject({ ttlMs: 5, minValidityMs: 2 })
+  })
+
+  it('a least validity that no lease could ever have is refused', () => {
+    expect(planFor('k', { ttl: 1_000, minValidity: 988 }).minValidityMs).toBe(988)
+    expect(() => planFor('k', { ttl: 1_000, minValidity: 989 })).toThrow(refused('minValidity'))
+    expect(() => planFor('k', { ttl: '1s', minValidity: '2s' })).toThrow(refused('minValidity'))
+  })
+
+  it.each(['ttl', 'wait', 'maxHold', 'minValidity', 'recheck'])('%s is a duration', (name) => {
+    for (const bad of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 'soon', '5', true, {}]) {
+      expect(() => planFor('k', untyped({ [name]: bad }))).toThrow(refused(name))
+    }
+  })
+
+  it.each(['ttl', 'maxHold', 'minValidity', 'recheck'])('%s is not 0', (name) => {
+    expect(() => planFor('k', untyped({ [name]: 0 }))).toThrow(refused(name))
+  })
+
+  it.each([0, -1, 0.5, Number.NaN, Number.NEGATIVE_INFINITY, 'many', {}])('a budget of %j is refused', (budget) => {
+    expect(() => planFor('k', untyped({ budget }))).toThrow(refused('budget'))
+  })
+
+  it.each(['yes', 1, 0, null, {}])('renew: %j is refused', (renew) => {
+    expect(() => planFor('k', untyped({ renew }))).toThrow(refused('renew'))
+  })
+
+  it.each(['backoff', 50, {}, () => 50])('a strategy that is none is refused: %j', (strategy) => {
+    expect(() => planFor('k', untyped({ strategy }))).toThrow(refused('strategy'))
+  })
+
+  it.each(['stop', {}, null, new AbortController(), { aborted: false }])('a signal that is none: %j', (signal) => {
+    expect(() => planFor('k', untyped({ signal }))).toThrow(refused('signal'))
+  })
+
+  it.each(['timeout', 'TTL', 'retries', 'retryDelay', 'queue', 'within', 'holdAtLeast', '__proto__x', ''])(
+    'an option that is not known is refused by its name, not ignored: %j',
+    (name) => {
+      expect(() => planFor('k', untyped({ [name]: 1 }))).toThrow(refused(name))
+      expect(() => planFor('k', untyped({ [name]: undefined }))).toThrow(refused(name))
+    },
+  )
+})
+
+describe('a key', () => {
+  it.each([
+    ...['k', 'coupon:issue:42', ' ', '\n', '\0', '{42}:order', 'größe', '鍵', '🔑', '\u{10ffff}'],
+    ...['x'.repeat(512), '鍵'.repeat(170), '🔑'.repeat(128)],
+  ])('may be any well-formed text of up to 512 bytes: %j', (key) => {
+    expect(planFor(key).key).toBe(key)
+  })
+
+  it.each([
+    ...['', '\ud800', '\udc00', 'a\ud83d', '\ude00a', '\udc00\ud800', 'ok\ud800ok'],
+    ...['x'.repeat(513), '鍵'.repeat(171), '🔑'.repeat(129), 'x'.repeat(1_000_000)],
+    ...[undefined, null, 42, true, {}, ['k'], Object('k')],
+  ])('is refused by name otherwise', (key) => {
+    const planning = () => planFor(key as string)
+    expect(planning).toThrow(InvalidOptionError)
+    expect(planning).toThrow(refused('key'))
+  })
+})
+
+describe('a locker', () => {
+  let clock: ManualClock
+  let store: ScriptedStore
+  let locks: Locker
+
+  beforeEach(() => {
+    clock = new ManualClock()
+    store = new ScriptedStore(clock)
+    locks = createLocker({ store, clock })
+  })
+
+  it.each(['orders-7', 'A_b-9', 'x', 'x'.repeat(64)])('may be named %j', (name) => {
+    expect(() => createLocker({ store, name })).not.toThrow()
+  })
+
+  it.each(['', ' ', 'a.b', 'a b', 'ä', 'a\n', 'x'.repeat(65)])('is not named %j', (name) => {
+    expect(() => createLocker({ store, name })).toThrow(refused('name'))
+  })
+
+  it('refuses bad and unknown defaults when it is made', () => {
+    const make = (options: Record<string, unknown>) => () => createLocker({ store, ...options } as LockerOptions)
+    expect(make({ ttl: -1 })).toThrow(refused('ttl'))
+    expect(make({ wait: 'for ever' })).toThrow(refused('wait'))
+    expect(make({ retries: 3 })).toThrow(refused('retries'))
+    expect(make({ ttl: '1s', minValidity: '5s' })).toThrow(refused('minValidity'))
+  })
+
+  it.each([undefined, null, {}, 'redis://localhost', () => undefined])('refuses a store that is none: %j', (none) => {
+    const options = { store: none } as unknown as LockerOptions
+    expect(() => createLocker(options)).toThrow(refused('store'))
+  })
+
+  it('refuses bad options of a bound key when they are bound', () => {
+    expect(() => locks.for('', {})).toThrow(refused('key'))
+    expect(() => locks.for('k', { ttl: 0 })).toThrow(refused('ttl'))
+    expect(() => locks.for('k', untyped({ retries: 3 }))).toThrow(refused('retries'))
+  })
+
+  it('rejects, rather than throws, when a call has a bad option', async () => {
+    const work = vi.fn()
+    const bad = { ttl: Number.NaN }
+    await expect(locks.acquire('k', bad)).rejects.toThrow(refused('ttl'))
+    await expect(locks.tryAcquire('k', bad)).rejects.toThrow(refused('ttl'))
+    await expect(locks.withLock('k', work, bad)).rejects.toThrow(refused('ttl'))
+    await expect(locks.for('k').acquire(bad)).rejects.toThrow(refused('ttl'))
+    expect(work).not.toHaveBeenCalled()
+  })
+
+  it('rejects a bad key in every call', async () => {
+    const calls = [
+      () => locks.acquire(''),
+      () => locks.tryAcquire(''),
+      () => locks.withLock('', () => undefined),
+      () => locks.inspect(''),
+      () => locks.isLocked(''),
+      () => locks.revoke(''),
+    ]
+    for (const call of calls) await expect(call()).rejects.toThrow(refused('key'))
+  })
+
+  it.each(['wait', 'recheck', 'strategy', 'budget'])('tryAcquire refuses %s, which means nothing to it', async (name) => {
+    await expect(locks.tryAcquire('k', untyped({ [name]: 1 }))).rejects.toThrow(refused(name))
+  })
+
+  it('tryAcquire takes a locker whose defaults are about waiting', async () => {
+    const waiting = createLocker({ store, clock, wait: '1m', recheck: '5s', budget: 7 })
+    expect(await waiting.tryAcquire('k')).not.toBeNull()
+  })
+
+  it('validates before anything happens: no store call, no randomness, no timer', async () => {
+    const strong = vi.spyOn(crypto, 'getRandomValues')
+    const bad = [{ ttl: 0 }, { wait: -1 }, { minValidity: '1m' }, { budget: 0 }, { signal: {} }, { timeout: 1 }]
+    for (const options of bad) {
+      await expect(locks.acquire('k', untyped(options))).rejects.toThrow(InvalidOptionError)
+      await expect(locks.tryAcquire('k', untyped(options))).rejects.toThrow(InvalidOptionError)
+      await expect(locks.withLock('k', () => undefined, untyped(options))).rejects.toThrow(InvalidOptionError)
+    }
+    await expect(locks.acquire('\ud800')).rejects.toThrow(InvalidOptionError)
+    expect([store.calls.length, clock.pending, strong.mock.calls.length]).toEqual([0, 0, 0])
+    strong.mockRestore()
+  })
+
+  it('names the bad option although the signal is aborted as well', async () => {
+    const signal = AbortSignal.abort(new Error('stop'))
+    await expect(locks.acquire('k', { ttl: 0, signal })).rejects.toThrow(refused('ttl'))
+  })
+
+  it('a ttl of 123.45 ms is asked for as 124 ms', async () => {
+    await locks.acquire('k', { ttl: 123.45 })
+    expect(store.calls[0]?.requests[0]?.ttlMs).toBe(124)
+  })
+})

@@ -1,0 +1,23 @@
+import type { IoredisClient, IoredisConnection } from './ioredis-client.ts'
+
+/** The connection that a cluster client will use for a key; undefined if it has none yet and will have to ask around. */
+export function nodeOf(client: IoredisClient, key: string | undefined): IoredisConnection | undefined {
+  const name = key === undefined ? undefined : client.slots?.[keySlot(key)]?.[0]
+  return client.nodes?.().find(({ options }) => `${options.host}:${options.port}` === name)
+}
+
+const encoder = new TextEncoder()
+
+/** The cluster slot of a key: CRC-16 (XMODEM) of its hash tag if it has one, else of all of it, modulo 16,384. */
+export function keySlot(key: string): number {
+  const open = key.indexOf('{')
+  const close = key.indexOf('}', open + 1)
+  const hashed = open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key
+  let crc = 0
+  for (const byte of encoder.encode(hashed)) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+    crc &= 0xffff
+  }
+  return crc % 16_384
+}

@@ -1,0 +1,51 @@
+import { InvalidOptionError } from '@leasehold/core'
+
+/**
+ * What we use of a client, by shape rather than by class, so that the user's own version of ioredis 5 or 6, iovalkey, or
+ * a client compatible with them fits.
+ */
+export interface IoredisClient extends IoredisConnection {
+  /** Makes a command that is sent at once: automatic pipelining may keep `call` back until an earlier pipeline ends. */
+  createBuiltinCommand(name: string): { readonly buffer: BufferCommand }
+  readonly isCluster?: boolean
+  /** Cluster only: the nodes of each slot as `host:port`, the primary first. */
+  readonly slots?: readonly (readonly string[])[]
+  /** Cluster only: a connection for each known node. */
+  nodes?(): readonly IoredisConnection[]
+}
+
+/** A command whose reply has strings as buffers. */
+export type BufferCommand = (this: unknown, ...args: readonly (string | number)[]) => Promise<unknown>
+
+/** A connection to a server; or a cluster client, which has connections in place of a stream. */
+export interface IoredisConnection {
+  readonly status: string
+  readonly options: {
+    readonly host?: unknown
+    readonly port?: unknown
+    readonly keyPrefix?: unknown
+  }
+  readonly stream?: IoredisStream
+  connect(): Promise<unknown>
+  on(event: 'ready' | 'end', listener: () => void): unknown
+  off(event: 'ready' | 'end', listener: () => void): unknown
+}
+
+export interface IoredisStream {
+  readonly writable: boolean
+  cork(): void
+  uncork(): void
+}
+
+/** @throws InvalidOptionError for what is no such client, or one that renames keys. */
+export function checkClient(client: IoredisClient): void {
+  if (typeof client?.createBuiltinCommand !== 'function') {
+    throw new InvalidOptionError('client', 'must be a client of ioredis, iovalkey, or one compatible with them')
+  }
+  if (client.options.keyPrefix) {
+    throw new InvalidOptionError(
+      'client',
+      'has a keyPrefix, which renames keys but not the channels that belong to them; use the "prefix" option of the store',
+    )
+  }
+}

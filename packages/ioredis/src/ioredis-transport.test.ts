@@ -1,0 +1,262 @@
+import { inspect } from 'node:util'
+import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import * as ioredis6 from 'ioredis'
+import * as ioredis5 from 'ioredis-5'
+import * as iovalkey from 'iovalkey'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ioredisTransport } from './ioredis-transport.ts'
+
+const token = '0123456789abcdef0123456789abcdef.1700000000000000'
+const script = (body: string, ...args: string[]): ScriptCall => ({ command: 'EVAL', body, keys: ['lock:a'], args })
+const increment = script("return redis.call('INCR', KEYS[1])", token)
+const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', value: of, resent })
+const never = new AbortController().signal
+
+/** The options that these tests use of those that all clients have. */
+interface Options {
+  port?: number
+  lazyConnect?: boolean
+  keyPrefix?: string
+  stringNumbers?: boolean
+  enableAutoPipelining?: boolean
+  autoResendUnfulfilledCommands?: boolean
+  maxRetriesPerRequest?: number
+  retryStrategy?: () => number
+}
+
+const clients = [
+  { name: 'ioredis 6', create: (options: Options) => new ioredis6.Redis(options) },
+  { name: 'ioredis 6 with RESP3', create: (options: Options) => new ioredis6.Redis({ ...options, protocol: 3 }) },
+  { name: 'ioredis 5', create: (options: Options) => new ioredis5.Redis(options) },
+  { name: 'iovalkey', create: (options: Options) => new iovalkey.Redis(options) },
+]
+
+describe.each(clients)('ioredisTransport over $name', ({ create }) => {
+  let redis: RedisServer
+  let proxy: TcpProxy
+  const open: { disconnect(): void }[] = []
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  afterAll(() => redis.stop())
+  beforeEach(async () => {
+    await redis.command('FLUSHALL')
+    proxy = await startTcpProxy({ port: redis.port })
+  })
+  afterEach(async () => {
+    for (const client of open.splice(0)) client.disconnect()
+    await proxy.stop()
+  })
+
+  function connect(options: Options = {}): ReturnType<typeof create> {
+    const client = create({ port: proxy.port, retryStrategy: () => 20, ...options })
+    client.on('error', () => undefined)
+    open.push(client)
+    return client
+  }
+  const run = async (transport: RedisTransport, call: ScriptCall, signal = never): Promise<ScriptReply | undefined> =>
+    (await transport.run([call], signal))[0]
+  const count = (): Promise<unknown> => redis.command('GET', 'lock:a')
+
+  it('answers what a script returns, text as text and numbers as numbers', async () => {
+    const transport = ioredisTransport(connect())
+    expect(transport).toMatchObject({ cluster: false, commandDeadlineMs: 2_000 })
+    const all = script("return {1, '2', {}, {'é', false}, redis.status_reply('OK')}")
+    expect(await run(transport, all)).toEqual(value([1, '2', [], ['é', null], 'OK']))
+    expect(await run(transport, script('return {KEYS[1], ARGV[1], ARGV[2]}', 'ü', ''))).toEqual(
+      value(['lock:a', 'ü', '']),
+    )
+  })
+
+  it('answers the same when the client turns numbers into strings, or pipelines by itself', async () => {
+    for (const option of [{ stringNumbers: true }, { enableAutoPipelining: true }]) {
+      const transport = ioredisTransport(connect(option))
+      expect(await run(transport, script("return {1, '2'}"))).toEqual(value([1, '2']))
+    }
+  })
+
+  it('answers several calls in order, each with its own reply or error', async () => {
+    const transport = ioredisTransport(connect())
+    const missing: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: ['lock:a'], args: [token] }
+    const replies = await transport.run([increment, missing, increment, script('return {}')], never)
+    expect(replies).toEqual([
+      value(1),
+      { type: 'error', message: expect.stringMatching(/^NOSCRIPT/) },
+      value(2),
+      value([]),
+    ])
+    expect(await transport.run([], never)).toEqual([])
+  })
+
+  it('says that an answer is to a repeated request when the connection was lost in between', async () => {
+    const transport = ioredisTransport(connect())
+    expect(await run(transport, increment)).toEqual(value(1))
+    const dropped = proxy.dropNextReply('cut')
+    const again = run(transport, increment)
+    await dropped
+    expect(await again).toEqual(value(3, true))
+    expect(await run(transport, increment)).toEqual(value(4))
+  })
+
+  it('does not know what became of a request that the client gave up, and shows no argument of it', async () => {
+    const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }))
+    await run(transport, script('return 1'))
+    const dropped = proxy.dropNextReply('cut')
+    const lost = transport.run([increment, increment], never)
+    await dropped
+    for (const reply of await lost) expect(reply).toMatchObject({ type: 'unknown', executed: 'unknown' })
+    expect(await count()).toBe('2')
+    expect(inspect(await lost, { depth: 10, showHidden: true })).not.toContain(token)
+    expect(JSON.stringify(await lost)).not.toContain(token)
+  })
+
+  it('stops waiting for an answer when it is aborted', async () => {
+    const transport = ioredisTransport(connect())
+    await run(transport, script('return 1'))
+    const controller = new AbortController()
+    const release = proxy.holdReplies()
+    const executed = proxy.nextReply()
+    const reply = run(transport, increment, controller.signal)
+    await executed
+    controller.abort()
+    expect(await reply).toMatchObject({ type: 'unknown', executed: 'unknown', cause: expect.any(Error) })
+    release()
+    expect(await run(transport, increment)).toEqual(value(2))
+  })
+
+  it('connects a client that was never asked to', async () => {
+    const client = connect({ lazyConnect: true })
+    const transport = ioredisTransport(client)
+    expect(client.status).toBe('wait')
+    expect(await Promise.all([run(transport, increment), run(transport, increment)])).toEqual([value(1), value(2)])
+  })
+
+  it('waits for a connection, and sends then', async () => {
+    proxy.refuse()
+    const transport = ioredisTransport(connect({ lazyConnect: true }))
+    const reply = run(transport, increment)
+    await proxy.accept()
+    expect(await reply).toEqual(value(1))
+  })
+
+  it('never sends what was aborted while it waited for a connection', async () => {
+    proxy.refuse()
+    const client = connect()
+    const transport = ioredisTransport(client)
+    const controller = new AbortController()
+    const reply = run(transport, increment, controller.signal)
+    controller.abort()
+    expect(await reply).toMatchObject({ type: 'unknown', executed: 'no', cause: expect.any(Error) })
+    expect(await run(transport, increment, controller.signal)).toMatchObject({ executed: 'no' })
+    await proxy.accept()
+    expect(await run(transport, increment)).toEqual(value(1))
+  })
+
+  it('does not put a call into the queue of a client whose connection is ending', async () => {
+    const client = connect()
+    const transport = ioredisTransport(client)
+    await run(transport, script('return 1'))
+    const controller = new AbortController()
+    client.stream.destroy()
+    expect(client.status).toBe('ready')
+    const reply = run(transport, increment, controller.signal)
+    controller.abort()
+    expect(await reply).toMatchObject({ executed: 'no' })
+    expect(await run(transport, increment)).toEqual(value(1))
+  })
+
+  it('is not kept back by an unanswered pipeline of the client’s own', async () => {
+    const client = connect({ enableAutoPipelining: true })
+    const transport = ioredisTransport(client)
+    await run(transport, script('return 1'))
+    const release = proxy.holdReplies()
+    const executed = proxy.nextReply()
+    const mine = client.set('mine', '1')
+    await executed
+    const second = proxy.nextReply()
+    const reply = run(transport, increment)
+    await second
+    expect(await count()).toBe('1')
+    release()
+    expect([await mine, await reply]).toEqual(['OK', value(1)])
+  })
+
+  it('answers at once for a client that was closed', async () => {
+    const client = connect({ lazyConnect: true })
+    const transport = ioredisTransport(client)
+    const waiting = run(transport, increment)
+    client.disconnect()
+    expect(await waiting).toMatchObject({ type: 'unknown', executed: 'no' })
+    expect(client.status).toBe('end')
+    expect(await run(transport, increment)).toMatchObject({ type: 'unknown', executed: 'no' })
+  })
+
+  it('leaves no listener after a thousand calls of twenty stores to a closed port, and needs one while they wait', async () => {
+    proxy.refuse()
+    const client = connect({ retryStrategy: () => 60_000 })
+    await new Promise((resolve) => client.once('reconnecting', resolve))
+    const before = client.eventNames().map((event) => [event, client.listenerCount(event)])
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): number => warnings.push(warning)
+    process.on('warning', onWarning)
+    const controller = new AbortController()
+    const transports = Array.from({ length: 20 }, () => ioredisTransport(client))
+    const replies = Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        run(transports[index % 20] as RedisTransport, increment, controller.signal),
+      ),
+    )
+    const counted = (event: string): number => Number(before.find(([name]) => name === event)?.[1] ?? 0)
+    expect(client.listenerCount('ready')).toBe(counted('ready') + 1)
+    expect(client.listenerCount('end')).toBe(counted('end') + 1)
+    controller.abort()
+    for (const reply of await replies) expect(reply).toMatchObject({ type: 'unknown', executed: 'no' })
+    expect(client.eventNames().map((event) => [event, client.listenerCount(event)])).toEqual(before)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+
+  it('changes no option and leaves no listener', async () => {
+    const client = connect({ lazyConnect: true })
+    await client.connect()
+    const seen = (): unknown[] => [
+      inspect(client.options),
+      client.eventNames().map((event) => [event, client.listenerCount(event)]),
+    ]
+    const before = seen()
+    await run(ioredisTransport(client), increment)
+    expect(seen()).toEqual(before)
+  })
+
+  it('refuses a client that renames keys, by name', () => {
+    expect(() => ioredisTransport(connect({ keyPrefix: 'app:', lazyConnect: true }))).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        option: 'client',
+        message: expect.stringContaining('"prefix"'),
+      }),
+    )
+  })
+})
+
+describe('ioredisTransport', () => {
+  it('refuses what is no ioredis-compatible client, by name', () => {
+    for (const other of [undefined, null, {}, { sendCommand: () => undefined, options: {} }]) {
+      expect(() => ioredisTransport(other as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', option: 'client' }),
+      )
+    }
+  })
+
+  it('does not repeat the arguments that a server quotes', async () => {
+    await using redis = await startRedis({ args: ['--rename-command', 'EVALSHA', ''] })
+    const client = new ioredis6.Redis(redis.port)
+    const call: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: ['lock:a'], args: [token] }
+    const replies = await ioredisTransport(client).run([call], never)
+    client.disconnect()
+    expect(replies).toEqual([{ type: 'error', message: "ERR unknown command 'evalsha'" }])
+  })
+})

@@ -1,0 +1,109 @@
+import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { nodeOf } from './cluster-node.ts'
+import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
+import { isReady, readinessChange } from './readiness.ts'
+import { failure, plainValue } from './script-reply.ts'
+
+/** The answer to a call that was handed to the client, for as long as there is no other. */
+const unanswered: ScriptReply = {
+  type: 'unknown',
+  executed: 'unknown',
+  cause: new Error('Redis did not answer in time'),
+}
+
+/**
+ * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster.
+ *
+ * A call waits here, not in the client's offline queue, until its connection is ready, so that after an abort nothing of
+ * it is sent. Once handed over it is the client's: after a lost connection that may send it again (its options
+ * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells.
+ *
+ * Changes no option of the client, and leaves no listener on it.
+ *
+ * @throws InvalidOptionError for a client with a `keyPrefix`, or something that is no such client.
+ */
+export function ioredisTransport(client: IoredisClient): RedisTransport {
+  checkClient(client)
+  const cluster = client.isCluster === true
+  const commands = {
+    EVALSHA: client.createBuiltinCommand('evalsha').buffer,
+    EVAL: client.createBuiltinCommand('eval').buffer,
+  }
+
+  /** What is not ready yet and has to be before the call can be sent. */
+  function obstacle(call: ScriptCall): IoredisConnection | undefined {
+    if (!isReady(client)) return client
+    const node = cluster ? nodeOf(client, call.keys[0]) : undefined
+    // A node that has ended is about to be replaced; the client finds the new one by itself.
+    return node && !isReady(node) && node.status !== 'end' ? node : undefined
+  }
+
+  /** Answers undefined if the call was not sent. */
+  async function deliver(call: ScriptCall, signal: AbortSignal, onSend: () => void): Promise<ScriptReply | undefined> {
+    for (let waitFor = obstacle(call); waitFor; waitFor = obstacle(call)) {
+      if (waitFor.status === 'end') return undefined
+      await readinessChange(waitFor, signal)
+      if (signal.aborted) return undefined
+    }
+    const before = streams(client)
+    onSend()
+    try {
+      const { body, keys, args } = call
+      const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
+      return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
+    } catch (error) {
+      return failure(error, call)
+    }
+  }
+
+  return {
+    commandDeadlineMs: 2_000,
+    cluster,
+    run: (calls, signal) =>
+      new Promise((resolve) => {
+        /** What can be answered at this moment; nothing for a call that was not sent. */
+        const replies: (ScriptReply | undefined)[] = calls.map(() => undefined)
+        let open = calls.length
+        const settle = (): void => {
+          signal.removeEventListener('abort', settle)
+          resolve(replies.map((reply) => reply ?? notSent(client)))
+        }
+        if (signal.aborted || open === 0) return settle()
+        signal.addEventListener('abort', settle, { once: true })
+
+        // Everything that can be sent now leaves in one write per connection. Not the client's pipeline: on a cluster that
+        // is for one node only, and is not redirected call by call.
+        const corked = calls.length > 1 ? streams(client) : []
+        for (const stream of corked) stream.cork()
+        for (const [index, call] of calls.entries()) {
+          const onSend = (): void => {
+            replies[index] = unanswered
+          }
+          void deliver(call, signal, onSend).then((reply) => {
+            replies[index] = reply
+            if (--open === 0) settle()
+          })
+        }
+        for (const stream of corked) stream.uncork()
+      }),
+  }
+}
+
+function notSent({ status }: IoredisClient): ScriptReply {
+  const cause = new Error(
+    `The request was not sent: the Redis client was not connected in time (its status: ${status})`,
+  )
+  return { type: 'unknown', executed: 'no', cause }
+}
+
+/**
+ * The sockets in use now. A call that was answered while they were all the same was sent once; if any is new or gone, the
+ * client may have sent it on both the old and the new one.
+ */
+function streams(client: IoredisClient): readonly IoredisStream[] {
+  const connections = client.nodes?.() ?? [client]
+  return connections.flatMap(({ stream }) => (stream ? [stream] : []))
+}
+
+const areSame = (before: readonly IoredisStream[], after: readonly IoredisStream[]): boolean =>
+  before.length === after.length && before.every((stream, index) => stream === after[index])

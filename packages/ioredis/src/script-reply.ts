@@ -1,0 +1,37 @@
+import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+
+/**
+ * A reply whose strings are buffers, as text and numbers. Buffers, because with the client's `stringNumbers` option a
+ * number comes as a string, and could not be told from one.
+ */
+export function plainValue(value: unknown): unknown {
+  // A Buffer, which becomes its UTF-8 text.
+  if (ArrayBuffer.isView(value)) return String(value)
+  if (typeof value === 'string') return Number(value)
+  return Array.isArray(value) ? value.map(plainValue) : value
+}
+
+/**
+ * What the client rejected with: the server's own error, or no answer.
+ *
+ * The client puts the command with all its arguments on its errors, the token among them, so nothing of an error is kept
+ * but its name and message.
+ */
+export function failure(error: unknown, call: ScriptCall): ScriptReply {
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  const text = withoutArguments(message, call)
+  if (name === 'ReplyError') return { type: 'error', message: text }
+  const cause = new Error(text)
+  cause.name = name
+  return { type: 'unknown', executed: 'unknown', cause }
+}
+
+/** Arguments at least this long may be secret; shorter ones are numbers. */
+const shortestSecret = 16
+
+function withoutArguments(message: string, call: ScriptCall): string {
+  // Redis quotes the arguments of a command it does not know.
+  let text = message.replace(/,? with args beginning with.*/s, '')
+  for (const arg of call.args) if (arg.length >= shortestSecret) text = text.replaceAll(arg, '(argument)')
+  return text
+}

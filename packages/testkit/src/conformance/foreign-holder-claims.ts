@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+
+/** Another lock library's value on the same key: it and we exclude each other, and we touch nothing of its. */
+export function foreignHolderClaims(probe: Probe): void {
+  it('a foreign holder is a holder: refused, with its remaining ttl and the cursor "-"', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, longMs)
+    const { cursor, expiresInMs } = await probe.refusal({ key })
+    expect(cursor).toBe('-')
+    expect(expiresInMs).toBeLessThanOrEqual(longMs)
+    expect(expiresInMs).toBeGreaterThan(longMs - slackMs)
+  })
+
+  it('a foreign holder without expiry is refused with none', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, null)
+    expect(await probe.refusal({ key })).toEqual({
+      type: 'held',
+      expiresInMs: null,
+      cursor: '-',
+    })
+    expect(await probe.look(key, '-')).toMatchObject({
+      changed: false,
+      cursor: '-',
+      expiresInMs: null,
+    })
+    await probe.admin.remove(key)
+  })
+
+  it('an inspection shows a foreign holder without name, fence or since', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, null)
+    const foreign = { held: true, holder: null, fence: null, since: null }
+    expect(await probe.inspect(key)).toEqual({ ...foreign, expiresIn: null })
+    await probe.admin.replace(key, longMs)
+    expect(await probe.inspect(key)).toEqual({
+      ...foreign,
+      expiresIn: expect.any(Number),
+    })
+  })
+
+  it('a lock is free when its foreign holder has expired', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, shortMs)
+    await probe.advance(shortMs)
+    await probe.grant({ key })
+  })
+
+  it('a holder whose value was replaced is superseded, and changes nothing', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    const owner = probe.owner()
+    const { token } = await probe.grant({ key, owner })
+    await probe.admin.replace(key, longMs)
+    expect(await probe.renew(key, token, 10 * longMs)).toBe('superseded')
+    expect(await probe.release({ key, token })).toBe('superseded')
+    expect(await probe.release({ key, owner })).toBe('superseded')
+    await probe.refusal({ key, owner })
+    const left = await probe.leftMs(key)
+    expect(left).toBeLessThanOrEqual(longMs)
+    expect(left).toBeGreaterThan(longMs - slackMs)
+  })
+
+  it('a revoke takes the lock from a foreign holder too', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, null)
+    expect(await probe.revoke(key)).toBe('revoked')
+    expect(await probe.admin.expiresInMs(key)).toBeUndefined()
+    await probe.grant({ key })
+  })
+}

@@ -1,0 +1,13 @@
+export { storeConformance } from './store-conformance.ts'
+export type {
+  Listening,
+  StoreAdmin,
+  StoreCapability,
+  StoreEntry,
+  StoreUnderTest,
+} from './store-under-test.ts'
+export { transportConformance } from './transport-conformance.ts'
+export type {
+  TransportCapability,
+  TransportUnderTest,
+} from './transport-under-test.ts'

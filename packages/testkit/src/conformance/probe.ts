@@ -1,0 +1,156 @@
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  LeaseStore,
+  LockState,
+  LookOutcome,
+  ReleaseOutcome,
+  ReleaseRequest,
+  RenewOutcome,
+} from '@leasehold/core'
+import { expect, type TestContext } from 'vitest'
+import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest } from './store-under-test.ts'
+
+/** A ttl that no claim outlives. */
+export const longMs = 60_000
+
+/** A ttl that a claim waits out. Long enough for a slow machine between two requests. */
+export const shortMs = 500
+
+/** How far a remaining time may be below what was asked for: what a slow machine may take between two requests. */
+export const slackMs = 10_000
+
+type Granted = Extract<AcquireOutcome, { readonly type: 'granted' }>
+
+/** What one claim works with: requests one at a time, with defaults for what the claim does not speak of. */
+export class Probe {
+  readonly #opened: () => StoreUnderTest
+
+  constructor(opened: () => StoreUnderTest) {
+    this.#opened = opened
+  }
+
+  get store(): LeaseStore {
+    return this.#opened().store
+  }
+
+  get admin(): StoreAdmin {
+    return this.#opened().admin
+  }
+
+  get fenceMemoryMs(): number {
+    return this.#opened().fenceMemoryMs
+  }
+
+  /** A signal that is never aborted. */
+  get signal(): AbortSignal {
+    return new AbortController().signal
+  }
+
+  /** A key no other claim or run uses. */
+  key(): string {
+    return `claim-${random(8)}`
+  }
+
+  /** An owner, as the core draws them. */
+  owner(name?: string): string {
+    return name === undefined ? random(32) : `${name}.${random(32)}`
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.#opened().advance(ms)
+  }
+
+  /** Skips the claim, with the adapter's reason, where the store has not got what it needs. */
+  needs(context: TestContext, capability: StoreCapability): void {
+    const reason = this.#opened().skip?.[capability]
+    if (reason !== undefined) context.skip(`${capability}: ${reason}`)
+  }
+
+  async acquire(request: Asked): Promise<AcquireOutcome> {
+    return only(await this.store.acquire([asked(this, request)], this.signal))
+  }
+
+  /** Acquires what has to be free. */
+  async grant(request: Asked): Promise<Granted> {
+    const outcome = await this.acquire(request)
+    expect(outcome).toMatchObject({ type: 'granted' })
+    return outcome as Granted
+  }
+
+  /** Acquires, and is refused because somebody holds it. */
+  async refusal(request: Asked): Promise<Extract<AcquireOutcome, { readonly type: 'held' }>> {
+    const outcome = await this.acquire(request)
+    expect(outcome).toMatchObject({ type: 'held' })
+    return outcome as Extract<AcquireOutcome, { readonly type: 'held' }>
+  }
+
+  async renew(key: string, token: string, ttlMs: number): Promise<RenewOutcome['type']> {
+    return only(await this.store.renew([{ key, token, ttlMs }], this.signal)).type
+  }
+
+  async release(request: ReleaseRequest): Promise<ReleaseOutcome['type']> {
+    return only(await this.store.release([request], this.signal)).type
+  }
+
+  async look(key: string, cursor: string): Promise<Extract<LookOutcome, { readonly type: 'looked' }>> {
+    const outcome = await this.store.look(key, cursor, this.signal)
+    expect(outcome).toMatchObject({ type: 'looked' })
+    return outcome as Extract<LookOutcome, { readonly type: 'looked' }>
+  }
+
+  async inspect(key: string): Promise<LockState> {
+    const outcome = await this.store.inspect(key, this.signal)
+    if (outcome.type !== 'state') throw new Error(`inspect answered ${outcome.type}`)
+    return outcome.state
+  }
+
+  async revoke(key: string): Promise<string> {
+    return (await this.store.revoke(key, this.signal)).type
+  }
+
+  /** Milliseconds until the lock's entry expires, by the admin; fails without entry or expiry. */
+  async leftMs(key: string): Promise<number> {
+    const left = await this.admin.expiresInMs(key)
+    expect(left, `no entry with an expiry at ${key}`).toBeTypeOf('number')
+    return left as number
+  }
+
+  /** Every entry that belongs to the lock. */
+  async entriesOf(key: string): Promise<readonly StoreEntry[]> {
+    return (await this.admin.entries()).filter(({ name }) => name.includes(key))
+  }
+
+  async listen(key: string): Promise<Listening> {
+    const { listen } = this.#opened()
+    if (!listen) throw new Error('Provide listen(), or skip "announcements" with a reason')
+    return listen(key)
+  }
+
+  setWallClockBack(ms: number): void {
+    const { setWallClockBack } = this.#opened()
+    if (!setWallClockBack) throw new Error('Provide setWallClockBack(), or skip "wall-clock" with a reason')
+    setWallClockBack(ms)
+  }
+}
+
+type Asked = Pick<AcquireRequest, 'key'> & Partial<AcquireRequest>
+
+/** The whole request: a fresh owner, a long ttl and one fence unless the claim says otherwise. */
+export const asked = (probe: Probe, request: Asked): AcquireRequest => ({
+  owner: probe.owner(),
+  ttlMs: longMs,
+  fences: 1,
+  ...request,
+})
+
+/** A token that differs from a granted one in its fence alone. */
+export const withOtherFence = (token: string): string => token.replace(/\d+$/, (fence) => String(Number(fence) + 1))
+
+function only<T>(outcomes: readonly T[]): T {
+  expect(outcomes, 'one outcome per request').toHaveLength(1)
+  return outcomes[0] as T
+}
+
+const random = (digits: number): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(digits)), (byte) => (byte % 16).toString(16)).join('')

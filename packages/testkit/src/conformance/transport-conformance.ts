@@ -1,0 +1,40 @@
+import type { RedisTransport } from '@leasehold/core/redis'
+import { afterAll, beforeAll, describe, type TestContext } from 'vitest'
+import { abortClaims } from './abort-claims.ts'
+import { callClaims } from './call-claims.ts'
+import { replyClaims } from './reply-claims.ts'
+import type { TransportCapability, TransportUnderTest } from './transport-under-test.ts'
+
+/**
+ * The contract of a `RedisTransport` against a real server, one claim a test. An adapter calls it from its own
+ * `conformance.test.ts`:
+ *
+ * ```ts
+ * transportConformance('my client', async () => ({ transport: myTransport(client), close: () => client.quit() }))
+ * ```
+ *
+ * Scripts touch keys `{leasehold-conformance-…}:…`, each with an expiry. The server has to be quiet: an answer counts as
+ * `resent` when a connection was replaced meanwhile.
+ */
+export function transportConformance(name: string, open: () => Promise<TransportUnderTest>): void {
+  describe(`${name}: a Redis transport`, () => {
+    let opened: TransportUnderTest | undefined
+    beforeAll(async () => {
+      opened = await open()
+    })
+    afterAll(() => opened?.close())
+
+    const use: UseTransport = (context, capability) => {
+      if (!opened) throw new Error('The transport could not be opened')
+      const reason = capability && opened.skip?.[capability]
+      if (reason !== undefined) context.skip(`${capability}: ${reason}`)
+      return opened.transport
+    }
+    describe('replies', () => replyClaims(use))
+    describe('calls', () => callClaims(use))
+    describe('abort', () => abortClaims(use))
+  })
+}
+
+/** The transport for one claim; skips it where it needs what the transport has not got. */
+export type UseTransport = (context: TestContext, capability?: TransportCapability) => RedisTransport

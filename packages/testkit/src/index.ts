@@ -1,0 +1,19 @@
+/** What tests of locks need: a clock that obeys, and a store and a network that do what they are told. */
+export { ManualClock, type PendingTimer } from './manual-clock.ts'
+export {
+  answered,
+  type Fate,
+  refusing,
+  replyAfter,
+  replyLost,
+  requestAfter,
+  requestLost,
+  ScriptedStore,
+  type Sending,
+  type StoreCall,
+  type StoreCallName,
+  unavailable,
+} from './scripted-store.ts'
+export { follow, type Settlement } from './settlement.ts'
+export type { Direction } from './tcp-link.ts'
+export { type Ending, startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.ts'

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../free-port.ts'
+import { connectRedisAdmin } from './redis-admin.ts'
+import { startRedis } from './redis-server.ts'
+
+const lives = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('startRedis', () => {
+  it('starts a server that answers and writes nothing to disk', async () => {
+    await using redis = await startRedis({ args: ['--maxmemory', '64mb'] })
+    expect(redis.url).toBe(`redis://127.0.0.1:${redis.port}`)
+    expect(await redis.command('PING')).toBe('PONG')
+    expect(await redis.command('CONFIG', 'GET', 'save')).toEqual(['save', ''])
+    expect(await redis.command('CONFIG', 'GET', 'appendonly')).toEqual(['appendonly', 'no'])
+    expect(await redis.command('CONFIG', 'GET', 'maxmemory')).toEqual(['maxmemory', String(64 * 1024 ** 2)])
+  })
+
+  it('runs several servers at once', async () => {
+    const servers = await Promise.all([startRedis(), startRedis(), startRedis()])
+    expect(new Set(servers.map(({ port }) => port)).size).toBe(3)
+    await Promise.all(servers.map((server) => server.stop()))
+    expect(servers.map(({ pid }) => lives(pid))).toEqual([false, false, false])
+  })
+
+  it('forgets its data in a restart, unless it is to keep it', async () => {
+    await using redis = await startRedis()
+    const before = redis.pid
+    await redis.command('SET', 'key', 'value')
+    await redis.restart({ keepData: true })
+    expect(redis.pid).not.toBe(before)
+    expect(await redis.command('GET', 'key')).toBe('value')
+    await redis.restart()
+    expect(await redis.command('GET', 'key')).toBe(null)
+  })
+
+  it('starts again on the same port after a crash', async () => {
+    await using redis = await startRedis()
+    await redis.kill()
+    expect(lives(redis.pid)).toBe(false)
+    await redis.restart()
+    expect(await redis.command('PING')).toBe('PONG')
+  })
+
+  it('answers nothing while it is paused, and everything after', async () => {
+    await using redis = await startRedis()
+    await using admin = await connectRedisAdmin({ port: redis.port })
+    await using impatient = await connectRedisAdmin({ port: redis.port, deadlineMs: 50 })
+    redis.pause()
+    const reply = admin.command('PING')
+    await expect(impatient.command('PING')).rejects.toThrow('50 ms')
+    redis.resume()
+    expect(await reply).toBe('PONG')
+  })
+
+  it('can be stopped while it is paused, and more than once', async () => {
+    const redis = await startRedis()
+    redis.pause()
+    await redis.stop()
+    await redis.stop()
+    expect(lives(redis.pid)).toBe(false)
+  })
+
+  it('starts a replica that has its primary’s data', async () => {
+    await using primary = await startRedis()
+    await primary.command('SET', 'key', 'value')
+    await using replica = await startRedis({ replicaOf: primary })
+    expect(await replica.command('GET', 'key')).toBe('value')
+    await expect(replica.command('SET', 'key', 'other')).rejects.toThrow(/^READONLY/)
+  })
+
+  it('says what the server said when it does not start', async () => {
+    await expect(startRedis({ args: ['--no-such-option', 'yes'] })).rejects.toThrow(/ended at once/)
+  })
+
+  it('does not take another’s answer on the port for its own', async () => {
+    await using redis = await startRedis()
+    await expect(startRedis({ port: redis.port })).rejects.toThrow(/address already in use/i)
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
+    await once(other, 'listening')
+    await expect(startRedis({ port })).rejects.toThrow(/address already in use/i)
+    other.close()
+  })
+})
+
+describe('a process that has started servers', () => {
+  const children: number[] = []
+  afterEach(() => {
+    for (const pid of children.splice(0)) if (lives(pid)) process.kill(pid, 'SIGKILL')
+  })
+
+  /** Runs a process of its own that starts a server and then does `ending`; answers the server's pid and folder. */
+  async function abandon(ending: string): Promise<{ pid: number; folder: string }> {
+    const source = `
+      import { startRedis } from ${JSON.stringify(new URL('./redis-server.ts', import.meta.url).href)}
+      const redis = await startRedis()
+      const [, folder] = await redis.command('CONFIG', 'GET', 'dir')
+      console.log(JSON.stringify({ pid: redis.pid, folder }))
+      ${ending}`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+      // What it throws on purpose is not for the test's reader.
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const ended = once(child, 'exit')
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const left = JSON.parse(line.toString()) as { pid: number; folder: string }
+    children.push(left.pid)
+    await ended
+    return left
+  }
+
+  it.each([
+    ['forgets them and ends', ''],
+    ['exits', 'process.exit(3)'],
+    ['throws', 'throw new Error("on purpose")'],
+    ['is killed', 'process.kill(process.pid, "SIGKILL")'],
+  ])('leaves neither them nor their files when it %s', async (_, ending) => {
+    const { pid, folder } = await abandon(ending)
+    await expect.poll(() => [lives(pid), existsSync(folder)], { timeout: 5_000 }).toEqual([false, false])
+  })
+})

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Listening, StoreAdmin, StoreUnderTest } from '../conformance/store-under-test.ts'
+import { connectRedisAdmin } from './redis-admin.ts'
+import type { RedisServer } from './redis-server.ts'
+import type { RedisReply } from './resp.ts'
+
+/** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
+const marginMs = 10
+
+/**
+ * What `storeConformance` needs beside a Redis store: access to its server, or to all nodes of its cluster, behind the
+ * store's back. The server should hold nothing else, as every key counts as the store's.
+ */
+export function redisStoreAccess(
+  nodes: readonly RedisServer[],
+  prefix: string,
+): Required<Pick<StoreUnderTest, 'admin' | 'advance' | 'listen' | 'skip'>> {
+  return {
+    admin: storeAdmin(nodes, prefix),
+    advance: (ms) => sleep(ms + marginMs),
+    // Published on one node, a message reaches those who listen on any.
+    listen: (key) => listen(nodes[0] as RedisServer, `${prefix}release:${key}`),
+    skip: {
+      'wall-clock': 'the clock of a Redis server is the machine’s',
+      ...(nodes.length > 1 && { 'listener-count': 'a node of a cluster counts only its own listeners' }),
+    },
+  }
+}
+
+function storeAdmin(nodes: readonly RedisServer[], prefix: string): StoreAdmin {
+  /** Asks the node that has the key. */
+  async function ask(command: string, key: string, ...args: readonly (string | number)[]): Promise<RedisReply> {
+    for (const node of nodes) {
+      try {
+        return await node.command(command, key, ...args)
+      } catch (error) {
+        if (!(error as Error).message.startsWith('MOVED')) throw error
+      }
+    }
+    throw new Error(`No node has the slot of ${key}`)
+  }
+  async function expiresInMs(name: string): Promise<number | null | undefined> {
+    const left = Number(await ask('PTTL', name))
+    if (left === -2) return undefined
+    return left === -1 ? null : left
+  }
+  return {
+    async remove(key) {
+      await ask('DEL', prefix + key)
+    },
+    async replace(key, ms) {
+      await ask('SET', prefix + key, 'foreign-holder', ...(ms === null ? [] : ['PX', ms]))
+    },
+    expiresInMs: (key) => expiresInMs(prefix + key),
+    async entries() {
+      const names = (await Promise.all(nodes.map((node) => node.command('KEYS', '*')))).flat()
+      const entries = names.map(async (name) => ({ name: String(name), expiresInMs: await expiresInMs(String(name)) }))
+      return (await Promise.all(entries)).flatMap(({ name, expiresInMs: left }) =>
+        left === undefined ? [] : [{ name, expiresInMs: left }],
+      )
+    },
+  }
+}
+
+async function listen({ port }: RedisServer, channel: string): Promise<Listening> {
+  const payloads: string[] = []
+  const onMessage = (message: RedisReply): void => {
+    payloads.push(String((message as readonly RedisReply[])[2]))
+  }
+  const subscriber = await connectRedisAdmin({ port, onMessage })
+  await subscriber.command('SUBSCRIBE', channel)
+  return { payloads, close: () => subscriber.close() }
+}

@@ -1,0 +1,209 @@
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  Clock,
+  Executed,
+  InspectOutcome,
+  LeaseStore,
+  LookOutcome,
+  Refused,
+  ReleaseOutcome,
+  ReleaseRequest,
+  RenewOutcome,
+  RenewRequest,
+  RevokeOutcome,
+  Unknown,
+} from '@leasehold/core'
+import { memoryStore } from '@leasehold/core/memory'
+
+/** The calls of the store port. */
+export type StoreCallName = 'acquire' | 'renew' | 'release' | 'look' | 'inspect' | 'revoke'
+
+/** One call as it reached the store. */
+export interface StoreCall {
+  readonly name: StoreCallName
+  /** When, by the monotonic clock. */
+  readonly atMs: number
+  readonly requests: readonly {
+    readonly key: string
+    readonly owner?: string
+    readonly token?: string
+    readonly ttlMs?: number
+  }[]
+}
+
+/** A call on its way: whether and when it is carried out, and what of the answer comes back, is up to its fate. */
+export interface Sending<O> {
+  readonly clock: Clock
+  /** How many outcomes the caller expects. */
+  readonly count: number
+  /** Carries the requests out, in the real store. */
+  execute(): Promise<readonly O[]>
+}
+
+/** What becomes of one call. */
+export type Fate = <O>(sending: Sending<O>) => Promise<readonly (O | Unknown | Refused)[]>
+
+/** The ordinary one: carried out and answered. */
+export const answered: Fate = ({ execute }) => execute()
+
+/** Carried out, and the answer never comes. */
+export const replyLost: Fate = async ({ execute }) => {
+  await execute()
+  return never()
+}
+
+/** Neither carried out nor answered. */
+export const requestLost: Fate = () => never()
+
+/** Carried out at once, answered `ms` later. */
+export const replyAfter =
+  (ms: number): Fate =>
+  async ({ clock, execute }) => {
+    const outcomes = await execute()
+    await later(clock, ms)
+    return outcomes
+  }
+
+/** Carried out `ms` later, whoever has given up by then, and answered at once. */
+export const requestAfter =
+  (ms: number): Fate =>
+  async ({ clock, execute }) => {
+    await later(clock, ms)
+    return execute()
+  }
+
+/** Answered at once as unknown; carried out only if nobody can know that it was not. */
+export const unavailable =
+  (executed: Executed, cause: unknown = new Error('connection is closed')): Fate =>
+  async ({ count, execute }) => {
+    if (executed === 'unknown') await execute()
+    return Array.from({ length: count }, () => ({ type: 'unknown', executed, cause }))
+  }
+
+/** Refused for good, and not carried out. */
+export const refusing =
+  (error: Refused['error']): Fate =>
+  async ({ count }) =>
+    Array.from({ length: count }, () => ({ type: 'refused', error }))
+
+/**
+ * A store in front of a real one, by default one in memory: it records every call, and a test decides what becomes of
+ * each. What a call means is decided by the store behind it.
+ *
+ * As on a network, a caller that gives up does not call its request back.
+ */
+export class ScriptedStore implements LeaseStore {
+  readonly commandDeadlineMs: number
+  readonly calls: StoreCall[] = []
+
+  readonly #behind: LeaseStore
+  readonly #clock: Clock
+  readonly #next: Map<StoreCallName, Fate[]> = new Map()
+  readonly #always: Map<StoreCallName, Fate> = new Map()
+  readonly #open: Map<StoreCallName, number> = new Map()
+  readonly #mostOpen: Map<StoreCallName, number> = new Map()
+  /** What the real store gets instead of the caller's. */
+  readonly #signal: AbortSignal = new AbortController().signal
+
+  constructor(clock: Clock, behind: LeaseStore = memoryStore({ clock: withoutTimers(clock) })) {
+    this.#clock = clock
+    this.#behind = behind
+    this.commandDeadlineMs = behind.commandDeadlineMs
+  }
+
+  /** Decides about the calls to come, one fate each. */
+  next(name: StoreCallName, ...fates: readonly Fate[]): void {
+    this.#next.set(name, [...(this.#next.get(name) ?? []), ...fates])
+  }
+
+  /** Decides about every call for which `next` does not, until it is told otherwise. */
+  always(name: StoreCallName, fate: Fate): void {
+    this.#always.set(name, fate)
+  }
+
+  /** The calls of that name so far, in order. */
+  called(name: StoreCallName): readonly StoreCall[] {
+    return this.calls.filter((call) => call.name === name)
+  }
+
+  /** How many calls of that name were under way at once, at most: neither answered nor given up. */
+  mostAtOnce(name: StoreCallName): number {
+    return this.#mostOpen.get(name) ?? 0
+  }
+
+  acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
+    return this.#carry('acquire', requests, signal, () => this.#behind.acquire(requests, this.#signal))
+  }
+
+  renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]> {
+    return this.#carry('renew', requests, signal, () => this.#behind.renew(requests, this.#signal))
+  }
+
+  release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]> {
+    return this.#carry('release', requests, signal, () => this.#behind.release(requests, this.#signal))
+  }
+
+  look(key: string, cursor: string, signal: AbortSignal): Promise<LookOutcome> {
+    return this.#carryOne('look', key, signal, () => this.#behind.look(key, cursor, this.#signal))
+  }
+
+  inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {
+    return this.#carryOne('inspect', key, signal, () => this.#behind.inspect(key, this.#signal))
+  }
+
+  revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome> {
+    return this.#carryOne('revoke', key, signal, () => this.#behind.revoke(key, this.#signal))
+  }
+
+  async #carryOne<O>(
+    name: StoreCallName,
+    key: string,
+    signal: AbortSignal,
+    execute: () => Promise<O>,
+  ): Promise<O | Unknown | Refused> {
+    const [outcome] = await this.#carry(name, [{ key }], signal, async () => [await execute()])
+    return outcome as O
+  }
+
+  #carry<O>(
+    name: StoreCallName,
+    requests: StoreCall['requests'],
+    signal: AbortSignal,
+    execute: () => Promise<readonly O[]>,
+  ): Promise<readonly (O | Unknown | Refused)[]> {
+    this.calls.push({ name, atMs: this.#clock.monotonicMs(), requests })
+    const fate = this.#next.get(name)?.shift() ?? this.#always.get(name) ?? answered
+    const answer = fate({ clock: this.#clock, count: requests.length, execute })
+    this.#count(name, answer, signal)
+    return answer
+  }
+
+  #count(name: StoreCallName, answer: Promise<unknown>, signal: AbortSignal): void {
+    const open = (this.#open.get(name) ?? 0) + 1
+    this.#open.set(name, open)
+    this.#mostOpen.set(name, Math.max(open, this.mostAtOnce(name)))
+    let ended = false
+    const end = (): void => {
+      if (ended) return
+      ended = true
+      this.#open.set(name, (this.#open.get(name) ?? 1) - 1)
+    }
+    signal.addEventListener('abort', end, { once: true })
+    answer.then(end, end)
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => undefined)
+
+const later = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.schedule(resolve, ms)
+  })
+
+/** A memory store's timer only frees memory. Without it a clock's armed timers are those of what is under test. */
+const withoutTimers = (clock: Clock): Clock => ({
+  monotonicMs: () => clock.monotonicMs(),
+  wallMs: () => clock.wallMs(),
+  schedule: () => () => undefined,
+})

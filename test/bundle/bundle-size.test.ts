@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url'
+import { createContext, runInContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+
+/** What the locker with the Redis store may weigh, minified and compressed, in bytes. */
+const limit = 5_000
+
+/** As an edge project would bundle it: nothing external, nothing shimmed. */
+async function bundle(conditions: readonly string[], format: 'esm' | 'iife'): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `
+        export { createLocker } from '@leasehold/core'
+        export { redisStore } from '@leasehold/core/redis'
+      `,
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+    },
+    bundle: true,
+    write: false,
+    minify: true,
+    platform: 'browser',
+    target: 'es2022',
+    format,
+    globalName: 'leasehold',
+    conditions: [...conditions],
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+describe.each([
+  ['by default', []],
+  ['on Workers', ['workerd']],
+])('createLocker with redisStore, bundled %s', (name, conditions) => {
+  const code = bundle(conditions, 'esm')
+
+  test(`weighs at most ${limit} bytes`, async () => {
+    const size = gzipSync(await code, { level: 9 }).byteLength
+    console.log(`createLocker with redisStore ${name}: ${size} of ${limit} bytes`)
+    expect(size).toBeLessThanOrEqual(limit)
+  })
+
+  test('needs nothing of Node', async () => {
+    expect((await code).match(/node:|\bprocess\b|\bBuffer\b|\brequire\b/g)).toBeNull()
+  })
+
+  test('does no I/O, sets no timer, draws no randomness and asks no clock when it is imported or made', async () => {
+    const script = await bundle(conditions, 'iife')
+    const make = `
+      const run = () => { throw new Error('sent something') }
+      leasehold.createLocker({ store: leasehold.redisStore({ commandDeadlineMs: 2000, cluster: false, run }) })
+    `
+    expect(runInContext(`${script}; ${make}`, languageOnly())).toHaveProperty('acquire')
+  })
+})
+
+test('the check would find a module that sets a timer or draws randomness', () => {
+  for (const code of ['setTimeout(() => {}, 1)', 'crypto.randomUUID()', 'Math.random()', 'Date.now()', 'fetch("/")']) {
+    expect(() => runInContext(code, languageOnly())).toThrow()
+  }
+})
+
+/** A global scope with nothing that acts, only with what computes; even the language's own randomness and clock are gone. */
+function languageOnly(): object {
+  const context = createContext({ TextEncoder, AbortController })
+  runInContext('delete Math.random; delete Date.now', context)
+  return context
+}

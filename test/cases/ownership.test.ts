@@ -1,0 +1,76 @@
+import type { LeaseLostError, Locker } from '@leasehold/core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Arena, arenas } from '../support/arena.ts'
+import { elapse, ms } from '../support/scale.ts'
+
+describe.each(arenas)('ownership on %s', (_, open) => {
+  let arena: Arena
+  let a: Locker
+  let b: Locker
+  let c: Locker
+  beforeAll(async () => {
+    arena = await open()
+    a = arena.client()
+    b = arena.client()
+    c = arena.client()
+  })
+  afterAll(() => arena[Symbol.asyncDispose]())
+
+  it("T-01: a late release does not remove the next holder's lock", async () => {
+    const late = await a.acquire('t01', { ttl: ms(1_000), renew: false })
+    await elapse(ms(1_200))
+    const next = await b.acquire('t01', { ttl: '10s', wait: '2s' })
+    expect(await late.release()).toBe('superseded')
+    expect(await c.tryAcquire('t01')).toBeNull()
+    expect(await next.release()).toBe('released')
+    const third = await c.tryAcquire('t01')
+    expect(third?.fence).toBeGreaterThan(next.fence as number)
+    await third?.release()
+  })
+
+  it('T-02: an explicit extend does not resurrect a vanished lock', async () => {
+    const lease = await a.acquire('t02')
+    await arena.remove('t02')
+    await expect(lease.renew({ ttl: '10s' })).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
+    expect(await a.isLocked('t02')).toBe(false)
+    const other = await b.tryAcquire('t02')
+    expect(other).not.toBeNull()
+    expect(lease.remaining()).toBe(0)
+    expect(() => lease.assertValid()).toThrow(expect.objectContaining({ code: 'LEASE_LOST' }))
+    expect((lease.signal.reason as LeaseLostError).cause).toBe('gone')
+    expect(await lease.release()).toBe('superseded')
+    await other?.release()
+  })
+
+  it('T-04: a release says whether the lease had expired, was superseded, or was given back already', async () => {
+    const options = { ttl: ms(500), renew: false }
+    const expired = await a.acquire('t04', options)
+    await elapse(ms(700))
+    expect(await expired.release()).toBe('expired')
+
+    const superseded = await a.acquire('t04', options)
+    await elapse(ms(600))
+    const successor = await b.acquire('t04', { wait: '2s' })
+    expect(await superseded.release()).toBe('superseded')
+    await successor.release()
+
+    const twice = await a.acquire('t04')
+    expect(await twice.release()).toBe('released')
+    expect(await twice.release()).toBe('released')
+    await expect(twice.renew({ ttl: '1s' })).rejects.toMatchObject({ code: 'LEASE_RELEASED' })
+  })
+
+  it('every acquisition has a token and a fence of its own, and the store shows no token', async () => {
+    const seen = new Set<string>()
+    let last = 0
+    for (let round = 0; round < 20; round++) {
+      const lease = await a.acquire('token')
+      expect(lease.fence).toBeGreaterThan(last)
+      last = lease.fence as number
+      seen.add(lease.token)
+      expect(JSON.stringify(await b.inspect('token'))).not.toContain(lease.token.split('.').at(-2))
+      await lease.release()
+    }
+    expect(seen.size).toBe(20)
+  })
+})

@@ -1,0 +1,272 @@
+import type { LeaseStore } from '@leasehold/core'
+import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+import { ioredisTransport } from '@leasehold/ioredis'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RedisArena, redisArena } from '../support/arena.ts'
+import { elapse } from '../support/scale.ts'
+import { readScript } from '../support/scripts.ts'
+
+/*
+ * Rules of the scripts that were found by experiment. Each story is told twice: with the rule, where it ends well, and
+ * with the rule taken out of the script, where it must not.
+ */
+
+let arena: RedisArena
+let transport: RedisTransport
+const signal = new AbortController().signal
+
+beforeAll(async () => {
+  arena = await redisArena()
+  transport = ioredisTransport(new Redis(arena.server.url))
+  stories = 0
+})
+afterAll(() => arena[Symbol.asyncDispose]())
+
+let stories: number
+const freshKey = (): string => `story-${stories++}`
+
+/** A store whose script has one passage replaced. */
+function storeWithout(script: string, passage: string, replacement: string): LeaseStore {
+  const text = readScript(script)
+  expect(text).toContain(passage)
+  return redisStore(
+    {
+      ...transport,
+      run: (calls, abort) =>
+        transport.run(
+          calls.map((call) => ({ ...call, command: 'EVAL' as const, body: text.replace(passage, replacement) })),
+          abort,
+        ),
+    },
+    { prefix: arena.prefix },
+  )
+}
+
+const withTheRule = (): LeaseStore => redisStore(transport, { prefix: arena.prefix })
+
+const owner = (digit: string): string => digit.repeat(32)
+
+async function acquire(store: LeaseStore, key: string, by: string, ttlMs: number): Promise<string> {
+  const [outcome] = await store.acquire([{ key, owner: owner(by), ttlMs, fences: 1 }], signal)
+  return outcome?.type ?? 'nothing'
+}
+
+interface Rule {
+  readonly rule: string
+  readonly script: string
+  readonly passage: string
+  readonly replacement: string
+  /** Tells the story and answers whether it ended well. */
+  readonly endsWell: (store: LeaseStore) => Promise<boolean>
+}
+
+const rules: readonly Rule[] = [
+  {
+    rule: 'a repeated acquire re-arms the expiry, or another is granted while the first still trusts its lease',
+    script: 'acquire',
+    passage: 'if ttl > pttl then',
+    replacement: 'if false then',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 400) // executed, and its reply lost
+      await elapse(250)
+      const repeatedAt = performance.now()
+      expect(await acquire(store, key, 'a', 400)).toBe('granted')
+      await elapse(200)
+      const other = await acquire(store, key, 'b', 400)
+      const trustsUntil = repeatedAt + 400 - 6
+      return performance.now() > trustsUntil || other === 'held'
+    },
+  },
+  {
+    rule: 'a repeated acquire never re-arms to less than what is left',
+    script: 'acquire',
+    passage: 'if ttl > pttl then',
+    replacement: 'if true then',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 60_000)
+      await acquire(store, key, 'a', 5_000)
+      return Number(await arena.command('PTTL', arena.prefix + key)) > 50_000
+    },
+  },
+  {
+    rule: 'a late duplicate of a shorter renewal does not cut a longer one',
+    script: 'renew',
+    passage: "if ttl > redis.call('PTTL', lock) then",
+    replacement: 'if true then',
+    async endsWell(store) {
+      const key = freshKey()
+      const [granted] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      const token = granted?.type === 'granted' ? granted.token : ''
+      await store.renew([{ key, token, ttlMs: 60_000 }], signal)
+      await store.renew([{ key, token, ttlMs: 5_000 }], signal)
+      return Number(await arena.command('PTTL', arena.prefix + key)) > 50_000
+    },
+  },
+  {
+    rule: 'a late duplicate of an acquire whose lease came and went is spent, and takes the lock for nobody',
+    script: 'acquire',
+    passage: "if lastRandom == random then return {'spent'} end",
+    replacement: '',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 5_000)
+      await store.release([{ key, owner: owner('a') }], signal)
+      return (
+        (await acquire(store, key, 'a', 5_000)) === 'spent' && (await acquire(store, key, 'b', 5_000)) === 'granted'
+      )
+    },
+  },
+  {
+    rule: 'a compensating release knows only the random part, and the value is compared up to its last dot',
+    script: 'release',
+    passage: 'and token ~= owner',
+    replacement: '',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 5_000)
+      const [outcome] = await store.release([{ key, owner: owner('a') }], signal)
+      return outcome?.type === 'released'
+    },
+  },
+  {
+    rule: 'fences are formatted with %.0f: concatenated, a large one turns into scientific notation',
+    script: 'acquire',
+    passage: "string.format('%s.%.0f', owner, fence)",
+    replacement: "owner .. '.' .. fence",
+    async endsWell(store) {
+      const key = freshKey()
+      const [outcome] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      return outcome?.type === 'granted' && Number(outcome.fence) > 1e15
+    },
+  },
+  {
+    rule: 'fences go on from the record, not from the clock alone',
+    script: 'acquire',
+    passage: 'math.max((lastFence or 0) + 1, micros)',
+    replacement: 'micros',
+    async endsWell(store) {
+      const key = freshKey()
+      const last = 8_000_000_000_000_000
+      await arena.command('SET', `{${arena.prefix}${key}}:fence`, `${owner('0')}.${last}`)
+      const [outcome] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      return outcome?.type === 'granted' && Number(outcome.fence) > last
+    },
+  },
+  {
+    rule: 'one key of another type does not fail the renewals that share its command',
+    script: 'renew',
+    passage: "redis.pcall('GET', lock)",
+    replacement: "redis.call('GET', lock)",
+    async endsWell(store) {
+      const [bad, good] = [freshKey(), freshKey()]
+      await arena.command('LPUSH', arena.prefix + bad, 'x')
+      const [granted] = await store.acquire([{ key: good, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      const token = granted?.type === 'granted' ? granted.token : ''
+      const requests = [bad, good].map((key) => ({ key, token, ttlMs: 5_000 }))
+      const outcomes = await store.renew(requests, signal)
+      return outcomes[0]?.type === 'superseded' && outcomes[1]?.type === 'renewed'
+    },
+  },
+]
+
+describe.each(rules)('$rule', ({ script, passage, replacement, endsWell }) => {
+  it('holds', async () => {
+    expect(await endsWell(withTheRule())).toBe(true)
+  })
+  it('is needed: without it the story ends badly', async () => {
+    expect(await endsWell(storeWithout(script, passage, replacement))).toBe(false)
+  })
+})
+
+describe('a release that cannot be announced is a release', () => {
+  const endsWell = async (store: (transport: RedisTransport) => LeaseStore): Promise<readonly string[]> => {
+    // What Redis 7 gives to a new user: no channel at all.
+    await arena.command('ACL', 'SETUSER', 'quiet', 'on', '>secret', '~*', '+@all', 'resetchannels')
+    const quiet = new Redis({ port: arena.server.port, username: 'quiet', password: 'secret' })
+    const heard: string[] = []
+    const locks = arena.client({ store: store(ioredisTransport(quiet)), onEvent: ({ type }) => heard.push(type) })
+    const outcomes: string[] = []
+    for (let round = 0; round < 2; round++) {
+      const lease = await locks.acquire(freshKey())
+      outcomes.push(await lease.release())
+    }
+    await locks.close()
+    quiet.disconnect()
+    return [...outcomes, ...heard.filter((type) => type === 'unannounced')]
+  }
+
+  it('holds, and is told once', async () => {
+    expect(await endsWell((over) => redisStore(over, { prefix: arena.prefix }))).toEqual([
+      'released',
+      'released',
+      'unannounced',
+    ])
+  })
+
+  it('is needed: an unguarded PUBLISH makes the release an error', async () => {
+    const text = readScript('release').replace("redis.pcall('PUBLISH'", "redis.call('PUBLISH'")
+    const unguarded = (over: RedisTransport): LeaseStore =>
+      redisStore(
+        {
+          ...over,
+          run: (calls, abort) =>
+            over.run(
+              calls.map((call) => (call.args[0] === 'released' ? { ...call, command: 'EVAL', body: text } : call)),
+              abort,
+            ),
+        },
+        { prefix: arena.prefix },
+      )
+    expect(await endsWell(unguarded)).toEqual(['unknown', 'unknown'])
+  })
+})
+
+describe('on a full server', () => {
+  const fill = async (full: RedisArena): Promise<void> => {
+    await full.command('CONFIG', 'SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction')
+  }
+
+  it('renew and release work, and a new acquire says that the store did not take it', async () => {
+    await using full = await redisArena()
+    const locks = full.client()
+    const lease = await locks.acquire('full')
+    await fill(full)
+    await lease.renew({ ttl: '30s' })
+    expect(await full.command('PTTL', `${full.prefix}full`)).toBeGreaterThan(20_000)
+    const error = await locks.acquire('other', { wait: 300 }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no' })
+    expect(String((error as Error).cause)).toContain('OOM')
+    expect(await lease.release()).toBe('released')
+    expect(await full.command('EXISTS', `${full.prefix}full`)).toBe(0)
+  })
+
+  it('is needed: a release that first writes something down keeps the lock held', async () => {
+    await using full = await redisArena()
+    const connection = new Redis(full.server.url)
+    const text = readScript('release').replace(
+      "redis.call('DEL', lock)",
+      "redis.call('SET', lock .. ':last', holder, 'PX', 1000) redis.call('DEL', lock)",
+    )
+    const over = ioredisTransport(connection)
+    const locks = full.client({
+      store: redisStore(
+        {
+          ...over,
+          run: (calls, abort) =>
+            over.run(
+              calls.map((call) => (call.args[0] === 'released' ? { ...call, command: 'EVAL', body: text } : call)),
+              abort,
+            ),
+        },
+        { prefix: full.prefix },
+      ),
+    })
+    const lease = await locks.acquire('full', { ttl: '1s', renew: false })
+    await fill(full)
+    expect(await lease.release()).toBe('unknown')
+    connection.disconnect()
+  })
+})

@@ -1,0 +1,103 @@
+import { createServer } from 'node:net'
+import { createLocker, type Locker } from '@leasehold/core'
+import { ioredisStore } from '@leasehold/ioredis'
+import { startTcpProxy } from '@leasehold/testkit'
+import { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
+import { redisArena } from '../support/arena.ts'
+import { heapBytes } from '../support/heap.ts'
+import { ms, rounds } from '../support/scale.ts'
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+async function blackHole(): Promise<{ port: number; close: () => void }> {
+  const server = createServer(() => undefined)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return { port: typeof address === 'object' && address ? address.port : 0, close: () => server.close() }
+}
+
+function lockerAt(port: number): { locks: Locker; redis: Redis } {
+  const redis = new Redis({ host: '127.0.0.1', port })
+  redis.on('error', () => undefined)
+  return { locks: createLocker({ store: ioredisStore(redis) }), redis }
+}
+
+/** Every call settles within its limit and half a second, with an error that says "unreachable". */
+async function settlesInTime(locks: Locker): Promise<void> {
+  const limitMs = ms(2_000)
+  const timed = async (call: Promise<unknown>, withinMs: number): Promise<void> => {
+    const startedAt = performance.now()
+    await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(performance.now() - startedAt).toBeLessThan(withinMs + 500)
+  }
+  const commandDeadlineMs = 2_000
+  await Promise.all([
+    timed(locks.acquire('k', { wait: limitMs }), limitMs),
+    timed(locks.tryAcquire('k'), commandDeadlineMs),
+    timed(locks.tryAcquire('k', { ttl: 300 }), 100),
+    timed(locks.inspect('k'), commandDeadlineMs),
+    timed(locks.isLocked('k'), commandDeadlineMs),
+    timed(locks.revoke('k'), commandDeadlineMs),
+    timed(
+      locks.withLock('k', () => 1, { wait: limitMs }),
+      limitMs,
+    ),
+  ])
+}
+
+describe('T-37: an unreachable store fails within the wait limit', () => {
+  it('at a closed port', async () => {
+    const { locks, redis } = lockerAt(await closedPort())
+    await settlesInTime(locks)
+    await locks.close()
+    redis.disconnect()
+  })
+
+  it('in a black hole', async () => {
+    const hole = await blackHole()
+    const { locks, redis } = lockerAt(hole.port)
+    await settlesInTime(locks)
+    await locks.close()
+    redis.disconnect()
+    hole.close()
+  })
+
+  it('when it goes silent in the middle: renewals, releases and new calls', async () => {
+    await using arena = await redisArena()
+    await using proxy = await startTcpProxy({ port: arena.server.port })
+    const locks = arena.client({ store: arena.store({ port: proxy.port }) })
+    const lease = await locks.acquire('held', { ttl: 1_500 })
+    proxy.blackHole()
+    await settlesInTime(locks)
+    if (!lease.signal.aborted) await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'unreachable' })
+    const startedAt = performance.now()
+    expect(await lease.release()).toBe('unknown')
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    proxy.cut()
+    proxy.restore()
+  })
+
+  it('memory does not grow with the number of calls', async () => {
+    const { locks, redis } = lockerAt(await closedPort())
+    const batch = async (calls: number): Promise<void> => {
+      await Promise.all(Array.from({ length: calls }, () => locks.tryAcquire('k', { ttl: 60 }).catch(() => null)))
+    }
+    await batch(200)
+    const before = await heapBytes()
+    for (let round = 0; round < rounds(10, 5); round++) await batch(200)
+    const grownKb = ((await heapBytes()) - before) / 1024
+    console.log(`heap after ${200 * rounds(10, 5)} calls at a closed port: ${grownKb.toFixed(0)} kB more`)
+    expect(redis.listenerCount('ready')).toBeLessThanOrEqual(1)
+    expect(grownKb).toBeLessThan(512)
+    await locks.close()
+    redis.disconnect()
+  })
+})

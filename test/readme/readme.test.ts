@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { startRedis } from '@leasehold/testkit/redis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Snippet, snippetsOf } from './snippets.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Inside the workspace, so that a snippet finds the packages as a reader's program would. */
+const folder = fileURLToPath(new URL('.snippets', import.meta.url))
+
+const pages = globSync(['README.md', 'packages/*/README.md', 'docs/*.md'], { cwd: root }).sort()
+const snippets = pages.flatMap((page) => snippetsOf(page, readFileSync(join(root, page), 'utf8')))
+const checked = snippets.filter(({ ignored }) => ignored === undefined)
+const running = checked.filter(({ runs }) => runs)
+
+const fileOf = ({ place }: Snippet): string => `${place.replace(/[^\w.]/g, '-')}.ts`
+
+beforeAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  for (const snippet of checked) writeFileSync(join(folder, fileOf(snippet)), `${snippet.program}\nexport {}\n`)
+  const compilerOptions = {
+    // What a reader's strict project has, and none of the workspace's own demands.
+    composite: false,
+    declaration: false,
+    emitDeclarationOnly: false,
+    isolatedDeclarations: false,
+    noEmit: true,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    noPropertyAccessFromIndexSignature: false,
+    lib: ['ES2024', 'ESNext.Disposable'],
+    types: ['node'],
+  }
+  const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['*.ts'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('every snippet of a page type-checks', async () => {
+  await outputOf('tsc', ['-p', folder, '--pretty', 'false'])
+})
+
+test('the README has a program that runs', () => {
+  expect(running.map(({ place }) => place)).toContainEqual(expect.stringMatching(/^README\.md:/))
+})
+
+describe('a snippet that says it runs', () => {
+  test.each(running.map((snippet) => [snippet.place, snippet] as const))(
+    'does what it says: %s',
+    async (_, snippet) => {
+      await using redis = await startRedis()
+      const output = await outputOf(process.execPath, [join(folder, fileOf(snippet))], { REDIS_URL: redis.url })
+      if (snippet.prints.length > 0) expect(output.trimEnd().split('\n')).toEqual(snippet.prints)
+    },
+  )
+})
+
+/** What a program printed; if it fails, the error says that too. */
+async function outputOf(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  try {
+    const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 15_000 }
+    return (await promisify(execFile)(command, args, options)).stdout
+  } catch (error) {
+    const { message, stdout = '' } = error as { message: string; stdout?: string }
+    throw new Error(`${message}\n${stdout}`, { cause: error })
+  }
+}

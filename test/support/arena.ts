@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { createLocker, type LeaseStore, type Locker, type LockerOptions } from '@leasehold/core'
+import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { ioredisStore } from '@leasehold/ioredis'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { Redis, type RedisOptions } from 'ioredis'
+
+/** A store that several clients contend for, and access to it behind their backs. */
+export interface Arena extends AsyncDisposable {
+  readonly name: string
+  /** A locker with a connection of its own, as another process would have. */
+  client(options?: Partial<LockerOptions>): Locker
+  /** Removes the lock's entry, as an eviction would. */
+  remove(key: string): Promise<void>
+  /** Gives the lock to someone else. */
+  steal(key: string): Promise<void>
+}
+
+export interface RedisArena extends Arena {
+  readonly server: RedisServer
+  readonly prefix: string
+  store(options?: RedisOptions): LeaseStore
+  command: RedisServer['command']
+}
+
+/** The embedded store: one process, so all clients share it. */
+export async function memoryArena(): Promise<Arena> {
+  const store = memoryStore()
+  const lockers: Locker[] = []
+  const client = (options: Partial<LockerOptions> = {}): Locker => {
+    const locker = createLocker({ store, notifier: memoryNotifier(store), ...options })
+    lockers.push(locker)
+    return locker
+  }
+  const thief = client({ renew: false })
+  return {
+    name: 'memory',
+    client,
+    async remove(key) {
+      await thief.revoke(key)
+    },
+    async steal(key) {
+      await thief.revoke(key)
+      await thief.acquire(key, { ttl: '30s' })
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(lockers.map((locker) => locker.close({ grace: 0 })))
+    },
+  }
+}
+
+/** A Redis of its own on 127.0.0.1, under a prefix of its own, reached through ioredis with its defaults. */
+export async function redisArena(serverArgs: readonly string[] = []): Promise<RedisArena> {
+  const server = await startRedis({ args: serverArgs })
+  const prefix = `arena-${randomUUID().slice(0, 8)}:`
+  const connections: Redis[] = []
+  const lockers: Locker[] = []
+  const store = (options: RedisOptions = {}): LeaseStore => {
+    const connection = new Redis({ host: server.host, port: server.port, ...options })
+    connection.on('error', () => undefined)
+    connections.push(connection)
+    return ioredisStore(connection, { prefix })
+  }
+  return {
+    name: 'redis over ioredis',
+    server,
+    prefix,
+    store,
+    command: (...args) => server.command(...args),
+    client(options = {}) {
+      const locker = createLocker({ store: options.store ?? store(), ...options })
+      lockers.push(locker)
+      return locker
+    },
+    async remove(key) {
+      await server.command('DEL', prefix + key)
+    },
+    async steal(key) {
+      await server.command('SET', prefix + key, 'thief', 'PX', 30_000)
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(lockers.map((locker) => locker.close({ grace: 0 })))
+      for (const connection of connections) connection.disconnect()
+      await server.stop()
+    },
+  }
+}
+
+/** Every store that a case of the lock itself applies to. */
+export const arenas: readonly (readonly [name: string, open: () => Promise<Arena>])[] = [
+  ['memory', memoryArena],
+  ['redis over ioredis', redisArena],
+]

@@ -1,0 +1,24 @@
+/*
+ * A process of its own: takes one lock a number of times, appends each fence to a log while it holds, and tells it.
+ * Arguments: the Redis URL, the prefix, the number of rounds.
+ */
+import { createLocker } from '@leasehold/core'
+import { ioredisStore } from '@leasehold/ioredis'
+import { Redis } from 'ioredis'
+
+const [url = '', prefix = '', count = ''] = process.argv.slice(2)
+const redis = new Redis(url)
+const locks = createLocker({ store: ioredisStore(redis, { prefix }) })
+for (let round = 0; round < Number(count); round++) {
+  await locks.withLock(
+    'shared',
+    async (lease) => {
+      await redis.rpush(`${prefix}log`, String(lease.fence))
+      process.send?.(lease.fence)
+    },
+    { wait: '20s' },
+  )
+}
+await locks.close()
+redis.disconnect()
+process.disconnect?.()

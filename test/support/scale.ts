@@ -1,0 +1,20 @@
+/** `npm run soak` runs each case as it is told; `npm test` with a fifth of its times and rounds, and the same claims. */
+export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
+
+/** A time of a case, in milliseconds. */
+export const ms = (literal: number): number => (soak ? literal : Math.ceil(literal / 5))
+
+/** A number of rounds, clients or items of a case. */
+export const rounds = (literal: number, short: number = Math.ceil(literal / 5)): number => (soak ? literal : short)
+
+/** Lets real time pass, where a real store has to expire something or a case says when to act. */
+export const elapse = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs))
+
+/** Calls until the answer is true; fails after `limitMs`. For events that a server does not announce. */
+export async function eventually(claim: () => Promise<boolean> | boolean, limitMs = 5_000): Promise<void> {
+  const giveUpAt = performance.now() + limitMs
+  while (!(await claim())) {
+    if (performance.now() > giveUpAt) throw new Error(`Not true within ${limitMs} ms`)
+    await elapse(10)
+  }
+}
