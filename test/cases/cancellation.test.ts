@@ -7,7 +7,7 @@ import { elapse, eventually, ms } from '../support/scale.ts'
 it('T-16: aborting an acquire in flight frees what it may have taken', async () => {
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
-  const a = arena.client({ store: arena.store({ port: proxy.port }) })
+  const a = arena.client({ store: arena.store(proxy.port) })
   await a.isLocked('warm')
   const renewals = async (): Promise<number> => Number(await arena.command('PTTL', `${arena.prefix}t16`))
 

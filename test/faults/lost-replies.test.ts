@@ -18,7 +18,7 @@ beforeAll(async () => {
   arena = await redisArena()
   proxy = await startTcpProxy({ port: arena.server.port })
   locks = arena.client({
-    store: arena.store({ port: proxy.port }),
+    store: arena.store(proxy.port),
     name: 'a',
     onEvent: (event) => events.push(event),
   })

@@ -72,7 +72,7 @@ describe('T-37: an unreachable store fails within the wait limit', () => {
   it('when it goes silent in the middle: renewals, releases and new calls', async () => {
     await using arena = await redisArena()
     await using proxy = await startTcpProxy({ port: arena.server.port })
-    const locks = arena.client({ store: arena.store({ port: proxy.port }) })
+    const locks = arena.client({ store: arena.store(proxy.port) })
     const lease = await locks.acquire('held', { ttl: 1_500 })
     proxy.blackHole()
     await settlesInTime(locks)

@@ -3,7 +3,7 @@ import { createLocker, type LeaseStore, type Locker, type LockerOptions } from '
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis } from 'ioredis'
 
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
@@ -19,7 +19,8 @@ export interface Arena extends AsyncDisposable {
 export interface RedisArena extends Arena {
   readonly server: RedisServer
   readonly prefix: string
-  store(options?: RedisOptions): LeaseStore
+  /** A store over a connection of its own, to the server or to a proxy in front of it. */
+  store(port?: number): LeaseStore
   command: RedisServer['command']
 }
 
@@ -55,8 +56,8 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
   const prefix = `arena-${randomUUID().slice(0, 8)}:`
   const connections: Redis[] = []
   const lockers: Locker[] = []
-  const store = (options: RedisOptions = {}): LeaseStore => {
-    const connection = new Redis({ host: server.host, port: server.port, ...options })
+  const store = (port: number = server.port): LeaseStore => {
+    const connection = new Redis(port, server.host)
     connection.on('error', () => undefined)
     connections.push(connection)
     return ioredisStore(connection, { prefix })

@@ -1,0 +1,12 @@
+/** What the tests use of redlock 5: its `exports` hide the declarations it ships. */
+declare module 'redlock' {
+  interface Lock {
+    release(): Promise<unknown>
+  }
+  // biome-ignore lint/style/noDefaultExport: that is how the package is
+  export default class Redlock {
+    constructor(clients: readonly object[], settings?: { retryCount?: number })
+    acquire(keys: readonly string[], durationMs: number): Promise<Lock>
+    quit(): Promise<void>
+  }
+}
