@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 
 /*
  * Nothing may be left behind by a test run, however it ends. A process that ends in order runs its `exit` hook; one that
@@ -7,17 +8,23 @@ import { rmSync } from 'node:fs'
  * system closes ours when we die, and the shell then does what we could not.
  */
 
-/** The folders of running servers, by process. */
-const running = new Map<ChildProcess, string>()
+const servers = new Set<ChildProcess>()
+/** Of servers that run, or have ended and may be started again. */
+const folders = new Set<string>()
 
 /** Kills `child` and removes `folder` when this process ends, whether in order or killed. */
-export function killWithParent(child: ChildProcess, folder: string): void {
-  if (running.size === 0) process.on('exit', killAll)
-  running.set(child, folder)
+export function endWithParent(child: ChildProcess, folder: string): void {
+  if (folders.size === 0) process.on('exit', cleanUp)
+  servers.add(child)
+  folders.add(folder)
 
   // A line means that the server has ended by itself; the end of the pipe without one, that we have.
   const script = 'read -r line || { kill -9 "$0"; rm -rf "$1"; }'
-  const shell = spawn('sh', ['-c', script, String(child.pid), folder], { stdio: ['pipe', 'ignore', 'ignore'] })
+  const shell = spawn('sh', ['-c', script, String(child.pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // In a group of its own, so that a signal to all of ours does not end it before its work.
+    detached: true,
+  })
   // Without a shell there is still the hook. The pipe breaks if the shell was killed first.
   shell.on('error', () => undefined)
   shell.stdin.on('error', () => undefined)
@@ -26,14 +33,17 @@ export function killWithParent(child: ChildProcess, folder: string): void {
 
   child.once('exit', () => {
     shell.stdin.end('ended\n')
-    running.delete(child)
-    if (running.size === 0) process.off('exit', killAll)
+    servers.delete(child)
   })
 }
 
-function killAll(): void {
-  for (const [child, folder] of running) {
-    child.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** Removes a server's folder now. */
+export async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  if (folders.delete(folder) && folders.size === 0) process.off('exit', cleanUp)
+}
+
+function cleanUp(): void {
+  for (const server of servers) server.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { killWithParent } from './orphans.ts'
+import { endWithParent } from './orphans.ts'
 import { connectRedisAdmin } from './redis-admin.ts'
 import type { RedisProgram } from './redis-binary.ts'
 
@@ -47,7 +47,7 @@ export async function launchRedis({ program, port, folder, args }: LaunchOptions
     stdio: 'ignore',
   })
   if (child.pid === undefined) throw (await once(child, 'error'))[0]
-  killWithParent(child, folder)
+  endWithParent(child, folder)
 
   const deadline = AbortSignal.timeout(startDeadlineMs)
   while (!(await answers(port, child.pid))) {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../free-port.ts'
+import { removeFolder } from './orphans.ts'
 import { connectRedisAdmin } from './redis-admin.ts'
 import { ensureRedis, type RedisProgram } from './redis-binary.ts'
 import { endRedis, launchRedis, RedisStartError } from './redis-process.ts'
@@ -48,7 +49,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       }
     }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await removeFolder(folder)
     throw error
   }
 }
@@ -116,7 +117,7 @@ export class RedisServer implements AsyncDisposable {
   /** Ends the server and removes its files. Harmless when called twice, and after `kill`. */
   async stop(): Promise<void> {
     await endRedis(this.#child, 'SIGTERM')
-    await rm(this.#folder, { recursive: true, force: true })
+    await removeFolder(this.#folder)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
