@@ -121,7 +121,7 @@ describe.each(losses)('a reply is lost and %s', (_, lose) => {
 describe('scheduled renewals without replies', () => {
   let lease: Lease
   it('are repeated, and the lease is not lost', async () => {
-    lease = await locks.acquire('watchdog', { ttl: 1_200 })
+    lease = await locks.acquire('watchdog', { ttl: 3_000 })
     for (let round = 0; round < 3; round++) await proxy.dropNextReply('cut')
     expect(lease.signal.aborted).toBe(false)
     expect(lease.remaining()).toBeGreaterThan(0)
