@@ -21,8 +21,13 @@ export async function askTwice<O extends { readonly type: string }>(
   let cause: unknown
   for (const reservedMs of [limitMs / 2, 0]) {
     const mineMs = (): number => Math.max(0, leftMs() - reservedMs)
-    const outcomes = await withDeadline(clock, mineMs(), send, undefined, signal)
-    const outcome = outcomes === noAnswer ? silence : (outcomes[0] ?? silence)
+    const answers: (O | Unknown | Refused)[] = []
+    const hear = (outcomes: readonly (O | Unknown | Refused)[]): unknown => answers.push(...outcomes)
+    const inTime = await withDeadline(clock, mineMs(), send, hear, signal)
+    if (inTime !== noAnswer) hear(inTime)
+    // Told to stop, a transport may know that it has sent nothing.
+    else await sleep(clock, 0, signal)
+    const [outcome = silence] = answers
     if (isRefused(outcome)) throw outcome.error
     if (!isUnknown(outcome)) return outcome
     if (outcome.executed === 'unknown') executed = 'unknown'

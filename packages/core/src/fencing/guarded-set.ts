@@ -32,7 +32,10 @@ export interface GuardedSetOptions extends GuardedWriteOptions {
   readonly ttl?: Duration
 }
 
-/** `highest` is the fence that has written: a later holder is at work, and this one should stop. */
+/**
+ * `highest` is the fence that has written: a later holder is at work, and this one should stop. A write whose first answer
+ * was lost may have been stored before that and overwritten since.
+ */
 export type GuardedSetOutcome = { readonly stored: true } | { readonly stored: false; readonly highest: number }
 
 export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly deleted: false; readonly highest: number }
