@@ -1,0 +1,93 @@
+import type { LedgerEntry } from './ledger.ts'
+import type { Expected } from './requests.ts'
+
+/** What was checked, how much of it there was, and every case in which it did not hold. */
+export interface Finding {
+  readonly claim: string
+  readonly extent: string
+  readonly violations: readonly string[]
+}
+
+/** Every order was charged once, every coupon issued once, and nothing else was done. */
+export function checkEffects(ledger: readonly LedgerEntry[], { orders, coupons }: Expected): Finding {
+  const times = new Map<string, number>()
+  for (const { effect } of ledger) {
+    if (effect !== undefined) times.set(effect, (times.get(effect) ?? 0) + 1)
+  }
+  const due = new Set(Array.from(orders, (order) => `charge:${order}`))
+  const allowed = new Set(due)
+  for (const [id, { users }] of coupons) for (const user of users) allowed.add(`issue:${id}:${user}`)
+
+  const violations: string[] = []
+  for (const effect of due) if (!times.has(effect)) violations.push(`${effect} never happened`)
+  for (const [effect, count] of times) {
+    if (count > 1) violations.push(`${effect} happened ${count} times`)
+    if (!allowed.has(effect)) violations.push(`${effect} happened, and nobody asked for it`)
+  }
+  return { claim: 'every effect happened exactly once', extent: `${times.size} effects`, violations }
+}
+
+/** Of each coupon exactly as many were issued as there are, or as there were users who asked. */
+export function checkLimits(ledger: readonly LedgerEntry[], { coupons }: Expected): Finding {
+  const violations: string[] = []
+  const counts = Array.from(coupons, ([id, { limit, users }]) => {
+    const issued = ledger.filter(({ effect }) => effect?.startsWith(`issue:${id}:`)).length
+    const due = Math.min(limit, users.size)
+    if (issued !== due) violations.push(`coupon ${id} was issued ${issued} times instead of ${due}`)
+    return `${id} ${issued} of ${limit}`
+  })
+  return { claim: 'no coupon went beyond its limit', extent: counts.join(', '), violations }
+}
+
+/** With each hold of a key the fence is higher than with all holds of that key before. */
+export function checkFences(ledger: readonly LedgerEntry[]): Finding {
+  const highest = new Map<string, number>()
+  const violations: string[] = []
+  for (const { type, key, fence } of ledger) {
+    if (type !== 'enter') continue
+    const before = highest.get(key) ?? 0
+    if (fence <= before) violations.push(`${key} was held with fence ${fence} after ${before}`)
+    highest.set(key, Math.max(fence, before))
+  }
+  return { claim: 'fences rose with every hold of a key', extent: `${highest.size} keys`, violations }
+}
+
+/** Nobody entered a key before its holder had left, and nothing was done outside of a hold. */
+export function checkHolds(ledger: readonly LedgerEntry[]): Finding {
+  const inside = new Map<string, Set<string>>()
+  const violations: string[] = []
+  let holds = 0
+  for (const { type, server, key, fence, effect } of ledger) {
+    const holder = `${server} with fence ${fence}`
+    const holders = inside.get(key) ?? new Set()
+    inside.set(key, holders)
+    if (type === 'enter') {
+      holds++
+      if (holders.size > 0) violations.push(`${holder} entered ${key} while ${[...holders].join(' and ')} was inside`)
+      holders.add(holder)
+    } else if (type === 'leave') {
+      if (!holders.delete(holder)) violations.push(`${holder} left ${key} without being inside`)
+    } else if (!holders.has(holder)) violations.push(`${effect} was done by ${holder}, who did not hold ${key}`)
+  }
+  for (const [key, holders] of inside) for (const holder of holders) violations.push(`${holder} never left ${key}`)
+  return { claim: 'holds of one key never overlapped', extent: `${holds} holds`, violations }
+}
+
+/** Every request was answered in the end. */
+export function checkAnswers(sent: number, unanswered: readonly string[]): Finding {
+  return { claim: 'every request was answered', extent: `${sent} requests`, violations: unanswered }
+}
+
+/** The servers ended by themselves when they were asked to. */
+export function checkExits(exits: readonly { readonly name: string; readonly code: number | null }[]): Finding {
+  const violations = exits
+    .filter(({ code }) => code !== 0)
+    .map(({ name, code }) => `server ${name} ended ${code === null ? 'by force' : `with code ${code}`}`)
+  return { claim: 'the servers stopped in order', extent: exits.map(({ name }) => name).join(' and '), violations }
+}
+
+/** No lock, fence record or anything else is left in Redis. */
+export function checkLeftovers(keys: readonly string[], waitedMs: number): Finding {
+  const violations = keys.map((key) => `${key} was left behind`)
+  return { claim: 'nothing was left behind', extent: `looked for ${(waitedMs / 1_000).toFixed(1)} s`, violations }
+}

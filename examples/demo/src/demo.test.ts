@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { startRedis } from '@leasehold/testkit/redis'
+import { describe, expect, test } from 'vitest'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+/** The demo promises to be over in a minute. */
+const deadlineMs = 60_000
+
+interface Run {
+  readonly child: ChildProcess
+  /** Resolves when so much has been printed that it matches; rejects if the demo ends before. */
+  printed(pattern: RegExp): Promise<void>
+  /** Resolves at the end. */
+  readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
+}
+
+function demo(args: readonly string[], redisUrl = ''): Run {
+  const { FORCE_COLOR: _, ...env } = process.env
+  const child = spawn(process.execPath, [main, '--speed', '3', ...args], {
+    env: { ...env, NO_COLOR: '1', REDIS_URL: redisUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      child.emit('printed')
+    })
+  }
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output }))
+  return {
+    child,
+    ended,
+    async printed(pattern) {
+      const neverPrinted = ended.then(() => Promise.reject(new Error(`${pattern} was never printed:\n${output}`)))
+      while (!pattern.test(output)) await Promise.race([once(child, 'printed'), neverPrinted])
+      neverPrinted.catch(() => undefined)
+    },
+  }
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    // No such process.
+    return false
+  }
+}
+
+const serversIn = (output: string): number[] =>
+  Array.from(output.matchAll(/^Server \w is process (\d+)/gm), ([, pid]) => Number(pid))
+
+describe('the demo', { timeout: deadlineMs }, () => {
+  test('proves its claims with two servers on a Redis of its own, and ends with 0', async () => {
+    const { code, output } = await demo([]).ended
+    expect(output).toContain('All 7 claims hold')
+    expect(output).toMatch(
+      /^ +\d+\.\d{3} s {2}[AB] {2}order:o-\d+ +░*█+ +waited +\d+ ms {2}held +\d+ ms {2}fence …\d+$/m,
+    )
+    expect(code).toBe(0)
+    expect(serversIn(output).filter(isRunning)).toEqual([])
+  })
+
+  test('finds what happens without locks, and ends with 1', async () => {
+    await using redis = await startRedis()
+    const { code, output } = await demo(['--without-locks'], redis.url).ended
+    for (const claim of ['every effect happened exactly once', 'fences rose', 'holds of one key never overlapped']) {
+      expect(output).toMatch(new RegExp(`FAIL  ${claim}`))
+    }
+    expect(code).toBe(1)
+    expect(await redis.command('DBSIZE')).toBe(0)
+  })
+
+  test('uses the embedded store with one server, and says why', async () => {
+    const { code, output } = await demo(['--embedded']).ended
+    expect(output).toContain('there is one server only')
+    expect(output).toContain('All 6 claims hold')
+    expect(code).toBe(0)
+  })
+
+  test('says so when the Redis that was named does not answer, and ends with 1', async () => {
+    const { code, output } = await demo([], 'redis://127.0.0.1:1').ended
+    expect(output).toContain('does not answer')
+    expect(code).toBe(1)
+  })
+
+  test('leaves alone what a Redis already has, and leaves nothing there when it is interrupted', async () => {
+    await using redis = await startRedis()
+    await redis.command('SET', 'lock:order:o-001', 'of somebody else')
+    const run = demo([], redis.url)
+    await run.printed(/fence …/)
+    expect(await redis.command('DBSIZE')).toBeGreaterThan(1)
+    run.child.kill('SIGINT')
+    const { code, output } = await run.ended
+    expect(code).toBe(130)
+    expect(serversIn(output)).toHaveLength(2)
+    expect(serversIn(output).filter(isRunning)).toEqual([])
+    expect(await redis.command('KEYS', '*')).toEqual(['lock:order:o-001'])
+  })
+
+  test('leaves no server running when it is killed', async () => {
+    const run = demo([])
+    await run.printed(/fence …/)
+    run.child.kill('SIGKILL')
+    const { output } = await run.ended
+    const servers = serversIn(output)
+    expect(servers).toHaveLength(2)
+    await expect.poll(() => servers.filter(isRunning), { timeout: 12_000 }).toEqual([])
+  })
+})

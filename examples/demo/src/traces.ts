@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+
+const lookEveryMs = 200
+
+/** Every key of one run: those under its prefix, and those derived of its locks, which begin with `{` before that. */
+export async function keysUnder(redis: Redis, prefix: string): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
+    for await (const keys of redis.scanStream({ match: pattern, count: 1_000 })) {
+      for (const key of keys as string[]) found.add(key)
+    }
+  }
+  return [...found]
+}
+
+export async function deleteKeys(redis: Redis, keys: readonly string[]): Promise<void> {
+  // One by one: on a cluster they lie in different slots.
+  for (const key of keys) await redis.unlink(key)
+}
+
+/** Waits until nothing is left under a prefix, or time is up; answers what is left, and how long that took. */
+export async function untilGone(
+  redis: Redis,
+  prefix: string,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<{ readonly left: readonly string[]; readonly waitedMs: number }> {
+  const start = performance.now()
+  for (;;) {
+    const left = await keysUnder(redis, prefix)
+    const waitedMs = performance.now() - start
+    if (left.length === 0 || waitedMs > deadlineMs) return { left, waitedMs }
+    await pause(lookEveryMs, undefined, { signal })
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DemoRequest } from './requests.ts'
+
+/** A server that asks for patience is asked again so many times, and for so long at least, in milliseconds. */
+const mostTries = 6
+const leastPauseMs = 200
+
+/** What became of the requests so far, as the servers tell it. Shown as progress; nothing is concluded from it. */
+export interface Tally {
+  sent: number
+  first: number
+  repeats: number
+  soldOut: number
+  readonly unanswered: string[]
+}
+
+export const newTally = (): Tally => ({ sent: 0, first: 0, repeats: 0, soldOut: 0, unanswered: [] })
+
+/**
+ * Sends every request to every server, both at its time, and resolves when all are answered.
+ *
+ * @throws the signal's own reason when it is aborted
+ */
+export async function sendAll(
+  requests: readonly DemoRequest[],
+  urls: readonly string[],
+  tally: Tally,
+  speed: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const start = performance.now()
+  const pending: Promise<void>[] = []
+  // Nobody awaits a request before all are sent, so an abort must not make it a rejection that nobody handles.
+  const unlessAborted = (error: unknown): void => {
+    if (!signal.aborted) throw error
+  }
+  for (const [index, request] of requests.entries()) {
+    const waitMs = start + request.at / speed - performance.now()
+    if (waitMs > 0) await pause(waitMs, undefined, { signal })
+    // They take turns at being asked first.
+    for (const url of index % 2 === 0 ? urls : urls.toReversed()) {
+      pending.push(send(url, request, tally, signal).catch(unlessAborted))
+    }
+  }
+  await Promise.all(pending)
+  signal.throwIfAborted()
+}
+
+async function send(url: string, { path, body }: DemoRequest, tally: Tally, signal: AbortSignal): Promise<void> {
+  tally.sent++
+  let last = ''
+  for (let tries = 1; tries <= mostTries; tries++) {
+    try {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body), signal })
+      last = `${response.status} ${await response.text()}`.trim()
+      if (response.status === 201) return void tally.first++
+      if (response.status === 200) return void tally.repeats++
+      if (response.status === 410) return void tally.soldOut++
+      const retryAfter = response.headers.get('retry-after')
+      if (retryAfter === null) break
+      await pause(Math.max(leastPauseMs, Number(retryAfter) * 1_000), undefined, { signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+      last = (error as Error).message
+      await pause(leastPauseMs, undefined, { signal })
+    }
+  }
+  tally.unanswered.push(`POST ${path} ${JSON.stringify(body)} to ${url}: ${last}`)
+}
+
+/** Has each server process one order many times at once, and answers how often each did the work. */
+export async function rush(
+  urls: readonly string[],
+  orderId: string,
+  requests: number,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const path = `/api/orders/test-concurrent?orderId=${orderId}&requests=${requests}`
+  const reports = urls.map(async (url) => (await fetch(url + path, { signal })).json())
+  return (await Promise.all(reports)).map((report) => (report as { worked: number }).worked)
+}

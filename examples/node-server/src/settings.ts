@@ -1,0 +1,64 @@
+import type { Duration } from '@leasehold/core'
+
+/** What the environment says. Durations are checked by the SDK, by name, when the locker is made. */
+export interface Settings {
+  readonly port: number
+  readonly host: string
+  /** Without it everything is kept in the memory of this one process. */
+  readonly redisUrl: string | undefined
+  /** Names this server in its answers, and to those who inspect its locks. */
+  readonly name: string
+  readonly lockPrefix: string
+  readonly lockTtl: Duration
+  readonly lockWait: Duration
+  readonly fenceMemory: Duration
+  /** What the service's own keys begin with. */
+  readonly dataPrefix: string
+  /** How many of each coupon there are. */
+  readonly coupons: ReadonlyMap<string, number>
+  /** How long the stand-in for a payment takes, in milliseconds. */
+  readonly workMs: number
+  /** Whether each hold is written to the ledger, for those who want to check it. */
+  readonly audit: boolean
+  /** False only to show what happens without. */
+  readonly locks: boolean
+}
+
+/** @throws Error naming the variable that is wrong. */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  return {
+    port: wholeNumber('PORT', env['PORT'] ?? '3000'),
+    host: env['HOST'] ?? '127.0.0.1',
+    redisUrl: env['REDIS_URL'] || undefined,
+    name: env['SERVER_NAME'] ?? `server-${process.pid}`,
+    lockPrefix: env['LOCK_PREFIX'] ?? 'lock:',
+    lockTtl: (env['LOCK_TTL'] ?? '10s') as Duration,
+    lockWait: (env['LOCK_WAIT'] ?? '5s') as Duration,
+    fenceMemory: (env['FENCE_MEMORY'] ?? '10m') as Duration,
+    dataPrefix: env['DATA_PREFIX'] ?? 'shop:',
+    coupons: couponLimits(env['COUPONS'] ?? 'welcome:100,launch:3'),
+    workMs: wholeNumber('WORK_MS', env['WORK_MS'] ?? '20'),
+    audit: onOrOff('AUDIT', env['AUDIT'] ?? 'off'),
+    locks: onOrOff('LOCKS', env['LOCKS'] ?? 'on'),
+  }
+}
+
+function wholeNumber(name: string, value: string): number {
+  if (!/^\d{1,5}$/.test(value)) throw new Error(`${name} must be a whole number, not "${value}"`)
+  return Number(value)
+}
+
+function onOrOff(name: string, value: string): boolean {
+  if (value !== 'on' && value !== 'off') throw new Error(`${name} must be "on" or "off", not "${value}"`)
+  return value === 'on'
+}
+
+function couponLimits(list: string): ReadonlyMap<string, number> {
+  return new Map(
+    list.split(',').map((item) => {
+      const match = /^([\w-]{1,64}):(\d{1,6})$/.exec(item)
+      if (!match) throw new Error(`COUPONS must be a list such as "welcome:100,launch:3", not "${list}"`)
+      return [match[1] as string, Number(match[2])]
+    }),
+  )
+}
