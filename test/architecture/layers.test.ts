@@ -5,9 +5,11 @@ import { describe, expect, test } from 'vitest'
 
 /** What the published code of each package may import. Nothing else: no sibling, no client library, no `node:` module. */
 const packages: Readonly<Record<string, readonly string[]>> = {
+  bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   core: ['@leasehold/core/sharing'], //         itself, so that the reader's export conditions choose the file
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
+  upstash: ['@leasehold/core'], //              as ioredis
 }
 
 /** What each folder of core may import from the others; `.` are the files that lie in `src` itself. */

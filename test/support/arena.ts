@@ -25,7 +25,7 @@ export interface RedisArena extends Arena {
 }
 
 /** The embedded store: one process, so all clients share it. */
-export async function memoryArena(): Promise<Arena> {
+async function memoryArena(): Promise<Arena> {
   const store = memoryStore()
   const lockers: Locker[] = []
   const client = (options: Partial<LockerOptions> = {}): Locker => {

@@ -1,5 +1,5 @@
 /** `npm run soak` runs each case as it is told; `npm test` with a fifth of its times and rounds, and the same claims. */
-export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
+const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
 
 /** A time of a case, in milliseconds. */
 export const ms = (literal: number): number => (soak ? literal : Math.ceil(literal / 5))

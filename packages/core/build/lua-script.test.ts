@@ -18,16 +18,12 @@ return 1
 `
 
 describe('a Lua script', () => {
-  test('becomes its code without comments, blank lines and indentation', () => {
+  test('becomes its code with short names, without comments and without needless white space', () => {
     expect(parseLuaScript(source).text).toBe(
       [
-        'local memory = ARGV[1]',
-        'for i, lock in ipairs(KEYS) do',
-        'local owner = ARGV[i + 1]',
-        `redis.call('SET', lock, owner .. '--' .. "it's -- not a comment", 'PX', memory)`,
-        'end',
-        'return 1',
-      ].join('\n'),
+        'local a=ARGV[1]for b,c in ipairs(KEYS)do local d=ARGV[b+1]',
+        `redis.call('SET',c,d..'--'.."it's -- not a comment",'PX',a)end;return 1`,
+      ].join(''),
     )
   })
 
@@ -56,6 +52,7 @@ describe('a Lua script', () => {
     ['an unknown tag', source.replace('@each', '@argv'), 'has an unknown tag @argv'],
     ['a block comment', source.replace('-- a whole', '--[[ a whole'), 'has a block comment'],
     ['a long string', source.replace('return 1', 'return [[1\n  2]]'), 'has a long string'],
+    ['code that is no Lua', source.replace('return 1', 'return return'), 'is not Lua'],
   ])('is refused for %s', (_, bad, message) => {
     expect(() => parseLuaScript(bad)).toThrow(message)
   })

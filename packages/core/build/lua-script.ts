@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import luamin from 'luamin'
 
 /** A Lua script as its header documents it, and as Redis gets it. */
 export interface LuaScript {
@@ -8,7 +9,7 @@ export interface LuaScript {
   readonly keys: readonly string[]
   /** Arguments of each request. */
   readonly each: readonly string[]
-  /** The code without comments, blank lines and indentation: it is part of every bundle. */
+  /** The code with short local names and without comments or needless white space: it is part of every bundle. */
   readonly text: string
 }
 
@@ -23,9 +24,10 @@ const tagLine = /^[ \t]*--[ \t]*@(?<tag>\S+)[ \t]*(?<name>\S*)[ \t]*(?<descripti
 const nameForm = /^[a-z]\w*$/
 
 /**
- * Reads the header's tags and strips the code.
+ * Reads the header's tags and shortens the code.
  *
- * @throws LuaScriptError for a header that is incomplete, or that documents what the code does not have.
+ * @throws LuaScriptError for a header that is incomplete, or that documents what the code does not have, and for code
+ *   that is no Lua.
  */
 export function parseLuaScript(source: string): LuaScript {
   if (!/^--[ \t]*[^@\s[]/.test(source)) {
@@ -48,18 +50,18 @@ export function parseLuaScript(source: string): LuaScript {
   }
   if (!returns) throw new LuaScriptError('has no "-- @returns" line')
 
-  const text = stripLua(source)
-  const identifiers = identifiersOf(text)
+  const code = withoutComments(source)
+  const identifiers = identifiersOf(code)
   const seen = new Set<string>()
   for (const name of Object.values(names).flat()) {
     if (seen.has(name)) throw new LuaScriptError(`documents "${name}" twice`)
     if (!identifiers.has(name)) throw new LuaScriptError(`documents "${name}", but its code never uses that name`)
     seen.add(name)
   }
-  return { args: names.arg, keys: names.key, each: names.each, text }
+  return { args: names.arg, keys: names.key, each: names.each, text: shorten(code) }
 }
 
-function stripLua(source: string): string {
+function withoutComments(source: string): string {
   const code = source.replace(commentOrString, (match, comment: string | undefined) => {
     if (comment === undefined) return match
     // Telling these from code would take a parser, and no script needs them.
@@ -70,16 +72,20 @@ function stripLua(source: string): string {
     throw new LuaScriptError('has a long string or "[["; use a quoted string, or a space between the brackets')
   }
   return code
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .join('\n')
+}
+
+function shorten(code: string): string {
+  try {
+    return luamin.minify(code)
+  } catch (error) {
+    throw new LuaScriptError(`is not Lua: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** Every name in the code that is not a field: `a`, `b` and `c` of `a.x = b .. c`. */
-function identifiersOf(text: string): ReadonlySet<string> {
-  const code = text.replace(commentOrString, '""').replaceAll('..', ' ')
-  return new Set(Array.from(code.matchAll(/(?<![\w.:])[A-Za-z_]\w*/g), ([name]) => name))
+function identifiersOf(code: string): ReadonlySet<string> {
+  const names = code.replace(commentOrString, '""').replaceAll('..', ' ')
+  return new Set(Array.from(names.matchAll(/(?<![\w.:])[A-Za-z_]\w*/g), ([name]) => name))
 }
 
 /** The TypeScript module of a script. `typeImport` is where that module finds the type `Script`. */

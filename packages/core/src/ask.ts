@@ -1,8 +1,8 @@
 import type { Context } from './context.ts'
 import { type Executed, StoreUnavailableError } from './errors.ts'
 import type { Refused, Unknown } from './lease-store.ts'
-import { jitter } from './timing/backoff.ts'
-import { deadline, noAnswer, sleep, withDeadline } from './timing/deadline.ts'
+import { backoffMs, jitter } from './timing/backoff.ts'
+import { deadline, sleep, withDeadline } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
 
 /**
@@ -29,7 +29,7 @@ interface AskOptions<O> {
   readonly onLate?: (outcome: O | Unknown) => void
 }
 
-/** Between attempts that fail at once: doubling, so that a dead server is not hammered, in milliseconds. */
+/** Between attempts that fail at once, so that a dead server is not hammered, in milliseconds. */
 const pauseMs = { from: 20, to: 1_000 }
 
 /**
@@ -50,16 +50,19 @@ export async function ask<O>(
   const limitMs = commandDeadlineMs(context, ttlMs)
   const { leftMs = deadline(clock, limitMs), signal, onLate } = options
   let before: Executed = 'no'
-  for (let pause = pauseMs.from; ; pause = Math.min(pause * 2, pauseMs.to)) {
+  for (let attempt = 1; ; attempt++) {
     const sentAt = instant(clock)
     const attemptMs = Math.min(limitMs / 2, Math.max(1, leftMs()))
     const outcomes = await withDeadline(clock, attemptMs, send, ([late]) => late && onLate?.(late), signal)
-    const outcome = outcomes === noAnswer ? unanswered : (outcomes[0] ?? unanswered)
+    const outcome = outcomes?.[0] ?? unanswered
     if (!isUnknown(outcome)) return { outcome, sentAt, before }
     if (outcome.executed === 'unknown') before = 'unknown'
 
     // An attempt that used its time needs no pause; one that failed at once does.
-    if (outcomes !== noAnswer) await sleep(clock, Math.min(pause * (0.5 + jitter() / 2), Math.max(0, leftMs())), signal)
+    if (outcomes) {
+      const restMs = backoffMs(pauseMs.from, pauseMs.to, attempt, jitter())
+      await sleep(clock, Math.min(restMs, leftMs()), signal)
+    }
     if (leftMs() <= 1) return { outcome: { ...outcome, executed: before }, sentAt, before }
   }
 }

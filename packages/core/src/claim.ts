@@ -1,13 +1,11 @@
 import { type Answer, ask, commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
-import type { AcquireOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
-import { deadline, sleep } from './timing/deadline.ts'
+import type { AcquireOutcome, ReleaseOutcome } from './lease-store.ts'
+import { sleep } from './timing/deadline.ts'
 import { drawOwner } from './token.ts'
 
 /** One owner's dealings with the store for one key, from its first try until it is granted or given up. */
 export interface Claim {
-  /** Store commands sent so far. */
-  readonly commands: number
   /** Tries until there is an answer or no time is left. */
   attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<AcquireOutcome>>
   /** The caller takes the grant: from here on `abandon` does nothing. */
@@ -19,48 +17,44 @@ export interface Claim {
 /**
  * Begins a claim. All its tries carry the same owner, so a repeat after a lost reply finds its own lease. A try without
  * an answer may have been granted: whoever gives the claim up calls `abandon`.
+ *
+ * @param onSend called with each store command that an attempt sends
  */
-export function beginClaim(context: Context, key: string, ttlMs: number): Claim {
-  const { store, clock } = context
+export function beginClaim(context: Context, key: string, ttlMs: number, onSend: () => void): Claim {
+  const { store, clock, work } = context
   const owner = drawOwner(context.name)
-  let commands = 0
   /** Tries that were granted, or may have been. */
   let open = 0
   let abandoned = false
 
-  const release = async (): Promise<ReleaseOutcome | Unknown> => {
-    const leftMs = deadline(clock, commandDeadlineMs(context, ttlMs))
-    return (await ask<ReleaseOutcome>(context, ttlMs, (signal) => store.release([{ key, owner }], signal), { leftMs }))
-      .outcome
+  const send = async (abort: AbortSignal): Promise<readonly AcquireOutcome[]> => {
+    onSend()
+    open++
+    let mayHold = false
+    try {
+      const outcomes = await store.acquire([{ key, owner, ttlMs, fences: 1 }], abort)
+      mayHold = outcomes.length === 0 || outcomes.some(isPossibleGrant)
+      return outcomes
+    } finally {
+      if (!mayHold) open--
+    }
   }
+
+  const release = (): Promise<Answer<ReleaseOutcome>> =>
+    ask<ReleaseOutcome>(context, ttlMs, (signal) => store.release([{ key, owner }], signal))
 
   /** A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. */
   const undo = async (): Promise<void> => {
-    if ((await release()).type === 'released') return
+    const { outcome } = await release()
+    if (outcome.type === 'released') return
     await sleep(clock, commandDeadlineMs(context, ttlMs))
     await release()
   }
 
-  const send = async (abort: AbortSignal): Promise<readonly AcquireOutcome[]> => {
-    commands++
-    open++
-    let nothingCame = true
-    try {
-      const outcomes = await store.acquire([{ key, owner, ttlMs, fences: 1 }], abort)
-      nothingCame = outcomes[0] !== undefined && isNothing(outcomes[0])
-      return outcomes
-    } finally {
-      if (nothingCame) open--
-    }
-  }
-
   return {
-    get commands() {
-      return commands
-    },
     attempt(leftMs, signal) {
-      const onLate = (outcome: AcquireOutcome): void => {
-        if (abandoned && outcome.type === 'granted') context.background(release())
+      const onLate = ({ type }: AcquireOutcome): void => {
+        if (abandoned && type === 'granted') work.background(release())
       }
       return ask<AcquireOutcome>(context, ttlMs, send, { leftMs, signal, onLate })
     },
@@ -69,11 +63,10 @@ export function beginClaim(context: Context, key: string, ttlMs: number): Claim 
     },
     abandon() {
       abandoned = open > 0
-      if (abandoned) context.background(undo())
+      if (abandoned) work.background(undo())
     },
   }
 }
 
-/** Whether nothing can have come of a try. A rejected one was not sent. */
-const isNothing = (outcome: AcquireOutcome): boolean =>
-  outcome.type === 'unknown' ? outcome.executed === 'no' : outcome.type !== 'granted'
+const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
+  outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')

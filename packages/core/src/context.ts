@@ -1,5 +1,6 @@
 import type { OnEvent } from './events.ts'
 import type { LeaseStore } from './lease-store.ts'
+import type { OpenWork } from './open-work.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
 import type { Clock } from './timing/clock.ts'
 
@@ -9,7 +10,7 @@ export interface Context {
   readonly notifier: ReleaseNotifier | undefined
   readonly clock: Clock
   readonly name: string | undefined
-  readonly onEvent: OnEvent | undefined
-  /** Keeps track of clean-up that no caller waits for, so that `close` can. */
-  background(task: Promise<unknown>): void
+  readonly work: OpenWork
+  /** Tells the locker's listener, if it has one. Never throws. */
+  readonly emit: OnEvent
 }

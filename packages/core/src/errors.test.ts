@@ -40,12 +40,18 @@ describe('an error', () => {
     }
   })
 
-  it.each([null, undefined, 7, 'ACQUIRE_TIMEOUT', {}, new Error('x'), { code: 'ACQUIRE_TIMEOUT' }, AcquireTimeoutError])(
-    'is not something that looks a little like one: %j',
-    (value) => {
-      for (const type of [LeaseholdError, ...Object.values(classes)]) expect(value instanceof type).toBe(false)
-    },
-  )
+  it.each([
+    null,
+    undefined,
+    7,
+    'ACQUIRE_TIMEOUT',
+    {},
+    new Error('x'),
+    { code: 'ACQUIRE_TIMEOUT' },
+    AcquireTimeoutError,
+  ])('is not something that looks a little like one: %j', (value) => {
+    for (const type of [LeaseholdError, ...Object.values(classes)]) expect(value instanceof type).toBe(false)
+  })
 
   it('is an instance across two copies of the package', async () => {
     const otherCopy = './errors.ts?copy'

@@ -31,11 +31,6 @@ export type Executed = 'no' | 'unknown'
 
 const brand = Symbol.for('leasehold.error')
 
-const codeOf = (value: unknown): LeaseholdErrorCode | undefined =>
-  typeof value === 'object' && value !== null && brand in value
-    ? (value as { code?: LeaseholdErrorCode }).code
-    : undefined
-
 /**
  * The base of every error of this SDK.
  *
@@ -44,20 +39,20 @@ const codeOf = (value: unknown): LeaseholdErrorCode | undefined =>
  */
 export class LeaseholdError extends Error {
   /** The code that `instanceof` asks for; a subclass sets its own. */
-  static readonly code: LeaseholdErrorCode | undefined = undefined
+  static readonly code?: LeaseholdErrorCode
 
-  readonly code: LeaseholdErrorCode
+  declare readonly code: LeaseholdErrorCode
 
-  constructor(code: LeaseholdErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'LeaseholdError'
-    this.code = code
-    Object.defineProperty(this, brand, { value: true })
+  /** @param details the fields of a subclass, and its name */
+  constructor(code: LeaseholdErrorCode, message: string, details?: object) {
+    super(message)
+    Object.assign(this, { name: 'LeaseholdError', code }, details)
+    Object.defineProperty(this, brand, { value: code })
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    const code = codeOf(value)
-    return code !== undefined && (this.code === undefined || this.code === code)
+    const code = (value as { [brand]?: LeaseholdErrorCode } | null | undefined)?.[brand]
+    return code !== undefined && code === (this.code ?? code)
   }
 }
 
@@ -65,21 +60,18 @@ export class LeaseholdError extends Error {
 export class AcquireTimeoutError extends LeaseholdError {
   static override readonly code = 'ACQUIRE_TIMEOUT' as const
 
-  readonly key: string
+  declare readonly key: string
   /** How long the call waited, in milliseconds. */
-  readonly waitedMs: number
+  declare readonly waitedMs: number
   /** How many store commands the call used. */
-  readonly commands: number
+  declare readonly commands: number
 
   constructor(key: string, waitedMs: number, commands: number) {
     super(
       'ACQUIRE_TIMEOUT',
-      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; wait longer, or treat it as busy`,
+      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; wait longer`,
+      { name: 'AcquireTimeoutError', key, waitedMs, commands },
     )
-    this.name = 'AcquireTimeoutError'
-    this.key = key
-    this.waitedMs = waitedMs
-    this.commands = commands
   }
 }
 
@@ -87,17 +79,18 @@ export class AcquireTimeoutError extends LeaseholdError {
 export class LeaseLostError extends LeaseholdError {
   static override readonly code = 'LEASE_LOST' as const
 
-  readonly key: string
-  override readonly cause: LossCause
+  declare readonly key: string
+  declare readonly cause: LossCause
   /** From `withLock`: what the work returned although its lease was lost meanwhile. */
-  readonly result: unknown
+  declare readonly result: unknown
 
   constructor(key: string, cause: LossCause, result?: unknown) {
-    super('LEASE_LOST', `The lease of "${key}" was lost (${cause}); stop its work, others may hold the lock now`)
-    this.name = 'LeaseLostError'
-    this.key = key
-    this.cause = cause
-    this.result = result
+    super('LEASE_LOST', `The lease of "${key}" was lost (${cause}); stop its work`, {
+      name: 'LeaseLostError',
+      key,
+      cause,
+      result,
+    })
   }
 }
 
@@ -106,12 +99,14 @@ export class StoreUnavailableError extends LeaseholdError {
   static override readonly code = 'STORE_UNAVAILABLE' as const
 
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
-  readonly executed: Executed
+  declare readonly executed: Executed
 
   constructor(action: string, executed: Executed, cause?: unknown) {
-    super('STORE_UNAVAILABLE', `The lock store did not answer (${action}); check that it is reachable`, { cause })
-    this.name = 'StoreUnavailableError'
-    this.executed = executed
+    super('STORE_UNAVAILABLE', `The lock store did not answer (${action}); check that it is reachable`, {
+      name: 'StoreUnavailableError',
+      executed,
+      cause,
+    })
   }
 }
 
@@ -120,11 +115,14 @@ export class InvalidOptionError extends LeaseholdError {
   static override readonly code = 'INVALID_OPTION' as const
 
   /** The option's name; `key` for a lock's key. */
-  readonly option: string
+  declare readonly option: string
 
   constructor(option: string, problem: string) {
-    super('INVALID_OPTION', `Option "${option}" ${problem}`)
-    this.name = 'InvalidOptionError'
-    this.option = option
+    super('INVALID_OPTION', `Option "${option}" ${problem}`, { name: 'InvalidOptionError', option })
   }
+}
+
+/** @throws InvalidOptionError saying what the option must be, unless it is */
+export function demandOption(fine: boolean, option: string, must: string): asserts fine {
+  if (!fine) throw new InvalidOptionError(option, `must be ${must}`)
 }

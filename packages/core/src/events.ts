@@ -36,11 +36,17 @@ export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
 
 export type OnEvent = (event: LockerEvent) => void
 
-/** Calls the listener, whose errors are its own. */
-export function emit(onEvent: OnEvent | undefined, event: LockerEvent): void {
-  try {
-    onEvent?.(event)
-  } catch {
-    // A listener that throws must not change what a lock does.
+/** What tells the listener, whose errors are its own, and tells it only once that releases cannot be announced. */
+export function emitter(onEvent: OnEvent | undefined): OnEvent {
+  let toldUnannounced = false
+  return (event) => {
+    const unannounced = event.type === 'unannounced'
+    if (unannounced && toldUnannounced) return
+    toldUnannounced ||= unannounced
+    try {
+      onEvent?.(event)
+    } catch {
+      // A listener that throws must not change what a lock does.
+    }
   }
 }

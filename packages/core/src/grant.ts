@@ -1,4 +1,5 @@
 import type { LossCause } from './errors.ts'
+import type { RenewOutcome } from './lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import { elapsedMs, type Instant, remainingMs, type Validity } from './timing/validity.ts'
 
@@ -14,13 +15,20 @@ export class Grant {
   readonly fence: number | null
   /** The ttl that was asked for and that scheduled renewals ask for again, in milliseconds. */
   readonly ttlMs: number
-  readonly grantedAt: Instant
   /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
   lostBecause: LossCause | undefined
   /** Called once, when the grant is lost. */
   onLost: ((cause: LossCause) => void) | undefined
 
+  /** Its place in the schedule of `renewal.ts`, in monotonic milliseconds: when its next renewal is due, if any is. */
+  dueMs: number = Infinity
+  /** When it has been held for as long as it may. */
+  holdUntilMs: number = Infinity
+  /** Renewals without an answer since the last answer. */
+  unanswered = 0
+
   readonly #clock: Clock
+  readonly #grantedAt: Instant
   #validity: Validity
   #held = true
 
@@ -30,12 +38,8 @@ export class Grant {
     this.token = token
     this.fence = fence
     this.ttlMs = validity.ttlMs
-    this.grantedAt = validity.sentAt
+    this.#grantedAt = validity.sentAt
     this.#validity = validity
-  }
-
-  get held(): boolean {
-    return this.#held
   }
 
   /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
@@ -50,14 +54,20 @@ export class Grant {
 
   /** Since when it has been held, in milliseconds. */
   heldMs(): number {
-    return elapsedMs(this.#clock, this.grantedAt)
+    return elapsedMs(this.#clock, this.#grantedAt)
   }
 
-  /** Takes in an answered renewal. Answers can overtake each other: the one that reaches furthest counts. */
-  extend(validity: Validity): void {
-    if (remainingMs(this.#clock, validity) > remainingMs(this.#clock, this.#validity)) this.#validity = validity
+  /**
+   * Takes in the answer, in time or late, to a renewal that asked for `validity`. Answers can overtake each other: the
+   * one that reaches furthest counts.
+   */
+  take(outcome: RenewOutcome | undefined, validity: Validity): void {
+    if (outcome?.type === 'gone' || outcome?.type === 'superseded') this.lose(outcome.type)
+    const further = remainingMs(this.#clock, validity) > remainingMs(this.#clock, this.#validity)
+    if (outcome?.type === 'renewed' && further) this.#validity = validity
   }
 
+  /** Ends it by loss, unless it has ended already. */
   lose(cause: LossCause): void {
     if (!this.#held) return
     this.#held = false

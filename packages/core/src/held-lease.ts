@@ -1,7 +1,7 @@
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
-import { InvalidOptionError, LeaseholdError, LeaseLostError } from './errors.ts'
-import { emit, type ReleaseResult } from './events.ts'
+import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossCause } from './errors.ts'
+import type { ReleaseResult } from './events.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 import type { RenewOutcome } from './lease-store.ts'
@@ -19,26 +19,24 @@ export class HeldLease implements Lease {
   /** Made when somebody asks for the signal: most leases are never asked. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
-  readonly #onEnd: () => void
 
-  /** @param onEnd called when it is given back or lost */
   constructor(
     context: Context,
-    grant: Grant,
     renewal: Renewal,
+    grant: Grant,
     figures: { readonly waitedMs: number; readonly commands: number },
-    onEnd: () => void,
   ) {
     this.#context = context
     this.#grant = grant
     this.#renewal = renewal
     this.waitedMs = figures.waitedMs
     this.commands = figures.commands
-    this.#onEnd = onEnd
+    context.work.hold(this)
     grant.onLost = (cause) => {
+      renewal.forget(grant)
       this.#abort?.abort(this.#lostError())
-      emit(context.onEvent, { type: 'lost', key: grant.key, fence: grant.fence, cause })
-      onEnd()
+      context.emit({ type: 'lost', key: grant.key, fence: grant.fence, cause })
+      context.work.drop(this)
     }
   }
 
@@ -54,10 +52,14 @@ export class HeldLease implements Lease {
     return this.#grant.fence
   }
 
+  get lostBecause(): LossCause | undefined {
+    return this.#grant.lostBecause
+  }
+
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController()
-      if (this.#grant.lostBecause) this.#abort.abort(this.#lostError())
+      if (this.lostBecause) this.#abort.abort(this.#lostError())
     }
     return this.#abort.signal
   }
@@ -67,25 +69,27 @@ export class HeldLease implements Lease {
   }
 
   assertValid(): void {
-    if (this.#released !== undefined) throw this.#releasedError()
-    if (this.#grant.remainingMs() > 0) return
-    this.#lose('expired')
+    this.#assertNotReleased()
+    if (this.remaining() > 0) return
+    this.lose('expired')
     throw this.#lostError()
   }
 
   async renew(extension: Extension): Promise<void> {
-    const askedMs = extensionMs(extension)
+    const { ttl, by }: { ttl?: Duration; by?: Duration } = extension
+    if ((ttl === undefined) === (by === undefined))
+      throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
+    const askedMs = by === undefined ? parseDuration('ttl', ttl) : parseDuration('by', by)
     this.assertValid()
     const { key, token } = this.#grant
     // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
-    const ttlMs = Math.ceil('by' in extension ? this.#grant.expiresInMs() + askedMs : askedMs)
+    const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
     const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, (signal) =>
       this.#context.store.renew([{ key, token, ttlMs }], signal),
     )
-    if (this.#released !== undefined) throw this.#releasedError()
-    if (outcome.type === 'renewed') this.#grant.extend({ sentAt, ttlMs })
-    if (outcome.type === 'gone' || outcome.type === 'superseded') this.#lose(outcome.type)
-    if (this.#grant.lostBecause) throw this.#lostError()
+    this.#assertNotReleased()
+    this.#grant.take(outcome, { sentAt, ttlMs })
+    if (this.lostBecause) throw this.#lostError()
     answered('renew', outcome)
   }
 
@@ -100,30 +104,24 @@ export class HeldLease implements Lease {
     await this.release()
   }
 
-  async #release(): Promise<ReleaseResult> {
-    const { key, fence } = this.#grant
-    const outcome = await releaseGrant(this.#context, this.#grant)
-    emit(this.#context.onEvent, { type: 'released', key, fence, outcome, heldMs: this.#grant.heldMs() })
-    this.#onEnd()
-    return outcome
-  }
-
-  #lose(cause: 'expired' | 'gone' | 'superseded'): void {
-    this.#renewal.forget(this.#grant)
+  lose(cause: LossCause): void {
     this.#grant.lose(cause)
   }
 
+  async #release(): Promise<ReleaseResult> {
+    const { key, fence } = this.#grant
+    const outcome = await releaseGrant(this.#context, this.#grant)
+    this.#context.emit({ type: 'released', key, fence, outcome, heldMs: this.#grant.heldMs() })
+    this.#context.work.drop(this)
+    return outcome
+  }
+
   #lostError(): LeaseLostError {
-    return new LeaseLostError(this.key, this.#grant.lostBecause ?? 'expired')
+    return new LeaseLostError(this.key, this.lostBecause ?? 'expired')
   }
 
-  #releasedError(): LeaseholdError {
-    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
+  #assertNotReleased(): void {
+    if (this.#released === undefined) return
+    throw new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
   }
-}
-
-function extensionMs(extension: { ttl?: Duration; by?: Duration }): number {
-  const { ttl, by } = extension
-  if ((ttl === undefined) === (by === undefined)) throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
-  return ttl === undefined ? parseDuration('by', by) : parseDuration('ttl', ttl)
 }

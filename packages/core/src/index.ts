@@ -27,9 +27,11 @@ export type {
   Unknown,
 } from './lease-store.ts'
 export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
+export { notifiedWaiter } from './notified-waiter.ts'
 export type { AcquireOptions } from './options.ts'
 export type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 export { backoff, poll, type WaitStrategy } from './timing/backoff.ts'
 export { type Clock, systemClock } from './timing/clock.ts'
 export type { Duration } from './timing/duration.ts'
 export { parseToken } from './token.ts'
+export type { Refusal, Waiter, WaitPlan } from './waiter.ts'

@@ -2,16 +2,15 @@ import { sharesBetweenCalls } from '@leasehold/core/sharing'
 import { type Acquired, acquisition } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
-import { AcquireTimeoutError, InvalidOptionError, StoreUnavailableError } from './errors.ts'
-import { emit, type OnEvent } from './events.ts'
-import type { Grant } from './grant.ts'
+import { AcquireTimeoutError, demandOption, InvalidOptionError } from './errors.ts'
+import { emitter, type OnEvent } from './events.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Lease } from './lease.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
-import { OpenWork } from './open-work.ts'
+import { openWork } from './open-work.ts'
 import { type AcquireOptions, checkKey, checkName, type Plan, planFor } from './options.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
-import { Renewal } from './renewal.ts'
+import { renewal } from './renewal.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { withLease } from './with-lease.ts'
@@ -75,6 +74,9 @@ export interface Locker {
   close(options?: { readonly grace?: Duration }): Promise<void>
 }
 
+/** What a store answers to a question about one key. */
+type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
+
 /**
  * Makes a locker: the calls of one process for any number of locks in one store. Does no I/O, draws no randomness and
  * sets no timer, so it may stand at module scope, on Workers too.
@@ -86,82 +88,56 @@ export interface Locker {
  */
 export function createLocker(options: LockerOptions): Locker {
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
-  if (typeof store?.acquire !== 'function')
-    throw new InvalidOptionError('store', 'must be a lease store, such as redisStore()')
+  demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
   checkName(name)
   planFor('-', defaults)
 
+  const work = openWork()
+  const context: Context = { store, notifier, clock, name, work, emit: emitter(onEvent) }
+  const jointRenewal = renewal(context)
   let closing: Promise<void> | undefined
-  let toldUnannounced = false
-  const work = new OpenWork()
-  const context: Context = {
-    store,
-    notifier,
-    clock,
-    name,
-    background: (task) => work.background(task),
-    onEvent(event) {
-      if (event.type === 'unannounced' && toldUnannounced) return
-      toldUnannounced ||= event.type === 'unannounced'
-      emit(onEvent, event)
-    },
-  }
-  const jointRenewal = new Renewal(context)
 
-  async function acquire(plan: Plan): Promise<{ lease: Lease; grant: Grant } | Exclude<Acquired, { type: 'granted' }>> {
+  /** The lease, or what it took to find that someone else has the lock. */
+  async function acquire(plan: Plan): Promise<HeldLease | Acquired> {
     const acquired = await work.wait(plan.signal, (signal) => acquisition(context, plan, signal))
-    if (acquired.type !== 'granted') return acquired
     const { grant, waitedMs, commands } = acquired
-    const renewal = sharesBetweenCalls() ? jointRenewal : new Renewal(context)
-    const lease: HeldLease = new HeldLease(context, grant, renewal, acquired, () => work.drop(lease))
-    work.hold(lease, grant)
-    renewal.watch(grant, plan.renew, plan.maxHoldMs)
-    emit(context.onEvent, { type: 'acquired', key: plan.key, fence: grant.fence, waitedMs, commands })
-    return { lease, grant }
+    if (!grant) return acquired
+    const watchdog = sharesBetweenCalls() ? jointRenewal : renewal(context)
+    const lease = new HeldLease(context, watchdog, grant, acquired)
+    watchdog.watch(grant, plan.renew, plan.maxHoldMs)
+    context.emit({ type: 'acquired', key: plan.key, fence: grant.fence, waitedMs, commands })
+    return lease
   }
 
-  async function demand(plan: Plan): Promise<{ lease: Lease; grant: Grant }> {
+  async function demand(plan: Plan): Promise<HeldLease> {
     const got = await acquire(plan)
-    if ('lease' in got) return got
-    if (got.type === 'held') throw new AcquireTimeoutError(plan.key, got.waitedMs, got.commands)
-    throw new StoreUnavailableError('acquire', got.executed, got.cause)
+    if (got instanceof HeldLease) return got
+    throw new AcquireTimeoutError(plan.key, got.waitedMs, got.commands)
   }
 
-  function bind(key: string, ...layers: readonly AcquireOptions[]): KeyLocker {
-    const plan = (options?: AcquireOptions): Plan => planFor(key, defaults, ...layers, options ?? {})
-    const query = async <O extends { type: string }>(
-      action: string,
-      send: (signal: AbortSignal) => Promise<O | Unknown | Refused>,
-    ): Promise<O> => {
+  function bind(key: string, bound?: AcquireOptions): KeyLocker {
+    const plan = (options?: AcquireOptions): Plan => planFor(key, defaults, bound, options)
+    const query = async <Q extends 'inspect' | 'revoke'>(action: Q): Promise<Answered<Q>> => {
       checkKey(key)
       work.assertOpen()
-      const { outcome } = await ask<O | Refused>(context, Number.POSITIVE_INFINITY, async (signal) => [
-        await send(signal),
-      ])
-      return answered(action, outcome)
+      const { outcome } = await ask(context, Infinity, async (signal) => [await store[action](key, signal)])
+      return answered(action, outcome as Answered<Q>)
     }
-    const inspect = async (): Promise<LockState> =>
-      (await query('inspect', (signal) => store.inspect(key, signal))).state
+    const inspect = async (): Promise<LockState> => (await query('inspect')).state
 
     return {
-      acquire: async (options) => (await demand(plan(options))).lease,
+      acquire: async (options) => demand(plan(options)),
       async tryAcquire(options = {}) {
         for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
-          if (name in options) throw new InvalidOptionError(name, 'means nothing to tryAcquire, which does not wait')
+          if (name in options) throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
         }
-        const tried = plan({ ...options, wait: 0 })
-        const got = await acquire(tried)
-        if ('lease' in got) return got.lease
-        if (got.type === 'held') return null
-        throw new StoreUnavailableError('acquire', got.executed, got.cause)
+        const got = await acquire(plan({ ...options, wait: 0 }))
+        return got instanceof HeldLease ? got : null
       },
-      async withLock(work, options) {
-        const { lease, grant } = await demand(plan(options))
-        return withLease(clock, lease, grant, work)
-      },
+      withLock: async (work, options) => withLease(clock, await demand(plan(options)), work),
       inspect,
       isLocked: async () => (await inspect()).held,
-      revoke: async () => (await query('revoke', (signal) => store.revoke(key, signal))).type === 'revoked',
+      revoke: async () => (await query('revoke')).type === 'revoked',
     }
   }
 
@@ -169,7 +145,7 @@ export function createLocker(options: LockerOptions): Locker {
     acquire: async (key, options) => bind(key).acquire(options),
     tryAcquire: async (key, options) => bind(key).tryAcquire(options),
     withLock: async (key, work, options) => bind(key).withLock(work, options),
-    for(key, options = {}) {
+    for(key, options) {
       planFor(key, defaults, options)
       return bind(key, options)
     },

@@ -161,9 +161,12 @@ describe('a locker', () => {
     for (const call of calls) await expect(call()).rejects.toThrow(refused('key'))
   })
 
-  it.each(['wait', 'recheck', 'strategy', 'budget'])('tryAcquire refuses %s, which means nothing to it', async (name) => {
-    await expect(locks.tryAcquire('k', untyped({ [name]: 1 }))).rejects.toThrow(refused(name))
-  })
+  it.each(['wait', 'recheck', 'strategy', 'budget'])(
+    'tryAcquire refuses %s, which means nothing to it',
+    async (name) => {
+      await expect(locks.tryAcquire('k', untyped({ [name]: 1 }))).rejects.toThrow(refused(name))
+    },
+  )
 
   it('tryAcquire takes a locker whose defaults are about waiting', async () => {
     const waiting = createLocker({ store, clock, wait: '1m', recheck: '5s', budget: 7 })

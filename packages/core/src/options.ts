@@ -1,7 +1,8 @@
-import { InvalidOptionError } from './errors.ts'
+import { demandOption, InvalidOptionError } from './errors.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
+import type { WaitPlan } from './waiter.ts'
 
 /** What every acquire takes. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
@@ -26,16 +27,13 @@ export interface AcquireOptions {
 }
 
 /** The options of one acquire, complete and checked. */
-export interface Plan {
-  readonly key: string
+export interface Plan extends WaitPlan {
   readonly ttlMs: number
   readonly waitMs: number
   readonly signal: AbortSignal | undefined
   readonly renew: boolean
   readonly maxHoldMs: number | undefined
   readonly minValidityMs: number
-  readonly recheckMs: number | undefined
-  readonly strategy: WaitStrategy
   readonly budget: number
 }
 
@@ -45,23 +43,17 @@ const nameForm = /^[\w-]{1,64}$/
 /** The longest key, in bytes of UTF-8. */
 const longestKey = 512
 
-const optionNames = 'ttl wait signal renew maxHold minValidity recheck strategy budget'.split(' ')
-
 /** @throws InvalidOptionError for a key that is empty, too long, or not well-formed Unicode. */
 export function checkKey(key: unknown): asserts key is string {
-  if (typeof key !== 'string' || key === '') throw new InvalidOptionError('key', 'must be a non-empty string')
   // A lone surrogate is sent as U+FFFD: two different keys would become one.
-  if (/\p{Surrogate}/u.test(key)) throw new InvalidOptionError('key', 'must be well-formed Unicode')
-  if (new TextEncoder().encode(key).length > longestKey) {
-    throw new InvalidOptionError('key', `must be at most ${longestKey} bytes long`)
-  }
+  const wellFormed = typeof key === 'string' && !/\p{Surrogate}/u.test(key)
+  const bytes = wellFormed ? new TextEncoder().encode(key).length : 0
+  demandOption(bytes > 0 && bytes <= longestKey, 'key', `well-formed text of 1 to ${longestKey} bytes`)
 }
 
 /** @throws InvalidOptionError for a locker name that could not stand in a token. */
 export function checkName(name: string | undefined): void {
-  if (name !== undefined && !nameForm.test(name)) {
-    throw new InvalidOptionError('name', 'must be 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-"')
-  }
+  demandOption(name === undefined || nameForm.test(name), 'name', '1 to 64 characters of A-Z a-z 0-9 _ -')
 }
 
 /**
@@ -69,36 +61,40 @@ export function checkName(name: string | undefined): void {
  *
  * @throws InvalidOptionError naming the first that is unknown or bad.
  */
-export function planFor(key: string, ...layers: readonly AcquireOptions[]): Plan {
+export function planFor(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Plan {
   checkKey(key)
-  const options: AcquireOptions = Object.assign({}, ...layers)
-  for (const name of Object.keys(options)) {
-    if (!optionNames.includes(name)) throw new InvalidOptionError(name, 'is not known')
-  }
-  const { strategy = backoff(), budget = Number.POSITIVE_INFINITY, renew = true, signal } = options
-  const ttlMs = parseDuration('ttl', options.ttl ?? 10_000)
-  const minValidityMs = parseDuration('minValidity', options.minValidity ?? ttlMs / 3)
+  const {
+    ttl = 10_000,
+    wait = 10_000,
+    signal,
+    renew = true,
+    maxHold,
+    minValidity,
+    recheck,
+    strategy = backoff(),
+    budget = Infinity,
+    ...unknown
+  }: AcquireOptions = Object.assign({}, ...layers)
+  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
+  demandOption(typeof renew === 'boolean', 'renew', 'true or false')
+  demandOption(typeof strategy.delayMs === 'function', 'strategy', 'poll() or backoff()')
+  demandOption(budget >= 1, 'budget', 'at least 1 command')
+  demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
+
+  const ttlMs = parseDuration('ttl', ttl)
+  const minValidityMs = parseDuration('minValidity', minValidity ?? ttlMs / 3)
   if (minValidityMs > ttlMs - driftMs(ttlMs)) {
-    throw new InvalidOptionError(
-      options.minValidity === undefined ? 'ttl' : 'minValidity',
-      'leaves no time to hold the lease',
-    )
-  }
-  if (!(budget >= 1)) throw new InvalidOptionError('budget', 'must be at least 1 command')
-  if (typeof renew !== 'boolean') throw new InvalidOptionError('renew', 'must be true or false')
-  if (typeof strategy.delayMs !== 'function') throw new InvalidOptionError('strategy', 'must be poll() or backoff()')
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new InvalidOptionError('signal', 'must be an AbortSignal')
+    throw new InvalidOptionError(minValidity === undefined ? 'ttl' : 'minValidity', 'leaves no time to hold the lease')
   }
   return {
     key,
     ttlMs,
-    waitMs: parseDuration('wait', options.wait ?? 10_000, 0),
+    waitMs: parseDuration('wait', wait, 0),
     signal,
     renew,
-    maxHoldMs: optional('maxHold', options.maxHold),
+    maxHoldMs: optional('maxHold', maxHold),
     minValidityMs,
-    recheckMs: optional('recheck', options.recheck),
+    recheckMs: optional('recheck', recheck),
     strategy,
     budget,
   }

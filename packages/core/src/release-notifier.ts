@@ -1,3 +1,6 @@
+import type { Clock } from './timing/clock.ts'
+import type { Waiter, WaitPlan } from './waiter.ts'
+
 /**
  * The notifier port: hints that a lease may be free.
  *
@@ -15,6 +18,11 @@ export interface ReleaseNotifier {
   readonly recheckMs: number
   /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
   subscribe(key: string, cursor: string): Subscription
+  /**
+   * Makes what one acquire waits with. Every notifier answers `notifiedWaiter(this, clock, plan)`; it is asked for it so
+   * that a program without a notifier does not ship that function.
+   */
+  waiter(clock: Clock, plan: WaitPlan): Waiter
   /** Ends every subscription. */
   close(): Promise<void>
 }

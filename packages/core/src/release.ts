@@ -1,6 +1,6 @@
 import { ask, commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
-import { emit, type ReleaseResult } from './events.ts'
+import type { ReleaseResult } from './events.ts'
 import type { Grant } from './grant.ts'
 import type { ReleaseOutcome } from './lease-store.ts'
 import { deadline } from './timing/deadline.ts'
@@ -22,15 +22,11 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
   const leftMs = deadline(clock, commandDeadlineMs(context, grant.ttlMs) / (lost ? 2 : 1))
   const send = (signal: AbortSignal): Promise<readonly ReleaseOutcome[]> => store.release([{ key, token }], signal)
   const { outcome, before } = await ask<ReleaseOutcome>(context, grant.ttlMs, send, { leftMs })
-  switch (outcome.type) {
-    case 'released':
-      if (outcome.listeners === null) emit(context.onEvent, { type: 'unannounced', key })
-      return 'released'
-    case 'gone':
-    case 'superseded':
-      if (outcome.resent || before === 'unknown') return valid ? 'released' : 'unknown'
-      return outcome.type === 'gone' ? 'expired' : 'superseded'
-    default:
-      return 'unknown'
+  if (outcome.type === 'released') {
+    if (outcome.listeners === null) context.emit({ type: 'unannounced', key })
+    return 'released'
   }
+  if (outcome.type !== 'gone' && outcome.type !== 'superseded') return 'unknown'
+  if (outcome.resent || before === 'unknown') return valid ? 'released' : 'unknown'
+  return outcome.type === 'gone' ? 'expired' : 'superseded'
 }

@@ -1,6 +1,6 @@
 import { LeaseLostError } from './errors.ts'
 import type { ReleaseResult } from './events.ts'
-import type { Grant } from './grant.ts'
+import type { HeldLease } from './held-lease.ts'
 import type { Lease } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
 import { withDeadline } from './timing/deadline.ts'
@@ -13,27 +13,17 @@ const lostReleaseMs = 250
  *
  * @throws LeaseLostError with the work's `result` if the lease was lost meanwhile, which also shows when it is given back
  */
-export async function withLease<T>(
-  clock: Clock,
-  lease: Lease,
-  grant: Grant,
-  work: (lease: Lease) => T | Promise<T>,
-): Promise<T> {
-  const giveBack = async (): Promise<'expired' | 'superseded' | undefined> => {
-    const release = (): Promise<ReleaseResult> => lease.release()
-    const result = await (grant.lostBecause ? withDeadline(clock, lostReleaseMs, release) : release())
-    return result === 'expired' || result === 'superseded' ? result : undefined
-  }
-
+export async function withLease<T>(clock: Clock, lease: HeldLease, work: (lease: Lease) => T | Promise<T>): Promise<T> {
+  const release = (): Promise<ReleaseResult> => lease.release()
   let result: T
+  let ended: ReleaseResult | undefined
   try {
     result = await work(lease)
-  } catch (error: unknown) {
-    await giveBack()
-    throw error
+  } finally {
+    ended = await (lease.lostBecause ? withDeadline(clock, lostReleaseMs, release) : release())
   }
-  const missing = await giveBack()
-  const cause = grant.lostBecause ?? (missing === 'expired' ? 'gone' : missing)
+  const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
+  const cause = lease.lostBecause ?? missing
   if (cause) throw new LeaseLostError(lease.key, cause, result)
   return result
 }

@@ -11,7 +11,7 @@ export interface IoredisClient extends IoredisConnection {
   /** Cluster only: the nodes of each slot as `host:port`, the primary first. */
   readonly slots?: readonly (readonly string[])[]
   /** Cluster only: a connection for each known node. */
-  nodes?(): readonly IoredisConnection[]
+  nodes?(role?: 'master'): readonly IoredisConnection[]
 }
 
 /** A command whose reply has strings as buffers. */

@@ -1,4 +1,5 @@
 import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { notifiedWaiter } from '../notified-waiter.ts'
 import type { ReleaseNotifier, Subscription } from '../release-notifier.ts'
 import type { MemoryStore } from './memory-store.ts'
 
@@ -24,6 +25,9 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
         subscription.hear(store, key)
       }
       return subscription
+    },
+    waiter(clock, plan) {
+      return notifiedWaiter(this, clock, plan)
     },
     async close() {
       closed = true

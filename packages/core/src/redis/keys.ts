@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.ts'
+import { demandOption, InvalidOptionError } from '../errors.ts'
 
 /**
  * The layout of Redis keys and channels. Nothing else knows it.
@@ -17,16 +17,14 @@ export interface KeyLayout {
 }
 
 /** The prefix of every key and channel unless the store is given another. */
-export const defaultPrefix = 'lock:'
+const defaultPrefix = 'lock:'
 
 /**
  * @throws InvalidOptionError for a prefix that is empty or begins with `{`. The layout throws one for a key with a
  *   `}` but no valid hash tag, which would tear its records into another slot.
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
-  if (typeof prefix !== 'string' || prefix === '' || prefix.startsWith('{')) {
-    throw new InvalidOptionError('prefix', 'must be a non-empty string that does not begin with "{"')
-  }
+  demandOption(typeof prefix === 'string' && /^[^{]/.test(prefix), 'prefix', 'text that does not begin with "{"')
   return {
     lock: (key) => withSlot(prefix + key),
     fence: (key) => recordBeside(prefix + key, 'fence'),
@@ -42,20 +40,16 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
  */
 export function recordBeside(key: string, record: string): string {
   const tag = hashTag(withSlot(key))
-  return tag === null ? `{${key}}:${record}` : `{${tag}}:${key}:${record}`
+  return tag ? `{${tag}}:${key}:${record}` : `{${key}}:${record}`
 }
 
 /** The key itself. @throws InvalidOptionError for one whose records could not lie in its slot. */
 function withSlot(key: string): string {
-  if (key.includes('}') && hashTag(key) === null) {
-    throw new InvalidOptionError('key', 'has a "}" but no hash tag such as "{42}"; rename it')
+  if (key.includes('}') && !hashTag(key)) {
+    throw new InvalidOptionError('key', 'needs a hash tag such as "{42}" if it has a "}"')
   }
   return key
 }
 
 /** The part that Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty. */
-function hashTag(key: string): string | null {
-  const open = key.indexOf('{')
-  const close = key.indexOf('}', open + 1)
-  return open >= 0 && close > open + 1 ? key.slice(open + 1, close) : null
-}
+const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]

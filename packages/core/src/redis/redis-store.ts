@@ -79,7 +79,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
       if (lock.type !== 'held') return lock
       const cursor = /\.(\d+)$/.exec(lock.value)?.[1] ?? '-'
-      return { type: 'looked', changed: false, cursor, expiresInMs: lock.expiresIn }
+      return { type: 'looked', changed: false, cursor, expiresInMs: lock.expiresInMs }
     },
 
     async inspect(key, signal) {
@@ -89,7 +89,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       const { name = null, fence = null } = parseToken(lock.value) ?? {}
       // A fence is the server's time in microseconds when it was minted.
       const since = fence === null ? null : new Date(fence / 1000)
-      return { type: 'state', state: { held: true, holder: name, fence, since, expiresIn: lock.expiresIn } }
+      return { type: 'state', state: { held: true, holder: name, fence, since, expiresIn: lock.expiresInMs } }
     },
 
     async revoke(key, signal) {

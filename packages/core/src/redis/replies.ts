@@ -8,8 +8,12 @@ import type { ScriptReply } from './redis-transport.ts'
  * are clients that resolve with something else when they are aborted, and clients that turn "123" into a number.
  */
 
-/** What each word of a script's reply means; undefined for details that do not belong to it. */
-type Meanings<O> = Readonly<Record<string, (details: readonly unknown[], resent: boolean) => O | undefined>>
+/** What each word of a script's reply means; nothing for details that do not belong to it. */
+type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
+
+/** The meaning of a word that is an outcome's type and needs no details. */
+const itself = 'itself'
+type Itself = typeof itself
 
 const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
@@ -17,7 +21,9 @@ const decoder =
     if (reply.type === 'unknown') return reply
     if (reply.type === 'error') return serverError(reply.message)
     const [word, ...details] = Array.isArray(reply.value) ? reply.value : []
-    return meanings[word as string]?.(details, reply.resent) ?? garbled
+    const meaning = meanings[word as string]
+    if (meaning === itself) return { type: word } as O
+    return meaning?.(details, reply.resent) || garbled
   }
 
 /** A client that answers something other than what was asked for has told us nothing. */
@@ -32,31 +38,32 @@ function serverError(message: string): Unknown | Refused {
   return { type: 'refused', error: new StoreUnavailableError('script refused', 'no', cause) }
 }
 
-const expiry = (pttl: number): number | null => (pttl < 0 ? null : pttl)
+const isNumber = (value: unknown): value is number => typeof value === 'number'
+
+/** A number, or null for the -1 that says that there is none. */
+const orNull = (value: number): number | null => (value < 0 ? null : value)
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({
   granted: ([token]) => {
     const parsed = parseToken(token)
-    return parsed && { type: 'granted', token: token as string, fence: parsed.fence }
+    return !!parsed && { type: 'granted', token: token as string, fence: parsed.fence }
   },
-  held: ([pttl, cursor]) =>
-    typeof pttl === 'number' ? { type: 'held', expiresInMs: expiry(pttl), cursor: String(cursor) } : undefined,
-  spent: () => ({ type: 'spent' }),
+  held: ([pttl, cursor]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), cursor: String(cursor) },
+  spent: itself,
   other: () => ({
     type: 'refused',
-    error: new LeaseholdError('KIND_MISMATCH', 'The key holds something that is not a lock; use another key or prefix'),
+    error: new LeaseholdError('KIND_MISMATCH', 'The key holds something else; use another key or prefix'),
   }),
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
-  renewed: () => ({ type: 'renewed' }),
-  gone: () => ({ type: 'gone' }),
-  superseded: () => ({ type: 'superseded' }),
+  renewed: itself,
+  gone: itself,
+  superseded: itself,
 })
 
 export const releaseOutcome: (reply: ScriptReply) => ReleaseOutcome = decoder<ReleaseOutcome>({
-  released: ([told]) =>
-    typeof told === 'number' ? { type: 'released', listeners: told < 0 ? null : told } : undefined,
+  released: ([told]) => isNumber(told) && { type: 'released', listeners: orNull(told) },
   gone: (_, resent) => ({ type: 'gone', resent }),
   superseded: (_, resent) => ({ type: 'superseded', resent }),
 })
@@ -68,11 +75,10 @@ export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<Revo
 
 /** A lock as it is stored. */
 export type Holding =
-  | { readonly type: 'held'; readonly value: string; readonly expiresIn: number | null }
+  | { readonly type: 'held'; readonly expiresInMs: number | null; readonly value: string }
   | { readonly type: 'free' }
 
 export const holding: (reply: ScriptReply) => Holding | Unknown | Refused = decoder<Holding>({
-  free: () => ({ type: 'free' }),
-  held: ([value, pttl]) =>
-    typeof pttl === 'number' ? { type: 'held', value: String(value), expiresIn: expiry(pttl) } : undefined,
+  held: ([pttl, value]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), value: String(value) },
+  free: itself,
 })

@@ -28,25 +28,19 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
       args: [...args, ...group.flatMap(([, each]) => each)],
     }),
   )
-  const replies = [...(await transport.run(calls, signal))]
-  const unknown = [...calls.keys()].filter((index) => isNoScript(replies[index]))
-  if (unknown.length > 0) {
-    const texts = unknown.map(
-      (index): ScriptCall => ({ ...(calls[index] as ScriptCall), command: 'EVAL', body: script.text }),
-    )
-    const again = await transport.run(texts, signal)
-    unknown.forEach((index, at) => {
-      replies[index] = again[at] as ScriptReply
-    })
-  }
-  return groups.flatMap((group, index) => group.map((_, at) => decode(part(replies[index], at))))
+  const replies = await transport.run(calls, signal)
+  const forgotten = calls.filter((_, index) => isNoScript(replies[index]))
+  const texts = forgotten.map((call): ScriptCall => ({ ...call, command: 'EVAL', body: script.text }))
+  const again = texts.length > 0 ? [...(await transport.run(texts, signal))] : []
+  return groups.flatMap((group, index) => {
+    const reply = isNoScript(replies[index]) ? again.shift() : replies[index]
+    return group.map((_, at) => decode(part(reply, at)))
+  })
 }
 
 const isNoScript = (reply: ScriptReply | undefined): boolean =>
   reply?.type === 'error' && reply.message.startsWith('NOSCRIPT')
 
 /** The part of one command's reply that belongs to one of its requests. */
-function part(reply: ScriptReply | undefined, at: number): ScriptReply {
-  if (reply?.type !== 'value') return reply ?? { type: 'unknown', executed: 'unknown' }
-  return { ...reply, value: (reply.value as unknown[] | null)?.[at] }
-}
+const part = (reply: ScriptReply = { type: 'unknown', executed: 'unknown' }, at: number): ScriptReply =>
+  reply.type === 'value' ? { ...reply, value: (reply.value as unknown[] | null)?.[at] } : reply

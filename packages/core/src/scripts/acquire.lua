@@ -10,18 +10,15 @@
 -- @returns {"spent"}               this owner's grant came and went, nothing is granted
 -- @returns {"other"}               the key holds something that is not a lock
 local memory = tonumber(ARGV[1])
-local now = redis.call('TIME')
-local micros = now[1] * 1000000 + now[2]
 
 local function acquire(lock, record, owner, ttl, fences)
   -- Guarded, so that one key of another type does not fail the other requests.
   local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then return {'other'} end
   if holder then
+    local holdersOwner, holdersFence = string.match(holder, '^(.*)%.(%d+)$')
     local pttl = redis.call('PTTL', lock)
-    if string.match(holder, '^(.*)%.') ~= owner then
-      return {'held', pttl, string.match(holder, '%.(%d+)$') or '-'}
-    end
+    if owner ~= holdersOwner then return {'held', pttl, holdersFence or '-'} end
     if ttl > pttl then
       redis.call('PEXPIRE', lock, ttl)
       redis.call('PEXPIRE', record, math.max(ttl, memory))
@@ -33,8 +30,10 @@ local function acquire(lock, record, owner, ttl, fences)
   local lastRandom, lastFence = string.match(redis.call('GET', record) or '', '^(.*)%.(%d+)$')
   if lastRandom == random then return {'spent'} end
 
-  -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
+  local now = redis.call('TIME')
+  local micros = now[1] * 1000000 + now[2]
   local fence = math.max((lastFence or 0) + 1, micros)
+  -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
   local token = string.format('%s.%.0f', owner, fence)
   redis.call('SET', lock, token, 'PX', ttl)
   redis.call('SET', record, string.format('%s.%.0f', random, fence + fences - 1), 'PX', math.max(ttl, memory))

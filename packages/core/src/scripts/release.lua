@@ -12,8 +12,8 @@ local function release(lock, token, channel)
   -- Guarded, so that one key of another type does not fail the other leases.
   local holder = redis.pcall('GET', lock)
   if not holder then return {'gone'} end
-  local owner, fence
-  if type(holder) == 'string' then owner, fence = string.match(holder, '^(.*)%.(%d+)$') end
+  -- What is no string has neither owner nor fence.
+  local owner, fence = string.match(tostring(holder), '^(.*)%.(%d+)$')
   if token ~= '' and token ~= holder and token ~= owner then return {'superseded'} end
   -- DEL first and PUBLISH guarded: a full server and a missing permission must not keep a lock held.
   redis.call('DEL', lock)

@@ -12,17 +12,17 @@ local memory = tonumber(ARGV[1])
 local function renew(lock, record, token, ttl)
   -- Guarded, so that one key of another type does not fail the other leases; an error equals no token.
   local holder = redis.pcall('GET', lock)
-  if not holder then return 'gone' end
-  if holder ~= token then return 'superseded' end
+  if not holder then return {'gone'} end
+  if token ~= holder then return {'superseded'} end
   if ttl > redis.call('PTTL', lock) then
     redis.call('PEXPIRE', lock, ttl)
     redis.call('PEXPIRE', record, math.max(ttl, memory))
   end
-  return 'renewed'
+  return {'renewed'}
 end
 
 local replies = {}
 for i = 1, #KEYS / 2 do
-  replies[i] = {renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1]))}
+  replies[i] = renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1]))
 end
 return replies

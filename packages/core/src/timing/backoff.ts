@@ -20,15 +20,22 @@ export function poll(options: { every?: Duration } = {}): WaitStrategy {
   return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
 }
 
-/**
- * The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s), each time between half and all of it.
- * Source: "equal jitter", M. Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015).
- */
+/** The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s), each time between half and all of it. */
 export function backoff(options: { from?: Duration; to?: Duration } = {}): WaitStrategy {
   const fromMs = parseDuration('from', options.from ?? 10)
   const toMs = parseDuration('to', options.to ?? 1_000)
-  return { delayMs: (refusals, jitter) => Math.min(toMs, fromMs * 2 ** (refusals - 1)) * (0.5 + jitter / 2) }
+  return { delayMs: (refusals, jitter) => backoffMs(fromMs, toMs, refusals, jitter) }
 }
+
+/**
+ * The pause after so many tries, from 1: it doubles, and is between half and all of that.
+ * Source: "equal jitter", M. Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015).
+ */
+export const backoffMs = (fromMs: number, toMs: number, tries: number, jitter: number): number =>
+  doublingMs(fromMs, toMs, tries - 1) * (0.5 + jitter / 2)
+
+/** Doubles with each of `times`, from `fromMs` up to `toMs`. */
+export const doublingMs = (fromMs: number, toMs: number, times: number): number => Math.min(toMs, fromMs * 2 ** times)
 
 /** A random number for spreading things out. It needs to be cheap, not secret. */
 export const jitter = (): number => Math.random()

@@ -30,14 +30,14 @@ export function sleep(
     }
     const onAbort = ending(() => reject(signal?.reason))
     const wake = ending(resolve)
-    const cancel = clock.schedule(wake, delayMs)
+    const cancel = clock.schedule(wake, Math.max(0, delayMs))
     signal?.addEventListener('abort', onAbort)
     withdraw = listen?.(wake)
   })
 }
 
 /** What {@link withDeadline} answers when time was up first. */
-export const noAnswer: unique symbol = Symbol('no answer')
+export const noAnswer: undefined = undefined
 
 /**
  * Runs a call and settles within `limitMs`, or at once when `signal` is aborted (with its reason), whatever the call
@@ -69,5 +69,6 @@ export async function withDeadline<T>(
     over = true
     stop.abort()
   }
+  // A promise even for no answer: while it is taken over, a call that says at once that it was not sent is heard.
   return given
 }

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.ts'
+import { demandOption } from '../errors.ts'
 
 /** A length of time: milliseconds, or a number with its unit, such as `'250ms'`, `'5s'`, `'2m'` or `'1h'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h'}`
@@ -12,12 +12,9 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h
  *   (default 1) and at most 2^53 ms.
  */
 export function parseDuration(option: string, value: unknown, leastMs = 1): number {
-  const match = typeof value === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) : null
-  const ms = Math.ceil(match ? Number(match[1]) * (unitMs[match[2] as string] as number) : (value as number))
-  if (typeof value !== 'number' && !match)
-    throw new InvalidOptionError(option, `must be a duration such as 5000 or "5s"`)
-  if (!(ms >= leastMs && ms <= Number.MAX_SAFE_INTEGER)) {
-    throw new InvalidOptionError(option, `must be a finite duration of at least ${leastMs} ms`)
-  }
+  const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value)
+  const givenMs = match ? Number(match[1]) * (unitMs[match[2] as string] as number) : value
+  const ms = typeof givenMs === 'number' ? Math.ceil(givenMs) : NaN
+  demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration of at least ${leastMs} ms, such as 5000 or "5s"`)
   return ms
 }

@@ -2,12 +2,6 @@
 import type { Script } from '../script.ts'
 
 export const read: Script<[], [lock: string], []> = {
-  sha1: '6e1b6c5e30237f68844aa6b5753212709b012bd1',
-  text: `local replies = {}
-for i, lock in ipairs(KEYS) do
-local holder = redis.pcall('GET', lock)
-if type(holder) == 'table' then holder = '' end
-replies[i] = holder and {'held', holder, redis.call('PTTL', lock)} or {'free'}
-end
-return replies`,
+  sha1: '3908402871f2cee676c6d908fe29bf48c056e405',
+  text: `local function a(b)local c=redis.pcall('GET',b)if not c then return{'free'}end;if type(c)=='table'then c=''end;return{'held',redis.call('PTTL',b),c}end;local d={}for e=1,#KEYS do d[e]=a(KEYS[e])end;return d`,
 }

@@ -2,21 +2,6 @@
 import type { Script } from '../script.ts'
 
 export const renew: Script<[memory: string], [lock: string, record: string], [token: string, ttl: string]> = {
-  sha1: '83082d0a583c1b9151a1e98457ebb1078eb10f1c',
-  text: `local memory = tonumber(ARGV[1])
-local function renew(lock, record, token, ttl)
-local holder = redis.pcall('GET', lock)
-if not holder then return 'gone' end
-if holder ~= token then return 'superseded' end
-if ttl > redis.call('PTTL', lock) then
-redis.call('PEXPIRE', lock, ttl)
-redis.call('PEXPIRE', record, math.max(ttl, memory))
-end
-return 'renewed'
-end
-local replies = {}
-for i = 1, #KEYS / 2 do
-replies[i] = {renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1]))}
-end
-return replies`,
+  sha1: '3307944a3f03c2abcc8a6097bbc14d5cce50959b',
+  text: `local a=tonumber(ARGV[1])local function b(c,d,e,f)local g=redis.pcall('GET',c)if not g then return{'gone'}end;if e~=g then return{'superseded'}end;if f>redis.call('PTTL',c)then redis.call('PEXPIRE',c,f)redis.call('PEXPIRE',d,math.max(f,a))end;return{'renewed'}end;local h={}for i=1,#KEYS/2 do h[i]=b(KEYS[2*i-1],KEYS[2*i],ARGV[2*i],tonumber(ARGV[2*i+1]))end;return h`,
 }

@@ -1,0 +1,5 @@
+/** What we use of a package that has no types. */
+declare module 'luamin' {
+  const luamin: { minify(code: string): string }
+  export = luamin
+}

@@ -1,0 +1,153 @@
+import {
+  answered,
+  type Fate,
+  follow,
+  ManualClock,
+  replyAfter,
+  replyLost,
+  requestAfter,
+  requestLost,
+  ScriptedStore,
+  type Settlement,
+  unavailable,
+} from '@leasehold/testkit'
+import { describe, expect, it } from 'vitest'
+import { LeaseholdError } from './errors.ts'
+import type { Lease } from './lease.ts'
+import { createLocker } from './locker.ts'
+import { memoryStore } from './memory/index.ts'
+import { drawOwner } from './token.ts'
+
+/** Park and Miller's minimal generator: the same seed gives the same numbers, at least 0 and below 1. */
+function randomFrom(seed: number): () => number {
+  let state = (seed % (2 ** 31 - 2)) + 1
+  return () => {
+    state = (state * 48_271) % (2 ** 31 - 1)
+    return (state - 1) / (2 ** 31 - 2)
+  }
+}
+
+/** A network on which a third of all calls comes to grief. */
+function unreliable(random: () => number): Fate {
+  return (sending) => {
+    const what = random()
+    const ms = random() * 3_000
+    if (what < 0.05) return replyLost(sending)
+    if (what < 0.1) return requestLost(sending)
+    if (what < 0.18) return replyAfter(ms)(sending)
+    if (what < 0.26) return requestAfter(ms)(sending)
+    if (what < 0.3) return unavailable('unknown')(sending)
+    if (what < 0.33) return unavailable('no')(sending)
+    return answered(sending)
+  }
+}
+
+/** Four processes contend for one lock for about a minute, then come to rest. Tells what could be seen from outside. */
+async function contend(seed: number, fateOf: (random: () => number) => Fate) {
+  const random = randomFrom(seed)
+  const clock = new ManualClock()
+  const store = new ScriptedStore(clock)
+  for (const call of ['acquire', 'renew', 'release'] as const) store.always(call, fateOf(random))
+  const lockers = Array.from({ length: 4 }, () => createLocker({ store, clock, ttl: '3s', wait: '8s' }))
+
+  const calls: Settlement<Lease>[] = []
+  /** In the order in which they were granted. */
+  const granted: Lease[] = []
+  const unreleased = new Set<Lease>()
+  let mostTrusted = 0
+
+  const collect = (): void => {
+    const news = calls.filter(({ value }) => value && !granted.includes(value))
+    for (const { value } of news.sort((a, b) => Number(a.atMs) - Number(b.atMs))) {
+      granted.push(value as Lease)
+      unreleased.add(value as Lease)
+    }
+    mostTrusted = Math.max(mostTrusted, granted.filter((lease) => lease.remaining() > 0).length)
+  }
+  const giveBack = (share: number): void => {
+    for (const lease of unreleased) {
+      if (random() >= share) continue
+      unreleased.delete(lease)
+      follow(lease.release(), clock)
+    }
+  }
+
+  for (let step = 0; step < 500; step++) {
+    const locker = lockers[Math.trunc(random() * lockers.length)]
+    if (locker && random() < 0.1) {
+      const stop = new AbortController()
+      if (random() < 0.3) clock.schedule(() => stop.abort(changedMind), random() * 4_000)
+      const options = { signal: stop.signal, renew: random() < 0.7, wait: random() < 0.2 ? 0 : 8_000 }
+      calls.push(follow(locker.acquire('k', options), clock))
+    }
+    giveBack(0.1)
+    if (random() < 0.02) clock.block(random() * 2_000)
+    if (random() < 0.02) clock.freeze(random() * 2_000)
+    await clock.advance(random() * 200)
+    collect()
+  }
+  for (let round = 0; round < 20; round++) {
+    giveBack(1)
+    await clock.advance(10_000)
+    collect()
+  }
+  return { calls, granted, mostTrusted, timers: clock.timers, held: await lockers[0]?.isLocked('k') }
+}
+
+const changedMind = 'changed my mind'
+
+const drawSeed = (): number => Math.trunc(Math.random() * 2 ** 31)
+
+describe('whatever gets lost, late or repeated', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('one holder at a time trusts its lease, and nothing stays (run %d)', async () => {
+    const seed = drawSeed()
+    const { calls, granted, mostTrusted, timers, held } = await contend(seed, unreliable)
+    expect(granted.length, `seed ${seed}`).toBeGreaterThan(3)
+    expect(mostTrusted, `seed ${seed}`).toBe(1)
+    const fences = granted.map(({ fence }) => Number(fence))
+    expect(fences, `seed ${seed}`).toEqual([...new Set(fences)].sort((a, b) => a - b))
+    for (const { state, reason } of calls) {
+      expect(state, `seed ${seed}`).not.toBe('pending')
+      if (state === 'fulfilled' || reason === changedMind) continue
+      expect(reason, `seed ${seed}`).toBeInstanceOf(LeaseholdError)
+    }
+    expect(timers, `seed ${seed}`).toEqual([])
+    expect(held, `seed ${seed}`).toBe(false)
+  })
+
+  it('a store that gives a held lock away does not go unnoticed here', async () => {
+    const seed = drawSeed()
+    const forgetful = (random: () => number): Fate => {
+      const fate = unreliable(random)
+      return async (sending) => {
+        const outcomes = await fate(sending)
+        const token = `${drawOwner()}.${Date.now()}`
+        return outcomes.map((outcome) => (isHeld(outcome) ? { type: 'granted', token, fence: null } : outcome) as never)
+      }
+    }
+    const { mostTrusted } = await contend(seed, forgetful)
+    expect(mostTrusted, `seed ${seed}`).toBeGreaterThan(1)
+  })
+})
+
+const isHeld = (outcome: unknown): boolean => (outcome as { type: string }).type === 'held'
+
+describe('clocks that run at different rates', () => {
+  it.each([0.99, 1.01])(
+    'a holder whose clock runs at %d of the rate of the store stops before the store lets go',
+    async (rate) => {
+      const own = new ManualClock()
+      const clock = new ManualClock()
+      const locks = createLocker({ store: memoryStore({ clock }), clock: own, renew: false })
+      const lease = await locks.acquire('k')
+      for (let ms = 0; ms < 9_999; ms++) {
+        await clock.advance(1)
+        await own.advance(rate)
+        if (lease.remaining() > 0) expect(await locks.isLocked('k')).toBe(true)
+      }
+      expect(lease.remaining()).toBe(0)
+      expect(lease.signal.aborted).toBe(true)
+      expect(await locks.isLocked('k')).toBe(true)
+    },
+  )
+})

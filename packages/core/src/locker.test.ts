@@ -1,0 +1,219 @@
+import { type Fate, follow, ManualClock, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from './errors.ts'
+import type { LockerEvent } from './events.ts'
+import type { LeaseStore } from './lease-store.ts'
+import { createLocker, type Locker } from './locker.ts'
+import type { ReleaseNotifier } from './release-notifier.ts'
+import type { Clock } from './timing/clock.ts'
+
+let clock: ManualClock
+let store: ScriptedStore
+let events: LockerEvent[]
+let locks: Locker
+
+beforeEach(() => {
+  clock = new ManualClock()
+  store = new ScriptedStore(clock)
+  events = []
+  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+})
+
+describe('making a locker', () => {
+  it('does nothing: no I/O, no randomness, no timer, no subscription', () => {
+    const watched: Clock = { monotonicMs: vi.fn(), wallMs: vi.fn(), schedule: vi.fn() }
+    const unused: LeaseStore = {
+      commandDeadlineMs: 2_000,
+      acquire: vi.fn(),
+      renew: vi.fn(),
+      release: vi.fn(),
+      look: vi.fn(),
+      inspect: vi.fn(),
+      revoke: vi.fn(),
+    }
+    const notifier: ReleaseNotifier = {
+      looks: false,
+      recheckMs: 1_000,
+      subscribe: vi.fn(),
+      waiter: vi.fn(),
+      close: vi.fn(),
+    }
+    const strong = vi.spyOn(crypto, 'getRandomValues')
+    const cheap = vi.spyOn(Math, 'random')
+    const timer = vi.spyOn(globalThis, 'setTimeout')
+    createLocker({ store: unused, notifier, clock: watched, name: 'orders-7', ttl: '5s' }).for('k', { wait: '1s' })
+    createLocker({ store: unused })
+    const calls = [...Object.values(watched), ...Object.values(unused), ...Object.values(notifier)]
+    for (const call of [...calls, strong, cheap, timer]) {
+      if (typeof call === 'function') expect(call).not.toHaveBeenCalled()
+    }
+    vi.restoreAllMocks()
+  })
+})
+
+describe('a bound key', () => {
+  it('makes the same calls as its locker, with its key and its options', async () => {
+    const order = locks.for('order:1', { ttl: '5s' })
+    const lease = await order.acquire()
+    expect(lease.key).toBe('order:1')
+    expect(store.calls[0]?.requests[0]).toMatchObject({ key: 'order:1', ttlMs: 5_000 })
+    expect(await order.isLocked()).toBe(true)
+    expect(await order.inspect()).toMatchObject({ held: true, fence: lease.fence })
+    expect(await order.tryAcquire()).toBeNull()
+    expect(await order.revoke()).toBe(true)
+    expect(await order.withLock(({ key }) => key)).toBe('order:1')
+  })
+
+  it('lets each call have its own options, which win over its own, which win over those of the locker', async () => {
+    locks = createLocker({ store, clock, ttl: '3s', minValidity: 1 })
+    await locks.acquire('a')
+    await locks.for('b', { ttl: '5s' }).acquire()
+    await locks.for('c', { ttl: '5s' }).acquire({ ttl: '7s' })
+    expect(store.calls.map(({ requests }) => requests[0]?.ttlMs)).toEqual([3_000, 5_000, 7_000])
+  })
+
+  it('holds no state: two of one key contend like any two', async () => {
+    await locks.for('k').acquire()
+    expect(await locks.for('k').tryAcquire()).toBeNull()
+  })
+})
+
+describe('looking at a lock', () => {
+  it('tells whether it is held, by which locker, since when and for how long, and never its token', async () => {
+    const named = createLocker({ store, clock, name: 'orders-7' })
+    const since = new Date(clock.wallMs())
+    const lease = await named.acquire('k', { ttl: '20s' })
+    await clock.advance(1_000)
+    const state = await locks.inspect('k')
+    expect(state).toEqual({ held: true, holder: 'orders-7', fence: lease.fence, since, expiresIn: 19_000 })
+    expect(JSON.stringify(state)).not.toContain(/[\da-f]{32}/.exec(lease.token)?.[0])
+    expect(await locks.isLocked('k')).toBe(true)
+  })
+
+  it('tells that it is free', async () => {
+    expect(await locks.inspect('k')).toEqual({ held: false })
+    expect(await locks.isLocked('k')).toBe(false)
+  })
+
+  it('names no holder that has no name', async () => {
+    await locks.acquire('k')
+    expect(await locks.inspect('k')).toMatchObject({ held: true, holder: null })
+  })
+
+  it('rejects when the store does not answer, within its deadline', async () => {
+    for (const name of ['inspect', 'revoke'] as const) store.always(name, requestLost)
+    const since = clock.monotonicMs()
+    const calls = [locks.inspect('k'), locks.isLocked('k'), locks.revoke('k')].map((it) => follow<unknown>(it, clock))
+    await clock.advance(2_000)
+    for (const call of calls) {
+      expect(call.reason).toBeInstanceOf(StoreUnavailableError)
+      expect(call.reason).toMatchObject({ executed: 'unknown' })
+      expect((call.atMs ?? 0) - since).toBe(2_000)
+    }
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is repeated once when an answer is lost', async () => {
+    store.next('inspect', requestLost)
+    const looking = follow(locks.inspect('k'), clock)
+    await clock.advance(1_000)
+    expect(looking.value).toEqual({ held: false })
+  })
+})
+
+describe('revoke', () => {
+  it('takes the lock from whoever has it and says whether somebody had', async () => {
+    await locks.acquire('k')
+    expect(await locks.revoke('k')).toBe(true)
+    expect(await locks.isLocked('k')).toBe(false)
+    expect(await locks.revoke('k')).toBe(false)
+  })
+
+  it('is learnt by the holder at its next renewal', async () => {
+    const lease = await locks.acquire('k')
+    const { signal } = lease
+    await createLocker({ store, clock }).revoke('k')
+    expect(signal.aborted).toBe(false)
+    await clock.advance(3_334)
+    expect(signal.reason).toMatchObject({ cause: 'gone' })
+  })
+})
+
+describe('events', () => {
+  it('come in the order in which things happen, each with its figures', async () => {
+    const holder = await locks.acquire('k')
+    const waiting = follow(locks.acquire('k', { ttl: '5s' }), clock)
+    await clock.advance(2_000)
+    await holder.release()
+    await clock.advance(1_000)
+    await locks.revoke('k')
+    await clock.advance(3_000)
+    await waiting.value?.release()
+    expect(events).toEqual([
+      { type: 'acquired', key: 'k', fence: holder.fence, waitedMs: 0, commands: 1 },
+      { type: 'contended', key: 'k' },
+      { type: 'released', key: 'k', fence: holder.fence, outcome: 'released', heldMs: expect.closeTo(2_000) },
+      {
+        type: 'acquired',
+        key: 'k',
+        fence: waiting.value?.fence,
+        waitedMs: waiting.value?.waitedMs,
+        commands: waiting.value?.commands,
+      },
+      { type: 'lost', key: 'k', fence: waiting.value?.fence, cause: 'gone' },
+      {
+        type: 'released',
+        key: 'k',
+        fence: waiting.value?.fence,
+        outcome: 'expired',
+        heldMs: expect.any(Number),
+      },
+    ])
+  })
+
+  it('never carry a token', async () => {
+    const holder = await locks.acquire('k')
+    await locks.tryAcquire('k')
+    await holder.release()
+    const [random = ''] = /[\da-f]{32}/.exec(holder.token) ?? []
+    expect(random).not.toBe('')
+    expect(JSON.stringify(events)).not.toContain(random)
+  })
+
+  it('a listener that throws changes nothing', async () => {
+    const heard: string[] = []
+    locks = createLocker({
+      store,
+      clock,
+      onEvent({ type }) {
+        heard.push(type)
+        throw new Error('broken listener')
+      },
+    })
+    const lease = await locks.acquire('k')
+    expect(await locks.tryAcquire('k')).toBeNull()
+    store.next('renew', requestLost)
+    await clock.advance(6_000)
+    expect(lease.remaining()).toBeGreaterThan(5_000)
+    await locks.revoke('k')
+    await clock.advance(3_700)
+    expect(lease.signal.aborted).toBe(true)
+    expect(await lease.release()).toBe('expired')
+    expect(await locks.withLock('k', () => 'result')).toBe('result')
+    await locks.close()
+    expect(heard).toEqual([
+      ...['acquired', 'contended', 'renewal-unanswered', 'lost', 'released'],
+      ...['acquired', 'released'],
+    ])
+  })
+
+  it('tell once that releases cannot be announced', async () => {
+    const unannounced: Fate = async ({ execute }) => (await execute()).map((it) => ({ ...it, listeners: null }))
+    store.always('release', unannounced)
+    for (const key of ['a', 'b', 'a']) expect(await (await locks.acquire(key)).release()).toBe('released')
+    expect(events.filter(({ type }) => type === 'unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])
+    const other: LockerEvent[] = []
+    await createLocker({ store, clock, onEvent: (event) => other.push(event) }).withLock('k', () => undefined)
+    expect(other.map(({ type }) => type)).toEqual(['acquired', 'unannounced', 'released'])
+  })
+})

@@ -1,0 +1,63 @@
+import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
+import { jitter } from './timing/backoff.ts'
+import type { Clock } from './timing/clock.ts'
+import { sleep } from './timing/deadline.ts'
+import { floorMs, lookMs, refusalCount, type Waiter, type WaitPlan } from './waiter.ts'
+
+/**
+ * A waiter that a notifier wakes.
+ *
+ * It subscribes after its first refusal and then waits for a signal; a timer under every pause makes sure that a lost
+ * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries. Either way the
+ * holder's remaining time bounds the pause, unless the notifier looks for itself.
+ *
+ * Two floors keep a waiter that is refused by the same holder again and again from spinning: one under the timer, which
+ * grows with every such refusal, and one under the signals, which grows only when a signal turned out to be for nothing.
+ */
+export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
+  /** How long to rely on the notifier. */
+  const recheckMs = plan.recheckMs ?? notifier.recheckMs
+  const count = refusalCount()
+  let subscription: Subscription | undefined
+  let seen = 0
+  let signalled = false
+  let falseSignals = 0
+
+  async function subscribe(cursor: string, leftMs: () => number, signal: AbortSignal): Promise<Subscription> {
+    const made = notifier.subscribe(plan.key, cursor)
+    subscription = made
+    await sleep(clock, Math.min(recheckMs, leftMs()), signal, (wake) => {
+      void made.ready.then(wake)
+      return undefined
+    })
+    return made
+  }
+
+  /** Reads the count just before the next try, so that a release during that try is news. */
+  function readSignals({ signals }: Subscription): void {
+    signalled = signals > seen
+    seen = signals
+  }
+
+  return {
+    async pause(refusal, leftMs, signal) {
+      const { refusals, sameHolder } = count(refusal)
+      falseSignals = sameHolder > 0 ? falseSignals + Number(signalled) : 0
+      const isNew = !subscription
+      const subscribed = subscription ?? (await subscribe(refusal.cursor, leftMs, signal))
+      // A release between the refusal and now was heard by nobody, unless the notifier looks for itself.
+      if (isNew && !notifier.looks) return readSignals(subscribed)
+
+      const { live } = subscribed
+      const restMs = live ? recheckMs : plan.strategy.delayMs(refusals, jitter())
+      const timerMs = live && notifier.looks ? restMs : lookMs(refusal, restMs, sameHolder)
+      const delayMs = Math.min(timerMs, leftMs())
+      const distanceMs = Math.min(floorMs(falseSignals, recheckMs), leftMs())
+      await sleep(clock, distanceMs, signal)
+      // A signal during that distance is not lost: the count has moved, and this ends at once.
+      await sleep(clock, delayMs - distanceMs, signal, (wake) => subscribed.onSignal(seen, wake))
+      readSignals(subscribed)
+    },
+    close: () => subscription?.close(),
+  }
+}

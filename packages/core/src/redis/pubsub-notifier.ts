@@ -1,0 +1,54 @@
+import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { notifiedWaiter } from '../notified-waiter.ts'
+import type { ReleaseNotifier } from '../release-notifier.ts'
+import { type Clock, systemClock } from '../timing/clock.ts'
+import { keyLayout } from './keys.ts'
+import type { RedisSubscriber } from './redis-subscriber.ts'
+import { ReleaseChannels } from './release-channels.ts'
+
+export interface PubsubNotifierOptions {
+  /** The store's prefix; default `lock:`. */
+  readonly prefix?: string
+  /**
+   * `channels` (default) subscribes to the channel of each key that is waited for; `pattern` to all releases under the
+   * prefix, once, which suits a process that waits for very many keys.
+   */
+  readonly mode?: 'channels' | 'pattern'
+  /** Default: the runtime's. */
+  readonly clock?: Clock
+}
+
+/** How long a waiter relies on it. Redis may drop a message, and a connection may hang: so never for long. */
+const recheckMs = 1_000
+
+/**
+ * Release notifications over Redis pub/sub, on one connection for all waiters of the process. Where calls share nothing
+ * (Workers) each subscription has a connection of its own. Does no I/O before the first subscription.
+ *
+ * @throws InvalidOptionError for a bad prefix
+ */
+export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotifierOptions = {}): ReleaseNotifier {
+  const { prefix, mode = 'channels', clock = systemClock } = options
+  const layout = keyLayout(prefix)
+  const pattern = mode === 'pattern' ? `${escapeGlob(layout.releaseChannel(''))}*` : undefined
+  const shared = new ReleaseChannels(subscriber, clock, pattern)
+  return {
+    looks: false,
+    recheckMs,
+    subscribe(key) {
+      const channel = layout.releaseChannel(key)
+      if (sharesBetweenCalls()) return shared.listen(channel)
+      const own = new ReleaseChannels(subscriber, clock, undefined)
+      return own.listen(channel, () => own.close())
+    },
+    waiter(waitClock, plan) {
+      return notifiedWaiter(this, waitClock, plan)
+    },
+    async close() {
+      shared.close()
+    },
+  }
+}
+
+/** A prefix is meant literally, whatever glob characters it has. */
+const escapeGlob = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest'
+import { acquire } from '../scripts/generated/acquire.ts'
+import { release } from '../scripts/generated/release.ts'
+import { renew } from '../scripts/generated/renew.ts'
+import { drawOwner } from '../token.ts'
+import { redisStore } from './redis-store.ts'
+import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
+
+// What the scripts do is tested on real servers. This is what the store makes of whatever a client hands it.
+
+const { signal } = new AbortController()
+const owner = drawOwner()
+const token = `${owner}.7`
+const unknown = { type: 'unknown', executed: 'unknown' }
+
+/** A store over a client that answers each round trip with the next of these. */
+function storeOver(rounds: readonly (readonly ScriptReply[])[], cluster = false) {
+  const sent: (readonly ScriptCall[])[] = []
+  const transport: RedisTransport = {
+    commandDeadlineMs: 2_000,
+    cluster,
+    async run(calls) {
+      sent.push(calls)
+      return rounds[sent.length - 1] ?? []
+    },
+  }
+  return { store: redisStore(transport), sent }
+}
+
+const value = (reply: unknown, resent = false): ScriptReply => ({ type: 'value', value: reply, resent })
+const error = (message: string): ScriptReply => ({ type: 'error', message })
+const asking = (key: string) => ({ key, owner, ttlMs: 10_000, fences: 1 })
+
+describe('a call', () => {
+  it('is one command, by the hash of its script, however many requests it has', async () => {
+    const { store, sent } = storeOver([[value([['granted', token], ['held', 5, '3'], ['spent']])]])
+    const outcomes = await store.acquire([asking('a'), asking('b'), asking('c')], signal)
+    expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held', 'spent'])
+    expect(sent).toHaveLength(1)
+    expect(sent[0]).toMatchObject([
+      {
+        command: 'EVALSHA',
+        body: acquire.sha1,
+        keys: ['lock:a', '{lock:a}:fence', 'lock:b', '{lock:b}:fence', 'lock:c', '{lock:c}:fence'],
+      },
+    ])
+  })
+
+  it('on a cluster is one command per request, sent together', async () => {
+    const { store, sent } = storeOver([[value([['renewed']]), value([['gone']])]], true)
+    const requests = ['a', 'b'].map((key) => ({ key, token, ttlMs: 10_000 }))
+    expect(await store.renew(requests, signal)).toEqual([{ type: 'renewed' }, { type: 'gone' }])
+    expect(sent).toHaveLength(1)
+    expect(sent[0]?.map(({ keys }) => keys[0])).toEqual(['lock:a', 'lock:b'])
+  })
+
+  it('to a server that has forgotten the script is repeated with its text, within the same call', async () => {
+    const { store, sent } = storeOver([[error('NOSCRIPT No matching script.')], [value([['released', 0]])]])
+    expect(await store.release([{ key: 'k', token }], signal)).toEqual([{ type: 'released', listeners: 0 }])
+    expect(sent.map(([call]) => [call?.command, call?.body])).toEqual([
+      ['EVALSHA', release.sha1],
+      ['EVAL', release.text],
+    ])
+  })
+
+  it('on a cluster is repeated only where the script was forgotten, and answers stay in order', async () => {
+    const rounds = [
+      [value([['renewed']]), error('NOSCRIPT'), value([['gone']]), error('NOSCRIPT')],
+      [value([['superseded']]), value([['renewed']])],
+    ]
+    const { store, sent } = storeOver(rounds, true)
+    const requests = ['a', 'b', 'c', 'd'].map((key) => ({ key, token, ttlMs: 10_000 }))
+    const outcomes = await store.renew(requests, signal)
+    expect(outcomes.map(({ type }) => type)).toEqual(['renewed', 'superseded', 'gone', 'renewed'])
+    expect(sent[1]?.map(({ body, keys }) => [body, keys[0]])).toEqual([
+      [renew.text, 'lock:b'],
+      [renew.text, 'lock:d'],
+    ])
+  })
+
+  it('without any reply is unknown for each request', async () => {
+    const { store } = storeOver([])
+    expect(await store.acquire([asking('a'), asking('b')], signal)).toMatchObject([unknown, unknown])
+  })
+
+  it('without an answer is as unknown as its client says, with its reason', async () => {
+    const cause = new Error('offline')
+    const { store } = storeOver([[{ type: 'unknown', executed: 'no', cause }]])
+    expect(await store.acquire([asking('k')], signal)).toEqual([{ type: 'unknown', executed: 'no', cause }])
+  })
+})
+
+describe('a reply that is not what was asked for', () => {
+  it.each([
+    ...[null, 'OK', 'QUEUED', 1, true, {}, [], [null], ['granted'], [[]], [['granted']], [['granted', 7]]],
+    ...[[['granted', 'foreign']], [['granted', owner]], [['held']], [['held', '5', '3']], [['ok']], [[7]]],
+  ])('tells nothing about an acquire: %j', async (reply) => {
+    const { store } = storeOver([[value(reply)]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
+  })
+
+  it.each([null, 'OK', [], [[]], [['released']], [['released', '1']], [['renewed']]])(
+    'tells nothing about a release: %j',
+    async (reply) => {
+      const { store } = storeOver([[value(reply)]])
+      expect(await store.release([{ key: 'k', token }], signal)).toMatchObject([unknown])
+    },
+  )
+
+  it.each([null, 'OK', [], [[]], [['gone!']], [['released', 1]]])(
+    'tells nothing about a renewal: %j',
+    async (reply) => {
+      const { store } = storeOver([[value(reply)]])
+      expect(await store.renew([{ key: 'k', token, ttlMs: 10_000 }], signal)).toMatchObject([unknown])
+    },
+  )
+
+  it('tells nothing about the requests it has no part for', async () => {
+    const { store } = storeOver([[value([['granted', token]])]])
+    const outcomes = await store.acquire([asking('a'), asking('b')], signal)
+    expect(outcomes).toMatchObject([{ type: 'granted' }, unknown])
+  })
+})
+
+describe('a reply', () => {
+  it('of a grant has its fence, as a number', async () => {
+    const { store } = storeOver([[value([['granted', `${owner}.1767225600000123`]])]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ fence: 1_767_225_600_000_123 }])
+  })
+
+  it('of a refusal has the remaining time of the holder, or null if that has no expiry', async () => {
+    for (const [pttl, expiresInMs] of [
+      [1_234, 1_234],
+      [0, 0],
+      [-1, null],
+    ] as const) {
+      const { store } = storeOver([[value([['held', pttl, '-']])]])
+      expect(await store.acquire([asking('k')], signal)).toEqual([{ type: 'held', expiresInMs, cursor: '-' }])
+    }
+  })
+
+  it('of a refusal has a cursor of text, whatever the client made of it', async () => {
+    const { store } = storeOver([[value([['held', 5, 1_767_225_600_000_123]])]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ cursor: '1767225600000123' }])
+  })
+
+  it('of a key that holds something else is refused for good', async () => {
+    const { store } = storeOver([[value([['other']])]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([
+      { type: 'refused', error: { code: 'KIND_MISMATCH' } },
+    ])
+  })
+
+  it('of a release tells how many heard of it, or that it could not be announced', async () => {
+    for (const [told, listeners] of [
+      [0, 0],
+      [3, 3],
+      [-1, null],
+    ] as const) {
+      const { store } = storeOver([[value([['released', told]])]])
+      expect(await store.release([{ key: 'k', token }], signal)).toEqual([{ type: 'released', listeners }])
+    }
+  })
+
+  it('of a release that found nothing says if the client may have sent it twice', async () => {
+    for (const resent of [true, false]) {
+      const { store } = storeOver([[value([['gone'], ['superseded']], resent)]])
+      const requests = ['a', 'b'].map((key) => ({ key, token }))
+      expect(await store.release(requests, signal)).toEqual([
+        { type: 'gone', resent },
+        { type: 'superseded', resent },
+      ])
+    }
+  })
+})
+
+describe('an error of the server', () => {
+  it.each([
+    'LOADING Redis is loading the dataset in memory',
+    'BUSY Redis is busy running a script.',
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "READONLY You can't write against a read only replica.",
+    'MASTERDOWN Link with MASTER is down',
+    'CLUSTERDOWN The cluster is down',
+    'TRYAGAIN Multiple keys request during rehashing of slot',
+    'NOREPLICAS Not enough good replicas to write.',
+    'MISCONF Redis is configured to save RDB snapshots',
+  ])('that passes by itself is worth another try, and certainly nothing was carried out: %s', async (message) => {
+    const { store } = storeOver([[error(message)]])
+    const [outcome] = await store.acquire([asking('k')], signal)
+    expect(outcome).toMatchObject({ type: 'unknown', executed: 'no', cause: { message } })
+  })
+
+  it.each([
+    "NOPERM this user has no permissions to run the 'evalsha' command",
+    'NOAUTH Authentication required.',
+    'ERR unknown command',
+    'WRONGTYPE Operation against a key holding the wrong kind of value',
+    "CROSSSLOT Keys in request don't hash to the same slot",
+  ])('that does not pass is refused for good, with its text as the cause: %s', async (message) => {
+    const { store } = storeOver([[error(message)]])
+    const [outcome] = await store.acquire([asking('k')], signal)
+    expect(outcome).toMatchObject({
+      type: 'refused',
+      error: { code: 'STORE_UNAVAILABLE', executed: 'no', cause: { message } },
+    })
+  })
+})

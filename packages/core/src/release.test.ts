@@ -1,0 +1,259 @@
+import {
+  type Fate,
+  follow,
+  ManualClock,
+  refusing,
+  replyAfter,
+  replyLost,
+  requestAfter,
+  requestLost,
+  ScriptedStore,
+  unavailable,
+} from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { LeaseholdError } from './errors.ts'
+import type { LockerEvent } from './events.ts'
+import { createLocker, type Locker } from './locker.ts'
+
+const { signal: unstopped } = new AbortController()
+const validMs = 10_000 - 102
+const commandDeadlineMs = 2_000
+
+let clock: ManualClock
+let store: ScriptedStore
+let events: LockerEvent[]
+let locks: Locker
+
+beforeEach(() => {
+  clock = new ManualClock()
+  store = new ScriptedStore(clock)
+  events = []
+  locks = createLocker({ store, clock, renew: false, onEvent: (event) => events.push(event) })
+})
+
+/** Somebody elsewhere takes the lock. */
+const occupy = async (): Promise<void> => {
+  await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+}
+
+/** The client may have sent its request twice. */
+const resent: Fate = async ({ execute }) => (await execute()).map((outcome) => ({ ...outcome, resent: true }))
+
+const releasedAtMs = (): number[] => store.called('release').map(({ atMs }) => atMs)
+
+describe('a release', () => {
+  it('frees the lock, by one command with the whole token', async () => {
+    const lease = await locks.acquire('k')
+    expect(await lease.release()).toBe('released')
+    expect(store.called('release')).toMatchObject([{ requests: [{ key: 'k', token: lease.token }] }])
+    expect(await locks.isLocked('k')).toBe(false)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('called again gives the first answer, and asks nobody', async () => {
+    const lease = await locks.acquire('k')
+    const answers = await Promise.all([lease.release(), lease.release()])
+    await occupy()
+    expect([...answers, await lease.release()]).toEqual(['released', 'released', 'released'])
+    expect(store.called('release')).toHaveLength(1)
+    expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
+    expect(await locks.isLocked('k')).toBe(true)
+  })
+
+  it('of a lease whose entry is no longer there says expired', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(10_001)
+    expect(await lease.release()).toBe('expired')
+    const revoked = await locks.acquire('k')
+    await locks.revoke('k')
+    expect(await revoked.release()).toBe('expired')
+  })
+
+  it('of a lease that somebody else has by now says superseded, and leaves that one alone', async () => {
+    const lease = await locks.acquire('k', { ttl: '1s' })
+    await clock.advance(1_200)
+    const successor = await createLocker({ store, clock }).acquire('k')
+    expect(await lease.release()).toBe('superseded')
+    expect(await locks.tryAcquire('k')).toBeNull()
+    expect(await successor.release()).toBe('released')
+    expect(await locks.tryAcquire('k')).not.toBeNull()
+  })
+
+  it('of an expired lease is answered by one command: no retry is worth it', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(20_000)
+    expect(await lease.release()).toBe('expired')
+    expect(releasedAtMs()).toEqual([20_000])
+  })
+
+  it('within the drift allowance of an expired lease still frees the lock', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(validMs + 50)
+    expect(lease.signal.aborted).toBe(true)
+    expect(await lease.release()).toBe('released')
+  })
+
+  it('is told with its outcome, its fence and how long the lease was held', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(1_234)
+    await lease.release()
+    expect(events.at(-1)).toEqual({
+      type: 'released',
+      key: 'k',
+      fence: lease.fence,
+      outcome: 'released',
+      heldMs: 1_234,
+    })
+  })
+})
+
+describe('a release without an answer', () => {
+  it('is repeated, and settles within one command deadline as unknown; it never rejects', async () => {
+    const lease = await locks.acquire('k')
+    store.always('release', requestLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(commandDeadlineMs - 1)
+    expect(releasing.state).toBe('pending')
+    await clock.advance(1)
+    expect(releasing).toMatchObject({ state: 'fulfilled', value: 'unknown' })
+    expect(releasedAtMs()).toEqual([0, 1_000])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('that fails at once is repeated a few times, not in a hot loop', async () => {
+    const lease = await locks.acquire('k')
+    store.always('release', unavailable('no'))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(commandDeadlineMs)
+    expect(releasing.value).toBe('unknown')
+    expect(releasedAtMs().length).toBeGreaterThan(3)
+    expect(releasedAtMs().length).toBeLessThan(12)
+  })
+
+  it('whose repeat finds the lock gone freed it: released', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+    expect(releasedAtMs()).toHaveLength(2)
+  })
+
+  it('whose repeat finds a successor freed the lock for that: released', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(500)
+    await occupy()
+    await clock.advance(500)
+    expect(releasing.value).toBe('released')
+    expect(await locks.isLocked('k')).toBe(true)
+  })
+
+  it('whose repeat finds the lease frees it', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', requestLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+    expect(await locks.isLocked('k')).toBe(false)
+  })
+
+  it('counts as released although the validity ended before the repeat: it had not when the first was sent', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(validMs - 10)
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+  })
+
+  it('after the validity had ended is unknown: somebody else may have had the lock in between', async () => {
+    const lease = await locks.acquire('k')
+    clock.block(validMs + 200)
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('unknown')
+  })
+
+  it('is told apart from one that was certainly not carried out: then what the repeat finds is the truth', async () => {
+    const lease = await locks.acquire('k')
+    await locks.revoke('k')
+    store.next('release', unavailable('no'))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('expired')
+  })
+
+  it('that the client itself may have sent twice counts as a repeat', async () => {
+    const lease = await locks.acquire('k')
+    await locks.revoke('k')
+    store.next('release', resent)
+    expect(await lease.release()).toBe('released')
+    const late = await locks.acquire('k')
+    clock.block(validMs + 200)
+    store.next('release', resent)
+    expect(await late.release()).toBe('unknown')
+  })
+
+  it('does not raise an alarm later: nothing is lost by releasing', async () => {
+    const lease = await locks.acquire('k')
+    const { signal } = lease
+    store.always('release', requestLost)
+    follow(lease.release(), clock)
+    await clock.advance(60_000)
+    expect(signal.aborted).toBe(false)
+    expect(events.map(({ type }) => type)).toEqual(['acquired', 'released'])
+  })
+
+  it('that the store refuses for good is unknown, and does not reject', async () => {
+    const lease = await locks.acquire('k')
+    store.always('release', refusing(new LeaseholdError('NOT_SUPPORTED', 'No permission')))
+    expect(await lease.release()).toBe('unknown')
+    expect(releasedAtMs()).toHaveLength(1)
+  })
+})
+
+describe('a release after the loss', () => {
+  it('is sent once and given half a command deadline', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(validMs)
+    expect(lease.signal.aborted).toBe(true)
+    store.always('release', requestLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(commandDeadlineMs / 2)
+    expect(releasing.value).toBe('unknown')
+    expect(releasedAtMs()).toHaveLength(1)
+  })
+
+  it('frees the lock if the store still has it, so that nobody waits for its ttl', async () => {
+    const lease = await locks.acquire('k', { maxHold: '1s' })
+    await clock.advance(1_000)
+    expect(lease.signal.aborted).toBe(true)
+    expect(await lease.release()).toBe('released')
+    expect(await locks.isLocked('k')).toBe(false)
+  })
+})
+
+describe('a late request', () => {
+  it('of a release frees no successor', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', requestAfter(5_000))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+    const successor = await locks.acquire('k')
+    await clock.advance(5_000)
+    expect(await successor.release()).toBe('released')
+  })
+
+  it('that is answered after its attempt was given up changes nothing any more', async () => {
+    const lease = await locks.acquire('k')
+    store.always('release', replyAfter(1_500))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(60_000)
+    expect(releasing.value).toBe('unknown')
+    expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
+  })
+})

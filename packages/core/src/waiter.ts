@@ -1,0 +1,71 @@
+import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
+import type { Clock } from './timing/clock.ts'
+import { sleep } from './timing/deadline.ts'
+
+/** One acquire between its tries: how long it pauses, and what may end the pause sooner. */
+export interface Waiter {
+  /**
+   * Pauses after a refusal, until another try is worth it or no time is left.
+   *
+   * @throws the signal's own reason when it is aborted.
+   */
+  pause(refusal: Refusal, leftMs: () => number, signal: AbortSignal): Promise<void>
+  /** Nothing of this waiter remains. */
+  close(): void
+}
+
+/** What a refused try tells the waiter. */
+export interface Refusal {
+  readonly cursor: string
+  readonly expiresInMs: number | null
+}
+
+/** What an acquire tells its waiter. */
+export interface WaitPlan {
+  readonly key: string
+  readonly strategy: WaitStrategy
+  /** How long to rely on the notifier; undefined for as long as that says. */
+  readonly recheckMs: number | undefined
+}
+
+/** A waiter that nobody wakes: the strategy spaces its tries, and the holder's remaining time bounds the pause. */
+export function unaidedWaiter(clock: Clock, { strategy }: WaitPlan): Waiter {
+  const count = refusalCount()
+  return {
+    pause(refusal, leftMs, signal) {
+      const { refusals, sameHolder } = count(refusal)
+      const restMs = strategy.delayMs(refusals, jitter())
+      return sleep(clock, Math.min(lookMs(refusal, restMs, sameHolder), leftMs()), signal)
+    },
+    close: () => undefined,
+  }
+}
+
+/** Counts a waiter's refusals: all of them, and how often the last was repeated by the same holder. */
+export function refusalCount(): (refusal: Refusal) => { readonly refusals: number; readonly sameHolder: number } {
+  let refusals = 0
+  let sameHolder = 0
+  let last: string | undefined
+  return ({ cursor }) => {
+    sameHolder = cursor === last ? sameHolder + 1 : 0
+    last = cursor
+    return { refusals: ++refusals, sameHolder }
+  }
+}
+
+/** Waiters of one lock must not all look in the very millisecond in which its holder's time ends, in milliseconds. */
+const expirySpreadMs = 50
+
+/**
+ * When to look without having been told: after `restMs`, or when the holder's time ends. Not to spin where that never
+ * frees the lock, the latter is subject to a floor, which grows while the holder stays the same.
+ */
+export function lookMs({ expiresInMs }: Refusal, restMs: number, sameHolder: number): number {
+  if (expiresInMs === null) return restMs
+  const untilExpiryMs = expiresInMs + 1 + jitter() * expirySpreadMs
+  return Math.min(restMs, Math.max(untilExpiryMs, floorMs(sameHolder, restMs)))
+}
+
+/** The least distance between two tries that the same holder refused: 0, then 10 ms doubling up to `mostMs` or a second. */
+export const floorMs = (times: number, mostMs: number): number =>
+  times === 0 ? 0 : doublingMs(5, Math.min(1_000, mostMs), times)

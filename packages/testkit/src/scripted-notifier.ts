@@ -1,0 +1,97 @@
+import {
+  type Clock,
+  notifiedWaiter,
+  type ReleaseNotifier,
+  type Subscription,
+  type Waiter,
+  type WaitPlan,
+} from '@leasehold/core'
+
+export interface ScriptedNotifierOptions {
+  /** Whether it claims to look for itself; default false. */
+  readonly looks?: boolean
+  /** Whether a subscription is confirmed as soon as it is made; default true. */
+  readonly confirms?: boolean
+}
+
+/** A notifier that knows nothing of any lock: it says what a test says, when it says it. */
+export class ScriptedNotifier implements ReleaseNotifier {
+  readonly looks: boolean
+  readonly recheckMs = 1_000
+  /** All there ever were, in order. */
+  readonly subscriptions: ScriptedSubscription[] = []
+
+  readonly #confirms: boolean
+
+  constructor(options: ScriptedNotifierOptions = {}) {
+    this.looks = options.looks ?? false
+    this.#confirms = options.confirms ?? true
+  }
+
+  subscribe(key: string, cursor: string): ScriptedSubscription {
+    const subscription = new ScriptedSubscription(key, cursor)
+    this.subscriptions.push(subscription)
+    if (this.#confirms) subscription.confirm()
+    return subscription
+  }
+
+  waiter(clock: Clock, plan: WaitPlan): Waiter {
+    return notifiedWaiter(this, clock, plan)
+  }
+
+  /** Signals to every subscription. */
+  signal(): void {
+    for (const subscription of this.subscriptions) subscription.signal()
+  }
+
+  async close(): Promise<void> {
+    for (const subscription of this.subscriptions) subscription.close()
+  }
+}
+
+export class ScriptedSubscription implements Subscription {
+  readonly key: string
+  readonly cursor: string
+  readonly ready: Promise<void>
+  live = false
+  signals = 0
+  closed = false
+  readonly #callbacks: Set<() => void> = new Set()
+  #settle: () => void = () => undefined
+
+  constructor(key: string, cursor: string) {
+    this.key = key
+    this.cursor = cursor
+    this.ready = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  /** How many callbacks it keeps. */
+  get kept(): number {
+    return this.#callbacks.size
+  }
+
+  /** Settles `ready`: releases are being heard from now on, or that turned out to be impossible. */
+  confirm(live = true): void {
+    this.live = live
+    this.#settle()
+  }
+
+  signal(): void {
+    this.signals++
+    const callbacks = [...this.#callbacks]
+    this.#callbacks.clear()
+    for (const callback of callbacks) callback()
+  }
+
+  onSignal(seen: number, callback: () => void): () => void {
+    if (this.signals > seen) callback()
+    else this.#callbacks.add(callback)
+    return () => this.#callbacks.delete(callback)
+  }
+
+  close(): void {
+    this.closed = true
+  }
+}
