@@ -1,0 +1,30 @@
+import { storeConformance, transportConformance } from '@leasehold/testkit/conformance'
+import { redisStoreAccess } from '@leasehold/testkit/redis'
+import { Redis } from '@upstash/redis'
+import { Redis as Redis128 } from 'upstash-redis-1-28'
+import { afterAll } from 'vitest'
+import { startTestGateway } from '../test-gateway.ts'
+import { fetchStore } from './fetch-store.ts'
+import { fetchTransport } from './fetch-transport.ts'
+import { upstashStore } from './upstash-store.ts'
+import { upstashTransport } from './upstash-transport.ts'
+
+const gateway = await startTestGateway()
+const { url, token } = gateway
+const options = { prefix: 'conformance:', fenceMemory: '2s' } as const
+const close = async (): Promise<void> => undefined
+afterAll(() => gateway[Symbol.asyncDispose]())
+
+transportConformance('fetch', async () => ({ transport: fetchTransport({ url, token }), close }))
+transportConformance('@upstash/redis', async () => ({ transport: upstashTransport(new Redis({ url, token })), close }))
+transportConformance('@upstash/redis 1.28', async () => ({
+  transport: upstashTransport(new Redis128({ url, token })),
+  close,
+}))
+
+const access = { ...redisStoreAccess([gateway.redis], options.prefix), fenceMemoryMs: 2_000, close }
+storeConformance('fetch', async () => ({ ...access, store: fetchStore({ url, token, ...options }) }))
+storeConformance('@upstash/redis', async () => ({
+  ...access,
+  store: upstashStore(new Redis({ url, token }), options),
+}))

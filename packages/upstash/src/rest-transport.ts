@@ -1,0 +1,63 @@
+import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import type { RestEndpoint } from './rest-endpoint.ts'
+import { repliesOf, unanswered } from './rest-reply.ts'
+import { withoutSecrets } from './secrets.ts'
+
+/**
+ * Runs scripts over the REST protocol: one call as `POST /`, several as one `POST /pipeline`, each request sent once.
+ *
+ * Strings come as plain JSON, not as base64: scripts are called with text and answer text, which JSON carries whole,
+ * while base64 leaves it open whether a status such as `OK` was encoded.
+ */
+export function restTransport(endpoint: RestEndpoint): RedisTransport {
+  return {
+    // Over the internet, a new TLS connection included. The core retries within it.
+    commandDeadlineMs: 5_000,
+    cluster: false,
+    run: (calls, signal) =>
+      new Promise((resolve) => {
+        const none = (executed: 'no' | 'unknown', problem: string): void =>
+          resolve(calls.map(() => unanswered(executed, problem)))
+        if (signal.aborted || calls.length === 0) return none('no', 'It was not sent in time')
+        // Whatever is answered later is late, and whatever fetch makes of the abort is no answer.
+        const giveUp = (): void => none('unknown', 'The server did not answer in time')
+        signal.addEventListener('abort', giveUp)
+        void post(endpoint, calls, signal).then((replies) => {
+          signal.removeEventListener('abort', giveUp)
+          resolve(replies)
+        })
+      }),
+  }
+}
+
+async function post(
+  { url, token, fetch: send = fetch }: RestEndpoint,
+  calls: readonly ScriptCall[],
+  signal: AbortSignal,
+): Promise<readonly ScriptReply[]> {
+  const commands = calls.map(({ command, body, keys, args }) => [command, body, keys.length, ...keys, ...args])
+  const single = commands.length === 1
+  const clean = (text: string): string => withoutSecrets(text, token, calls)
+  try {
+    const answer = await send(single ? url : `${url}/pipeline`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${token}`,
+        'Cache-Control': 'no-store',
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify(single ? commands[0] : commands),
+      // A redirect would turn the command into a GET, or carry it to another place.
+      redirect: 'manual',
+      signal,
+      // Older runtimes of Workers throw for a `cache` they do not implement; these have no such property either.
+      ...('cache' in Request.prototype && { cache: 'no-store' }),
+    })
+    return repliesOf(answer.status, await answer.text(), calls, clean)
+  } catch (error) {
+    const { message, cause } = Object(error) as { message?: unknown; cause?: { code?: unknown } }
+    // Even one that was refused a connection: runtimes do not say so in any common way.
+    const failed = unanswered('unknown', clean(`The request failed: ${message} ${cause?.code ?? ''}`).trim())
+    return calls.map(() => failed)
+  }
+}

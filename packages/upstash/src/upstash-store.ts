@@ -1,0 +1,14 @@
+import type { LeaseStore } from '@leasehold/core'
+import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
+import type { UpstashClient } from './upstash-client.ts'
+import { upstashTransport } from './upstash-transport.ts'
+
+/**
+ * A lease store over the server of an `@upstash/redis` client. The client stays the user's: whatever its options are,
+ * locks are safe with it.
+ *
+ * @throws InvalidOptionError for a client without a URL and token of its own, a bad `prefix` or a bad `fenceMemory`
+ */
+export function upstashStore(redis: UpstashClient, options?: RedisStoreOptions): LeaseStore {
+  return redisStore(upstashTransport(redis), options)
+}
