@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { gatewaySettings } from './gateway-settings.ts'
+
+const needed = ['--redis', 'redis://localhost', '--token', 'one']
+
+test('flags say it all, and have defaults', () => {
+  expect(gatewaySettings(needed, {})).toMatchObject({
+    redisUrl: 'redis://localhost',
+    tokens: ['one'],
+    host: '127.0.0.1',
+    port: 8787,
+    deadlineMs: 5_000,
+    maxBodyBytes: 1_048_576,
+  })
+  const more = ['--token', 'two', '--port=0', '--host', '::1', '--allow', 'KEYS', '--allow=INFO', '--deadline', '100']
+  const settings = gatewaySettings([...needed, ...more], {})
+  expect(settings).toMatchObject({ tokens: ['one', 'two'], port: 0, host: '::1', deadlineMs: 100 })
+  expect(settings?.commands.slice(-2)).toEqual(['KEYS', 'INFO'])
+})
+
+test('the environment says it where flags do not', () => {
+  const env = {
+    LEASEHOLD_GATEWAY_REDIS: 'rediss://user:password@localhost:6380/1',
+    LEASEHOLD_GATEWAY_TOKENS: 'one, two',
+    LEASEHOLD_GATEWAY_PORT: '80',
+    LEASEHOLD_GATEWAY_HOST: '',
+    LEASEHOLD_GATEWAY_ALLOW: 'KEYS,CONFIG GET',
+  }
+  expect(gatewaySettings([], env)).toMatchObject({
+    redisUrl: env.LEASEHOLD_GATEWAY_REDIS,
+    tokens: ['one', 'two'],
+    port: 80,
+  })
+  expect(gatewaySettings([], env)?.commands.slice(-2)).toEqual(['KEYS', 'CONFIG GET'])
+  expect(gatewaySettings([], env)?.host).toBe('127.0.0.1')
+  expect(gatewaySettings([...needed, '--port', '81'], env)).toMatchObject({ tokens: ['one'], port: 81 })
+})
+
+test.each([
+  [[], /--redis or LEASEHOLD_GATEWAY_REDIS/],
+  [['--redis', 'redis://localhost'], /--token or LEASEHOLD_GATEWAY_TOKENS/],
+  [['--redis', 'http://:sesame@localhost', '--token', 'one'], /--redis must be a URL such as redis:/],
+  [['--redis', 'sesame', '--token', 'one'], /--redis must be a URL/],
+  [['sesame', ...needed], /an argument without its flag/],
+  [['--tokens=sesame', ...needed], /Unknown option '--tokens'/],
+  [[...needed, '--port', '65536'], /--port must be a whole number from 0 to 65535/],
+  [[...needed, '--port', '1e3'], /--port/],
+  [[...needed, '--deadline', '5s'], /--deadline/],
+  [[...needed, '--max-body', '0'], /--max-body/],
+] as const)('%j says what is wrong, and no secret', (args, problem) => {
+  const run = (): unknown => gatewaySettings(args, {})
+  expect(run).toThrow(problem)
+  expect(run).toThrow(expect.objectContaining({ name: 'SettingsError' }))
+  expect(run).not.toThrow(/sesame/)
+})
+
+test('asking for help asks for nothing else', () => {
+  expect(gatewaySettings(['--help'], {})).toBeUndefined()
+})

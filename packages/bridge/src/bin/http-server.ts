@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+
+/** How long a client may take to send its request, in milliseconds. */
+const requestTimeout = 30_000
+
+export interface HttpServer {
+  readonly url: string
+  /** Takes no new connection, waits until every request is answered, `graceMs` at most, and ends what is left. */
+  close(graceMs: number): Promise<void>
+}
+
+/** @throws Error if the address cannot be had. */
+export async function listen(
+  app: Hono,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<HttpServer> {
+  const listener = getRequestListener(app.fetch, {
+    // `Request` and `Response` stay what Node made them.
+    overrideGlobalObjects: false,
+    errorHandler: badRequest,
+  })
+  const server = createServer({ requestTimeout }, listener)
+  const open = new Set<ServerResponse>()
+  server.on('request', (_, response) => {
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    async close(graceMs) {
+      const closed = once(server, 'close')
+      server.close()
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs)
+        const answered = Promise.all(Array.from(open, (response) => once(response, 'close')))
+        void answered.then(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+      // Those kept for a next request, and those that never had one, which are not "idle" to Node.
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** An address that is none, before the app has seen it. */
+function badRequest(): Response {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return new Response('{"error":"ERR the address cannot be read"}', { status: 400, headers })
+}

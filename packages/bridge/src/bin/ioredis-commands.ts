@@ -1,0 +1,69 @@
+import { Command } from 'ioredis'
+import {
+  type GatewayCommand,
+  type GatewayRedis,
+  type GatewayReply,
+  type RedisErrorReply,
+  UnansweredError,
+} from '../gateway/index.ts'
+import type { IoredisConnection } from './ioredis-connection.ts'
+
+/** Commands over ioredis, past everything by which it changes arguments or replies of commands that it knows. */
+export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedis, 'pipeline' | 'multiExec'> {
+  async function send(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]> {
+    await connection.whenReady(signal)
+    // All in one write, with nothing of another request in between.
+    const { redis } = connection
+    const { stream } = redis
+    stream.cork()
+    const replies = commands.map((command) => {
+      const sent = built(command)
+      redis.sendCommand(sent)
+      return sent.promise.then(gatewayReply, errorReply)
+    })
+    stream.uncork()
+    return Promise.all(replies)
+  }
+
+  return {
+    pipeline: send,
+    async multiExec(commands, signal) {
+      const [, ...replies] = await send([['MULTI'], ...commands, ['EXEC']], signal)
+      const outcome = replies.pop()
+      if (Array.isArray(outcome)) return outcome as readonly GatewayReply[]
+      // The queued ones answered QUEUED, but for the one that was refused.
+      const refused = replies.find(isErrorReply)
+      const { error } = isErrorReply(outcome) ? outcome : { error: 'EXECABORT Transaction discarded.' }
+      return { error: refused ? `${error} (${refused.error})` : error }
+    },
+  }
+}
+
+/** In upper case ioredis finds no transformer for its name, which would make an object of the reply of `HGETALL`. */
+const built = ([name, ...args]: GatewayCommand): Command =>
+  new Command(
+    name.toUpperCase(),
+    args.map((arg) => (typeof arg === 'string' ? arg : Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength))),
+    { replyEncoding: null },
+  )
+
+/** Strings come as buffers, so what comes as text is an integer. */
+function gatewayReply(value: unknown): GatewayReply {
+  if (typeof value === 'string') return integer(value)
+  if (value instanceof Error) return { error: value.message }
+  return Array.isArray(value) ? value.map(gatewayReply) : (value as Uint8Array | null)
+}
+
+function integer(digits: string): number | bigint {
+  const number = Number(digits)
+  return Number.isSafeInteger(number) ? number : BigInt(digits)
+}
+
+/** Redis' own words; anything else means that there was no answer. The error itself holds the command, and is dropped. */
+function errorReply(error: Error): RedisErrorReply {
+  if (error.name === 'ReplyError') return { error: error.message }
+  throw new UnansweredError('unknown', { cause: new Error(error.message) })
+}
+
+const isErrorReply = (reply: GatewayReply | undefined): reply is RedisErrorReply =>
+  typeof reply === 'object' && reply !== null && 'error' in reply

@@ -1,0 +1,111 @@
+import { Redis, type RedisOptions } from 'ioredis'
+import { UnansweredError } from '../gateway/index.ts'
+
+export interface ConnectionOptions {
+  /** How long a connection may take, and a sent command stay unanswered, before the connection is given up, in ms. */
+  readonly unansweredMs: number
+  /** Told of each change, in a sentence without credentials. */
+  readonly onChange?: (sentence: string) => void
+}
+
+/** The longest pause before the next try to connect, in milliseconds: a Redis that is back should be found soon. */
+const longestRetryMs = 1_000
+
+/**
+ * One connection to Redis, on which nothing waits: a command is written at once or refused, and never sent again. It
+ * connects when it is first needed, and from then on whenever it is lost.
+ */
+export class IoredisConnection {
+  readonly redis: Redis
+  readonly unansweredMs: number
+  /** Whether a command handed over now is written at once. */
+  #ready = false
+  readonly #waiting = new Set<() => void>()
+  #problem = 'the connection was closed'
+  #closing = false
+
+  constructor(url: string, { unansweredMs, onChange = () => undefined }: ConnectionOptions) {
+    const options = {
+      lazyConnect: true,
+      // Shapes as the REST protocol has them; integers as text, with all their digits.
+      protocol: 2,
+      stringNumbers: true,
+      // What was sent when the connection broke is answered "unknown", at once. Without `maxRetriesPerRequest: 0`, ioredis
+      // would neither send it again nor ever settle it (redis/ioredis#2193).
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      autoResubscribe: false,
+      retryStrategy: (times: number) => Math.min(50 * times, longestRetryMs),
+      connectTimeout: unansweredMs,
+      // A server that stands still: what was written but did not arrive yet is dropped with the connection, and what comes
+      // later waits for the next one instead of piling up on this one.
+      socketTimeout: unansweredMs,
+      // Closing waits for nothing.
+      disconnectTimeout: 0,
+    } satisfies RedisOptions
+    this.unansweredMs = unansweredMs
+    this.redis = new Redis(url, options)
+    this.redis.on('ready', () => {
+      this.#ready = true
+      onChange('connected to Redis')
+      for (const wake of [...this.#waiting]) wake()
+    })
+    this.redis.on('close', () => {
+      if (this.#ready && !this.#closing) onChange(`lost the connection to Redis: ${this.#problem}`)
+      this.#ready = false
+      this.#problem = 'the connection was closed'
+    })
+    this.redis.on('error', (error: Error) => {
+      this.#problem = error.message
+    })
+  }
+
+  get isReady(): boolean {
+    return this.#ready && this.redis.status === 'ready' && this.redis.stream.writable
+  }
+
+  /** Connects for the first time. @throws Error that says why it cannot. */
+  async open(): Promise<void> {
+    const { host, port } = this.redis.options
+    let problem = ''
+    const onError = ({ message }: Error): void => {
+      problem ||= message
+    }
+    this.redis.on('error', onError)
+    try {
+      await this.redis.connect()
+    } catch (error) {
+      throw new Error(`cannot use Redis at ${host}:${port}: ${problem || (error as Error).message}`)
+    } finally {
+      this.redis.off('error', onError)
+    }
+  }
+
+  /** Resolves when the connection is ready. @throws UnansweredError when the signal is aborted before. */
+  async whenReady(signal: AbortSignal): Promise<void> {
+    while (!this.isReady) {
+      if (signal.aborted || this.redis.status === 'end') throw new UnansweredError('no')
+      if (this.redis.status === 'wait') this.redis.connect().catch(() => undefined)
+      await this.#change(signal)
+    }
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiting.delete(done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      signal.addEventListener('abort', done)
+    })
+  }
+
+  close(): void {
+    this.#closing = true
+    this.redis.disconnect()
+    for (const wake of [...this.#waiting]) wake()
+  }
+}

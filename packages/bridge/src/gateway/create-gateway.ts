@@ -1,0 +1,91 @@
+import { Hono } from 'hono'
+import { answerError, answerFailure, answerJson } from './answers.ts'
+import { bearerCheck } from './bearer-tokens.ts'
+import { commandList } from './command-list.ts'
+import { commandRoutes } from './command-routes.ts'
+import { withinDeadline } from './deadline.ts'
+import type { EventStream } from './event-stream.ts'
+import { checkOptions, type GatewayOptions } from './gateway-options.ts'
+import { isError } from './reply-json.ts'
+import { sharedSubscriptions } from './shared-subscriptions.ts'
+import { subscribeRoute } from './subscribe-route.ts'
+
+/** Those who ask whether it is ready do not wait long themselves. */
+const readyDeadlineMs = 1_000
+
+/**
+ * The REST protocol that `@upstash/redis` speaks, over a Redis of your own, as a Hono app: run it by itself, or mount it in
+ * another app with `route`.
+ *
+ * | | |
+ * |---|---|
+ * | `POST /` | one command: `["GET", "key"]` |
+ * | `GET`, `POST /get/key` | one command in the path |
+ * | `POST /pipeline`, `POST /multi-exec` | several: `[["GET", "a"], ["INCR", "b"]]` |
+ * | `GET`, `POST /subscribe/<channel>`, `/psubscribe/<pattern>` | messages, as an event stream |
+ * | `GET /healthz`, `GET /readyz` | whether it runs · whether Redis answers; without a token |
+ *
+ * Answers are `{"result":…}` or `{"error":…}`. 400: refused, by Redis or by the gateway · 401: no valid token · 413: too
+ * large · 503 `UNAVAILABLE`: certainly not carried out · 504 `UNANSWERED`: it may have been carried out.
+ *
+ * Making one does no I/O and sets no timer.
+ *
+ * @throws InvalidOptionError naming the option.
+ */
+export function createGateway(given: GatewayOptions): Hono {
+  const options = checkOptions(given)
+  const { redis, deadlineMs, signal } = options
+  const hasToken = bearerCheck(options.tokens)
+  const list = commandList(options.commands)
+  const commands = commandRoutes(options, list)
+  const streams = new Set<EventStream>()
+  const streaming = { options, subscribe: sharedSubscriptions(redis), streams, list }
+  signal?.addEventListener('abort', () => {
+    for (const stream of [...streams]) stream.end()
+  })
+
+  const app = new Hono()
+  app.onError((error, c) => {
+    const answer = answerFailure(c, error)
+    if (answer) return answer
+    // The client left in the middle of its request: nobody is there to be answered.
+    if (!c.req.raw.signal.aborted) options.onError?.(error)
+    return answerError(c, 500, 'ERR the gateway failed')
+  })
+
+  app.use(async (c, next) => {
+    c.header('cache-control', 'no-store')
+    // There is one primary behind this: every read sees the writes before it, whatever the client's token says.
+    c.header('upstash-sync-token', 'primary')
+    await next()
+  })
+  app.get('/healthz', (c) => answerJson(c, '{"result":"OK"}'))
+  app.get('/readyz', async (c) => {
+    const limitMs = Math.min(readyDeadlineMs, deadlineMs)
+    const [pong = null] = await withinDeadline(limitMs, c.req.raw.signal, (stop) => redis.pipeline([['PING']], stop))
+    if (isError(pong) || signal?.aborted)
+      return answerError(c, 503, 'UNAVAILABLE the gateway or its Redis is not ready')
+    return answerJson(c, '{"result":"OK"}')
+  })
+
+  app.use(async (c, next) => {
+    // HEAD would be routed like GET, and the stream that it opens have no reader.
+    if (c.req.method !== 'GET' && c.req.method !== 'POST') {
+      c.header('allow', 'GET, POST')
+      return answerError(c, 405, 'ERR the methods are GET and POST')
+    }
+    if (!(await hasToken(c.req.header('authorization')))) {
+      c.header('www-authenticate', 'Bearer')
+      return answerError(c, 401, 'Unauthorized: send a token of this gateway in the Authorization header, as Bearer')
+    }
+    if (signal?.aborted) return answerError(c, 503, 'UNAVAILABLE the gateway is stopping')
+    return next()
+  })
+  app.post('/', commands.single)
+  app.post('/pipeline', commands.pipeline)
+  app.post('/multi-exec', commands.multiExec)
+  app.on(['GET', 'POST'], '/subscribe/*', subscribeRoute(streaming, false))
+  app.on(['GET', 'POST'], '/psubscribe/*', subscribeRoute(streaming, true))
+  app.on(['GET', 'POST'], '/*', commands.path)
+  return app
+}

@@ -1,0 +1,32 @@
+import { UnansweredError } from './gateway-redis.ts'
+
+/**
+ * Waits for what `ask` answers, but no longer than `limitMs`, and no longer than the client does (`gone`). Whatever the
+ * adapter does, it is over then.
+ *
+ * @throws UnansweredError if time was up or the client left first.
+ */
+export async function withinDeadline<T>(
+  limitMs: number,
+  gone: AbortSignal,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (gone.aborted) throw new UnansweredError('no')
+  const stop = new AbortController()
+  let giveUp = (): void => undefined
+  const over = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      stop.abort()
+      // An adapter that has sent nothing says so at once; only it can know.
+      setTimeout(() => reject(new UnansweredError('unknown')), 0)
+    }
+  })
+  const timer = setTimeout(giveUp, limitMs)
+  gone.addEventListener('abort', giveUp)
+  try {
+    return await Promise.race([ask(stop.signal), over])
+  } finally {
+    clearTimeout(timer)
+    gone.removeEventListener('abort', giveUp)
+  }
+}

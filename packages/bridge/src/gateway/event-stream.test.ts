@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { EventStream } from './event-stream.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+function open() {
+  const onEnd = vi.fn()
+  const stream = new EventStream({ heartbeatMs: 1_000, onEnd })
+  const reader = stream.body.getReader()
+  const read = async (): Promise<string | undefined> => {
+    const { value } = await reader.read()
+    return value && new TextDecoder().decode(value)
+  }
+  return { stream, onEnd, reader, read }
+}
+
+test('an event is a line of data; what is empty or has commas stays as it is', async () => {
+  const { stream, read } = open()
+  stream.send('message,a,')
+  stream.send('message,a,b,c: d')
+  expect(await read()).toBe('data: message,a,\n\n')
+  expect(await read()).toBe('data: message,a,b,c: d\n\n')
+  stream.end()
+  expect(await read()).toBeUndefined()
+})
+
+test('whatever ends a line ends it, and what follows cannot be taken for an event by whoever looks for "data: "', async () => {
+  const { stream, read } = open()
+  stream.send('one\ntwo\r\n three\rdata: four\n\n')
+  expect(await read()).toBe('data: one\ndata:two\ndata:  three\ndata:data: four\ndata:\ndata:\n\n')
+  stream.end()
+})
+
+test('a comment is sent each time that the stream was open for so long', async () => {
+  const { stream, read } = open()
+  vi.advanceTimersByTime(2_000)
+  expect([await read(), await read()]).toEqual([': heartbeat\n\n', ': heartbeat\n\n'])
+  stream.end()
+})
+
+test('it ends once, however often and by whomever it is ended', async () => {
+  const { stream, onEnd, reader } = open()
+  await reader.cancel()
+  stream.end()
+  stream.send('late')
+  expect(onEnd).toHaveBeenCalledTimes(1)
+})
+
+test('it ends when too much of it is left unread; what fits can still be read', async () => {
+  const { stream, onEnd, read } = open()
+  const large = 'x'.repeat(600_000)
+  stream.send(large)
+  stream.send(large)
+  expect(onEnd).not.toHaveBeenCalled()
+  stream.send('one more')
+  expect(onEnd).toHaveBeenCalledTimes(1)
+  expect((await read())?.length).toBe(600_008)
+  expect((await read())?.length).toBe(600_008)
+  expect(await read()).toBeUndefined()
+})

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { createGateway, type GatewayOptions, type GatewayRedis } from './index.ts'
+
+const redis: GatewayRedis = {
+  pipeline: () => expect.fail('sent something'),
+  multiExec: () => expect.fail('sent something'),
+  subscribe: () => expect.fail('subscribed'),
+}
+const make = (options: object): unknown =>
+  createGateway({ redis, tokens: ['token'], ...options } as unknown as GatewayOptions)
+
+describe('an option that cannot work is refused by name', () => {
+  test.each([
+    ['redis', { redis: undefined }],
+    ['tokens', { tokens: [] }],
+    ['tokens', { tokens: 'token' }],
+    ['tokens', { tokens: ['token', ''] }],
+    ['tokens', { tokens: ['sesame\n'] }],
+    ['tokens', { tokens: ['sesame ü'] }],
+    ['commands', { commands: ['GET', ''] }],
+    ['commands', { commands: ['GET *'] }],
+    ['commands', { commands: ['multi'] }],
+    ['commands', { commands: ['BLPOP'] }],
+    ['commands', { commands: ['script debug'] }],
+    ['deadlineMs', { deadlineMs: 0 }],
+    ['deadlineMs', { deadlineMs: Number.POSITIVE_INFINITY }],
+    ['maxBodyBytes', { maxBodyBytes: 1.5 }],
+    ['maxPipeline', { maxPipeline: Number.NaN }],
+    ['maxStreams', { maxStreams: -1 }],
+    ['heartbeatMs', { heartbeatMs: 15_001 }],
+  ])('%s: %j', (option, options) => {
+    expect(() => make(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }))
+    expect(() => make(options)).not.toThrow(/sesame/)
+  })
+})
+
+test('making one asks Redis for nothing', () => {
+  expect(make({})).toHaveProperty('fetch')
+})

@@ -1,0 +1,79 @@
+/**
+ * The gateway's port: what it needs of a Redis. It knows no client; an adapter of some forty lines each for commands and
+ * for subscriptions implements it.
+ *
+ * An adapter holds two connections, one for commands and one for subscriptions, which all requests share. So nothing may
+ * change a connection's state for the others: the gateway lets no such command pass (`SELECT`, `MULTI`, `BLPOP`, …).
+ */
+export interface GatewayRedis {
+  /**
+   * Sends the commands in order, in one round trip, and answers one reply for each, in order. Commands of other requests
+   * may come in between. An error that Redis answered is a reply.
+   *
+   * If the connection is not ready, it waits until it is, or until `signal` is aborted; nothing is sent after that. Once
+   * sent, the gateway stops waiting by itself. Nothing is ever sent twice.
+   *
+   * @throws UnansweredError if not every command was answered: not sent, or sent and the connection lost.
+   */
+  pipeline(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]>
+  /**
+   * The same as one transaction: `MULTI`, the commands, `EXEC`, with nothing in between. Answers the error instead if
+   * Redis discarded the whole (`EXECABORT`), which says then which command it refused.
+   *
+   * @throws UnansweredError as above.
+   */
+  multiExec(
+    commands: readonly GatewayCommand[],
+    signal: AbortSignal,
+  ): Promise<readonly GatewayReply[] | RedisErrorReply>
+  /**
+   * Subscribes to a topic until the function it answers is called. The gateway asks once for a topic, however many want
+   * it, so an adapter has nothing to count. It connects when it is first asked, keeps trying when it cannot, and
+   * subscribes to every wanted topic again after a lost connection. The listener hears nothing before it has returned, and
+   * nothing after the answered function was called.
+   */
+  subscribe(topic: Topic, listener: TopicListener): Unsubscribe
+}
+
+/** A command's name and its arguments. Text is sent as UTF-8. */
+export type GatewayCommand = readonly [name: string, ...args: (string | Uint8Array)[]]
+
+/**
+ * A reply in the shapes of RESP2. A string of Redis is bytes; text stands for its UTF-8. A `bigint` is for integers beyond
+ * 2^53. Errors may stand inside an array.
+ */
+export type GatewayReply = null | number | bigint | string | Uint8Array | RedisErrorReply | readonly GatewayReply[]
+
+/** What Redis refused, and why, in its own words: `NOSCRIPT No matching script`. */
+export interface RedisErrorReply {
+  readonly error: string
+}
+
+export interface Topic {
+  /** Whether `name` is a pattern (`PSUBSCRIBE`) or the name of a channel (`SUBSCRIBE`). */
+  readonly pattern: boolean
+  readonly name: string
+}
+
+export interface TopicListener {
+  /** Redis has confirmed the subscription: the first time, or again after a lost connection. */
+  confirmed(): void
+  /** The connection is lost. Messages are missed until the next `confirmed`. */
+  lost(): void
+  /** Redis refuses the subscription, in its own words. There will be no other call. */
+  refused(error: string): void
+  message(channel: string | Uint8Array, payload: string | Uint8Array): void
+}
+
+export type Unsubscribe = () => void
+
+/** Redis gave no answer. `executed: 'no'` only when nothing was sent; otherwise the commands may have been carried out. */
+export class UnansweredError extends Error {
+  readonly executed: 'no' | 'unknown'
+
+  constructor(executed: 'no' | 'unknown', options?: ErrorOptions) {
+    super(executed === 'no' ? 'Redis is not connected' : 'Redis did not answer', options)
+    this.name = 'UnansweredError'
+    this.executed = executed
+  }
+}

@@ -1,0 +1,85 @@
+import type { Context } from 'hono'
+import { baseRoutePath } from 'hono/route'
+import { answerError } from './answers.ts'
+import type { CommandList } from './command-list.ts'
+import { withinDeadline } from './deadline.ts'
+import { EventStream } from './event-stream.ts'
+import type { CheckedOptions } from './gateway-options.ts'
+import { type GatewayRedis, type RedisErrorReply, UnansweredError } from './gateway-redis.ts'
+import { requestTarget, topicOfPath } from './request-commands.ts'
+import { textOf } from './text.ts'
+
+interface Streaming {
+  readonly options: CheckedOptions
+  readonly subscribe: GatewayRedis['subscribe']
+  /** Those that are open. */
+  readonly streams: Set<EventStream>
+  readonly list: CommandList
+}
+
+/** How the wait for the first confirmation came out. */
+type Opening = 'confirmed' | 'ended' | RedisErrorReply
+
+/**
+ * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic a stream, as the client asks for them.
+ *
+ * The answer begins when Redis has confirmed the subscription, with a `subscribe` event, so that whoever has the headers
+ * misses nothing from then on. After a lost connection the event comes again: what was published in between is lost, and
+ * a reader that must not miss anything should look for itself then.
+ */
+export function subscribeRoute(streaming: Streaming, pattern: boolean): (c: Context) => Promise<Response> {
+  const { options, subscribe, streams, list } = streaming
+  const [command, confirmation, event] = pattern
+    ? (['PSUBSCRIBE', 'psubscribe', 'pmessage'] as const)
+    : (['SUBSCRIBE', 'subscribe', 'message'] as const)
+
+  return async (c) => {
+    const name = topicOfPath(requestTarget(c.req.url, baseRoutePath(c)))
+    if (name === '') return answerError(c, 400, `ERR the path has no name, such as /${confirmation}/news`)
+    const refused = list.streamRefusal(command)
+    if (refused) return answerError(c, 400, `NOPERM ${refused}`)
+    if (streams.size >= options.maxStreams) {
+      return answerError(c, 503, `UNAVAILABLE the gateway has ${streams.size} event streams open, and opens no more`)
+    }
+
+    let onEnd = (): void => undefined
+    const stream = new EventStream({ heartbeatMs: options.heartbeatMs, onEnd: () => onEnd() })
+    const opening = new Promise<Opening>((resolve) => {
+      const unsubscribe = subscribe(
+        { pattern, name },
+        {
+          confirmed() {
+            stream.send(`${confirmation},${name},1`)
+            resolve('confirmed')
+          },
+          lost: () => undefined,
+          refused(error) {
+            resolve({ error })
+            stream.end()
+          },
+          message(channel, payload) {
+            const from = pattern ? `${name},${textOf(channel)}` : name
+            stream.send(`${event},${from},${textOf(payload)}`)
+          },
+        },
+      )
+      onEnd = () => {
+        streams.delete(stream)
+        unsubscribe()
+        resolve('ended')
+      }
+    })
+    streams.add(stream)
+    const opened = await withinDeadline(options.deadlineMs, c.req.raw.signal, () => opening).catch(
+      () => 'ended' as const,
+    )
+    if (opened === 'ended') {
+      stream.end()
+      // However long it took: nobody listens now, and nothing was changed.
+      throw new UnansweredError('no')
+    }
+    if (opened !== 'confirmed') return answerError(c, 400, opened.error)
+    c.req.raw.signal.addEventListener('abort', () => stream.end(), { once: true })
+    return c.body(stream.body, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+  }
+}

@@ -1,0 +1,44 @@
+import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { Redis, type RedisConfigNodejs } from '@upstash/redis'
+import { listen } from './src/bin/http-server.ts'
+import { type IoredisGateway, ioredisGateway } from './src/bin/ioredis-gateway.ts'
+import { createGateway, type GatewayOptions } from './src/gateway/index.ts'
+
+export const token = 'test-token-4f1d'
+
+export interface TestGateway extends AsyncDisposable {
+  readonly server: RedisServer
+  /** Stands between the gateway and Redis. */
+  readonly network: TcpProxy
+  readonly url: string
+  readonly redis: IoredisGateway
+  /** The unmodified client, which sends each request once and says what came of it. */
+  client(config?: Partial<RedisConfigNodejs>): Redis
+  /** A request with the token, past the client. */
+  request(path: string, init?: RequestInit): Promise<Response>
+}
+
+/** A gateway on a real Redis, over a real HTTP server, in this process. */
+export async function startTestGateway(options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
+  const server = await startRedis()
+  const network = await startTcpProxy({ port: server.port })
+  const redis = ioredisGateway(`redis://127.0.0.1:${network.port}`, { unansweredMs: options.deadlineMs ?? 5_000 })
+  const http = await listen(createGateway({ redis, tokens: [token], ...options }), { host: '127.0.0.1', port: 0 })
+  return {
+    server,
+    network,
+    url: http.url,
+    redis,
+    client: (config) =>
+      new Redis({ url: http.url, token, retry: { retries: 0 }, enableAutoPipelining: false, ...config }),
+    request: (path, init) =>
+      fetch(http.url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init?.headers } }),
+    async [Symbol.asyncDispose]() {
+      await http.close(0)
+      redis.close()
+      await network.stop()
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import type { UserConfig } from 'tsdown'
+import { packageBuild } from '../../tsdown.base.ts'
+
+const build = packageBuild(import.meta.dirname)
+
+const config: UserConfig = {
+  ...build,
+  // Beside what `exports` names, the program that `bin` names, which runs on Node.
+  entry: [...(build.entry as readonly string[]), 'src/bin/gateway.ts'],
+  deps: { neverBundle: [/^node:/] },
+}
+
+export default config
