@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -68,6 +68,7 @@ async function unpack(manifest: Manifest, folder: string, tarball: string): Prom
   await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
   for (const peer of Object.keys(manifest.peerDependencies ?? {})) {
     const link = join(consumer, 'node_modules', peer)
+    mkdirSync(dirname(link), { recursive: true })
     if (!existsSync(link)) symlinkSync(join(folder, 'node_modules', peer), link)
   }
 }

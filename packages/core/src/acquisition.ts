@@ -5,6 +5,7 @@ import { StoreUnavailableError } from './errors.ts'
 import { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
 import { deadline } from './timing/deadline.ts'
+import { elapsedMs, instant } from './timing/validity.ts'
 import { unaidedWaiter } from './waiter.ts'
 
 /** How an acquire ended. Without a grant its time or budget was over, and someone had the lock. */
@@ -14,6 +15,16 @@ export interface Acquired {
   readonly commands: number
 }
 
+/** How an acquire goes about it. */
+export interface Attempt {
+  /** What is left of the wait, in milliseconds; by default the plan's wait begins now. */
+  readonly leftMs?: () => number
+  /** Consecutive fences to reserve with the grant; by default 1. */
+  readonly fences?: number
+  /** Called when a try is refused for the first time. */
+  onHeld(): void
+}
+
 /**
  * Tries, waits and tries again, until the lock is granted or the plan's wait is over. Without a wait there is one try,
  * repeated only while it stays unanswered.
@@ -21,19 +32,24 @@ export interface Acquired {
  * @throws the signal's own reason when it is aborted, at once · StoreUnavailableError when the store did not answer and
  *   nobody was seen to hold the lock · the store's error when it refuses for good
  */
-export async function acquisition(context: Context, plan: Plan, signal: AbortSignal): Promise<Acquired> {
+export async function acquisition(
+  context: Context,
+  plan: Plan,
+  signal: AbortSignal,
+  { leftMs: waitLeftMs, fences = 1, onHeld }: Attempt,
+): Promise<Acquired> {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, budget } = plan
-  const spanMs = waitMs || commandDeadlineMs(context, ttlMs)
-  const timeLeftMs = deadline(clock, spanMs)
+  const startedAt = instant(clock)
+  const timeLeftMs = waitLeftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
   let commands = 0
   let everHeld = false
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim => beginClaim(context, key, ttlMs, () => commands++)
-  const ended = (grant?: Grant): Acquired => ({ grant, waitedMs: spanMs - timeLeftMs(), commands })
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++)
+  const ended = (grant?: Grant): Acquired => ({ grant, waitedMs: elapsedMs(clock, startedAt), commands })
 
   let claim = begin()
   try {
@@ -51,7 +67,7 @@ export async function acquisition(context: Context, plan: Plan, signal: AbortSig
         claim.abandon()
         claim = begin()
       } else if (outcome.type === 'held') {
-        if (!everHeld) context.emit({ type: 'contended', key })
+        if (!everHeld) onHeld()
         everHeld = true
         if (waitMs === 0) return ended()
         await waiter.pause(outcome, leftMs, signal)

@@ -1,6 +1,6 @@
 import { type Answer, ask, commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
-import type { AcquireOutcome, ReleaseOutcome } from './lease-store.ts'
+import type { AcquireOutcome, AcquireRequest, ReleaseOutcome } from './lease-store.ts'
 import { sleep } from './timing/deadline.ts'
 import { drawOwner } from './token.ts'
 
@@ -20,8 +20,9 @@ export interface Claim {
  *
  * @param onSend called with each store command that an attempt sends
  */
-export function beginClaim(context: Context, key: string, ttlMs: number, onSend: () => void): Claim {
+export function beginClaim(context: Context, wish: Omit<AcquireRequest, 'owner'>, onSend: () => void): Claim {
   const { store, clock, work } = context
+  const { key, ttlMs } = wish
   const owner = drawOwner(context.name)
   /** Tries that were granted, or may have been. */
   let open = 0
@@ -32,7 +33,7 @@ export function beginClaim(context: Context, key: string, ttlMs: number, onSend:
     open++
     let mayHold = false
     try {
-      const outcomes = await store.acquire([{ key, owner, ttlMs, fences: 1 }], abort)
+      const outcomes = await store.acquire([{ ...wish, owner }], abort)
       mayHold = outcomes.length === 0 || outcomes.some(isPossibleGrant)
       return outcomes
     } finally {

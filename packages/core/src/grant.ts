@@ -1,20 +1,23 @@
 import type { LossCause } from './errors.ts'
 import type { RenewOutcome } from './lease-store.ts'
 import type { Clock } from './timing/clock.ts'
-import { elapsedMs, type Instant, remainingMs, type Validity } from './timing/validity.ts'
+import { elapsedMs, type Instant, instant, remainingMs, type Validity } from './timing/validity.ts'
 
 /**
  * What the store granted: one token, how long it may be trusted, and how it ended.
  *
- * States: *held* → *lost* (final, with its cause) or *ended* (given back). Renewal and loss belong to the grant; what a
- * caller has of it is a `Lease`.
+ * States: *held*, by one holder after another → *lost* (final, with its cause) or *ended* (given back). Renewal and loss
+ * belong to the grant; what a caller has of it is a `Lease`.
  */
 export class Grant {
   readonly key: string
   readonly token: string
-  readonly fence: number | null
-  /** The ttl that was asked for and that scheduled renewals ask for again, in milliseconds. */
-  readonly ttlMs: number
+  /** Its present holder's. */
+  fence: number | null
+  /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
+  ttlMs: number
+  /** Somebody outside of this process may know the token. */
+  tokenLeft = false
   /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
   lostBecause: LossCause | undefined
   /** Called once, when the grant is lost. */
@@ -28,7 +31,7 @@ export class Grant {
   unanswered = 0
 
   readonly #clock: Clock
-  readonly #grantedAt: Instant
+  #heldSince: Instant
   #validity: Validity
   #held = true
 
@@ -38,7 +41,7 @@ export class Grant {
     this.token = token
     this.fence = fence
     this.ttlMs = validity.ttlMs
-    this.#grantedAt = validity.sentAt
+    this.#heldSince = validity.sentAt
     this.#validity = validity
   }
 
@@ -52,9 +55,17 @@ export class Grant {
     return this.#validity.ttlMs - elapsedMs(this.#clock, this.#validity.sentAt)
   }
 
-  /** Since when it has been held, in milliseconds. */
+  /** For how long its present holder has had it, in milliseconds. */
   heldMs(): number {
-    return elapsedMs(this.#clock, this.#grantedAt)
+    return elapsedMs(this.#clock, this.#heldSince)
+  }
+
+  /** Gives it to another holder of this process, with the next fence; whoever that is sets `onLost` anew. */
+  passOn(ttlMs: number): void {
+    this.#heldSince = instant(this.#clock)
+    this.ttlMs = ttlMs
+    this.onLost = undefined
+    if (this.fence !== null) this.fence++
   }
 
   /**

@@ -36,9 +36,9 @@ async function storedMs(): Promise<number | null> {
   return outcome.type === 'state' && outcome.state.held ? outcome.state.expiresIn : 0
 }
 
-/** An operator takes the lock away and somebody else gets it. */
+/** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await locks.revoke('k')
+  await createLocker({ store, clock }).revoke('k')
   await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
 }
 

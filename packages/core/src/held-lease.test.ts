@@ -22,9 +22,9 @@ beforeEach(() => {
   locks = createLocker({ store, clock, renew: false, onEvent: (event) => events.push(event) })
 })
 
-/** An operator takes the lock away and somebody else gets it. */
+/** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await locks.revoke('k')
+  await createLocker({ store, clock }).revoke('k')
   await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
 }
 

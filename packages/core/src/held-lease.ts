@@ -1,3 +1,4 @@
+import type { Acquired } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossCause } from './errors.ts'
@@ -5,55 +6,52 @@ import type { ReleaseResult } from './events.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 import type { RenewOutcome } from './lease-store.ts'
+import type { LocalQueue } from './local-queue.ts'
 import { releaseGrant } from './release.ts'
 import type { Renewal } from './renewal.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 
-/** What a caller has of a grant. */
+/** What a caller has of a grant, for as long as it is this caller's. */
 export class HeldLease implements Lease {
+  readonly key: string
+  readonly fence: number | null
   readonly waitedMs: number
   readonly commands: number
+  /** Why it was lost, if it was, while it was this caller's. */
+  lostBecause: LossCause | undefined
   readonly #context: Context
   readonly #grant: Grant
   readonly #renewal: Renewal
+  readonly #queue: LocalQueue | undefined
   /** Made when somebody asks for the signal: most leases are never asked. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
 
+  /** @param queue whose next waiter may get the grant; none where calls share nothing */
   constructor(
     context: Context,
     renewal: Renewal,
-    grant: Grant,
-    figures: { readonly waitedMs: number; readonly commands: number },
+    queue: LocalQueue | undefined,
+    acquired: Acquired & { readonly grant: Grant },
   ) {
+    const { grant, waitedMs, commands } = acquired
     this.#context = context
     this.#grant = grant
     this.#renewal = renewal
-    this.waitedMs = figures.waitedMs
-    this.commands = figures.commands
-    context.work.hold(this)
-    grant.onLost = (cause) => {
-      renewal.forget(grant)
-      this.#abort?.abort(this.#lostError())
-      context.emit({ type: 'lost', key: grant.key, fence: grant.fence, cause })
-      context.work.drop(this)
-    }
-  }
-
-  get key(): string {
-    return this.#grant.key
+    this.#queue = queue
+    this.key = grant.key
+    this.fence = grant.fence
+    this.waitedMs = waitedMs
+    this.commands = commands
+    grant.onLost = (cause) => this.#onLost(cause)
+    // It can end between two holders.
+    if (grant.lostBecause) this.#onLost(grant.lostBecause)
+    else context.work.hold(this)
   }
 
   get token(): string {
+    this.#grant.tokenLeft ||= this.#released === undefined
     return this.#grant.token
-  }
-
-  get fence(): number | null {
-    return this.#grant.fence
-  }
-
-  get lostBecause(): LossCause | undefined {
-    return this.#grant.lostBecause
   }
 
   get signal(): AbortSignal {
@@ -65,7 +63,7 @@ export class HeldLease implements Lease {
   }
 
   remaining(): number {
-    return Math.max(0, this.#grant.remainingMs())
+    return this.#released !== undefined ? 0 : Math.max(0, this.#grant.remainingMs())
   }
 
   assertValid(): void {
@@ -94,8 +92,6 @@ export class HeldLease implements Lease {
   }
 
   release(): Promise<ReleaseResult> {
-    // It leaves the schedule before anything else, so that no renewal can follow its release.
-    this.#renewal.forget(this.#grant)
     this.#released ??= this.#release()
     return this.#released
   }
@@ -109,11 +105,28 @@ export class HeldLease implements Lease {
   }
 
   async #release(): Promise<ReleaseResult> {
-    const { key, fence } = this.#grant
-    const outcome = await releaseGrant(this.#context, this.#grant)
-    this.#context.emit({ type: 'released', key, fence, outcome, heldMs: this.#grant.heldMs() })
+    const heldMs = this.#grant.heldMs()
+    const outcome = this.#queue?.handOver(this.#grant) ? 'released' : await this.#giveBack()
     this.#context.work.drop(this)
+    this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
     return outcome
+  }
+
+  async #giveBack(): Promise<ReleaseResult> {
+    // It leaves the schedule before anything else, so that no renewal can follow its release.
+    this.#renewal.forget(this.#grant)
+    const { result, listeners } = await releaseGrant(this.#context, this.#grant)
+    this.#queue?.ended(this.#grant, listeners)
+    return result
+  }
+
+  #onLost(cause: LossCause): void {
+    this.lostBecause = cause
+    this.#renewal.forget(this.#grant)
+    this.#abort?.abort(this.#lostError())
+    this.#context.emit({ type: 'lost', key: this.key, fence: this.fence, cause })
+    this.#context.work.drop(this)
+    this.#queue?.ended(this.#grant, 0)
   }
 
   #lostError(): LeaseLostError {

@@ -1,4 +1,4 @@
-import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { localQueue, sharesBetweenCalls } from '@leasehold/core/sharing'
 import { type Acquired, acquisition } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
@@ -95,17 +95,23 @@ export function createLocker(options: LockerOptions): Locker {
   const work = openWork()
   const context: Context = { store, notifier, clock, name, work, emit: emitter(onEvent) }
   const jointRenewal = renewal(context)
+  const queue = localQueue(context)
+  const contended = (key: string): void => context.emit({ type: 'contended', key })
   let closing: Promise<void> | undefined
 
   /** The lease, or what it took to find that someone else has the lock. */
   async function acquire(plan: Plan): Promise<HeldLease | Acquired> {
-    const acquired = await work.wait(plan.signal, (signal) => acquisition(context, plan, signal))
+    const shares = sharesBetweenCalls()
+    const line = shares ? queue : undefined
+    const acquired = await work.wait(plan.signal, (signal) =>
+      line ? line.acquire(plan, signal) : acquisition(context, plan, signal, { onHeld: () => contended(plan.key) }),
+    )
     const { grant, waitedMs, commands } = acquired
     if (!grant) return acquired
-    const watchdog = sharesBetweenCalls() ? jointRenewal : renewal(context)
-    const lease = new HeldLease(context, watchdog, grant, acquired)
-    watchdog.watch(grant, plan.renew, plan.maxHoldMs)
-    context.emit({ type: 'acquired', key: plan.key, fence: grant.fence, waitedMs, commands })
+    const watchdog = shares ? jointRenewal : renewal(context)
+    const lease = new HeldLease(context, watchdog, line, { grant, waitedMs, commands })
+    if (!lease.lostBecause) watchdog.watch(grant, plan.renew, plan.maxHoldMs)
+    context.emit({ type: 'acquired', key: plan.key, fence: lease.fence, waitedMs, commands })
     return lease
   }
 
@@ -137,7 +143,11 @@ export function createLocker(options: LockerOptions): Locker {
       withLock: async (work, options) => withLease(clock, await demand(plan(options)), work),
       inspect,
       isLocked: async () => (await inspect()).held,
-      revoke: async () => (await query('revoke')).type === 'revoked',
+      async revoke() {
+        const revoked = (await query('revoke')).type === 'revoked'
+        if (revoked) queue?.revoked(key)
+        return revoked
+      },
     }
   }
 

@@ -8,6 +8,7 @@ export interface OpenWork {
   assertOpen(): void
   /** Runs a wait under a signal of its own, which the caller's signal and closing abort. */
   wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
   /** Keeps track of clean-up that no caller waits for. */
@@ -36,8 +37,21 @@ export function openWork(): OpenWork {
     if (closed) throw closedError()
   }
 
+  /** Signals fire before the locks are given back. */
+  function takeAway(left: readonly Held[]): void {
+    for (const lease of left) lease.lose('closed')
+    for (const lease of left) background(lease.release())
+  }
+
+  function background(task: Promise<unknown>): void {
+    const forget = (): unknown => tasks.delete(tracked)
+    const tracked = task.then(forget, forget)
+    tasks.add(tracked)
+  }
+
   return {
     assertOpen,
+    background,
 
     async wait(signal, run) {
       assertOpen()
@@ -55,18 +69,13 @@ export function openWork(): OpenWork {
     },
 
     hold(lease) {
-      leases.add(lease)
+      if (!closed) leases.add(lease)
+      else takeAway([lease])
     },
 
     drop(lease) {
       leases.delete(lease)
       if (leases.size === 0) onIdle?.()
-    },
-
-    background(task) {
-      const forget = (): unknown => tasks.delete(tracked)
-      const tracked = task.then(forget, forget)
-      tasks.add(tracked)
     },
 
     async close(clock, graceMs, cleanUpMs) {
@@ -78,9 +87,7 @@ export function openWork(): OpenWork {
           return undefined
         })
       }
-      const left = [...leases]
-      for (const lease of left) lease.lose('closed')
-      await Promise.all(left.map((lease) => lease.release()))
+      takeAway([...leases])
       await withDeadline(clock, cleanUpMs, () => Promise.all(tasks))
     },
   }

@@ -65,7 +65,7 @@ describe('a release', () => {
     await clock.advance(10_001)
     expect(await lease.release()).toBe('expired')
     const revoked = await locks.acquire('k')
-    await locks.revoke('k')
+    await createLocker({ store, clock }).revoke('k')
     expect(await revoked.release()).toBe('expired')
   })
 
@@ -179,7 +179,7 @@ describe('a release without an answer', () => {
 
   it('is told apart from one that was certainly not carried out: then what the repeat finds is the truth', async () => {
     const lease = await locks.acquire('k')
-    await locks.revoke('k')
+    await createLocker({ store, clock }).revoke('k')
     store.next('release', unavailable('no'))
     const releasing = follow(lease.release(), clock)
     await clock.advance(1_000)
@@ -188,7 +188,7 @@ describe('a release without an answer', () => {
 
   it('that the client itself may have sent twice counts as a repeat', async () => {
     const lease = await locks.acquire('k')
-    await locks.revoke('k')
+    await createLocker({ store, clock }).revoke('k')
     store.next('release', resent)
     expect(await lease.release()).toBe('released')
     const late = await locks.acquire('k')

@@ -5,6 +5,12 @@ import type { Grant } from './grant.ts'
 import type { ReleaseOutcome } from './lease-store.ts'
 import { deadline } from './timing/deadline.ts'
 
+export interface Released {
+  readonly result: ReleaseResult
+  /** How many were told that the lock is free; null if nobody knows. */
+  readonly listeners: number | null
+}
+
 /**
  * Gives a grant back. A lost one is given back too, once: the store may still have it, and its answer says what became
  * of it.
@@ -12,7 +18,7 @@ import { deadline } from './timing/deadline.ts'
  * A repeat that finds the lock gone, or another's, met the work of the first try *if our validity had not ended when
  * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell.
  */
-export async function releaseGrant(context: Context, grant: Grant): Promise<ReleaseResult> {
+export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
   const { store, clock } = context
   const { key, token } = grant
   const valid = grant.remainingMs() > 0
@@ -23,10 +29,12 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
   const send = (signal: AbortSignal): Promise<readonly ReleaseOutcome[]> => store.release([{ key, token }], signal)
   const { outcome, before } = await ask<ReleaseOutcome>(context, grant.ttlMs, send, { leftMs })
   if (outcome.type === 'released') {
-    if (outcome.listeners === null) context.emit({ type: 'unannounced', key })
-    return 'released'
+    const { listeners } = outcome
+    if (listeners === null) context.emit({ type: 'unannounced', key })
+    return { result: 'released', listeners }
   }
-  if (outcome.type !== 'gone' && outcome.type !== 'superseded') return 'unknown'
-  if (outcome.resent || before === 'unknown') return valid ? 'released' : 'unknown'
-  return outcome.type === 'gone' ? 'expired' : 'superseded'
+  const ended = (result: ReleaseResult): Released => ({ result, listeners: null })
+  if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
+  if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
+  return ended(outcome.type === 'gone' ? 'expired' : 'superseded')
 }

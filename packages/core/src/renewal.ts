@@ -118,7 +118,8 @@ export function renewal(context: Context): Renewal {
     watch(grant, renew, maxHoldMs = Infinity) {
       const nowMs = clock.monotonicMs()
       // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
-      if (renew) grant.dueMs = nowMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2)
+      // A grant that was handed over keeps the time it had, or it might be put off again and again.
+      if (renew) grant.dueMs = Math.min(grant.dueMs, nowMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2))
       grant.holdUntilMs = nowMs + maxHoldMs - grant.heldMs()
       watched.add(grant)
       arm(grant)

@@ -1,3 +1,5 @@
+export { localQueue } from './local-queue.ts'
+
 /**
  * Whether calls of one process may share promises and timers: the renewal timer, the waiters' queue, a connection.
  *

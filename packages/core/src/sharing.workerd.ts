@@ -1,2 +1,5 @@
 /** Calls share nothing here: see `sharing.ts`, which this file replaces under `workerd` and `edge-light`. */
 export const sharesBetweenCalls = (): boolean => false
+
+/** No waiter of one request may be woken from within another, so there is no queue. */
+export const localQueue = (): undefined => undefined

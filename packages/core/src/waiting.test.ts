@@ -63,8 +63,8 @@ describe('a waiter without a notifier', () => {
 
   it('waiters of one lock do not poll on the same beat', async () => {
     await occupy()
-    const locks = locker({ strategy: poll({ every: '1s' }) })
-    for (let waiter = 0; waiter < 50; waiter++) follow(locks.acquire('k'), clock)
+    // A locker each: of one locker's waiters only one polls.
+    for (let waiter = 0; waiter < 50; waiter++) follow(locker({ strategy: poll({ every: '1s' }) }).acquire('k'), clock)
     await clock.advance(10_000)
     const times = triedAtMs().filter((atMs) => atMs > 0)
     expect(times.length).toBeGreaterThan(300)
@@ -163,6 +163,7 @@ describe('an ended wait leaves nothing behind', () => {
     const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
     await clock.advance(300)
     await locks.close()
+    await clock.advance(0)
     expect(acquiring.reason).toMatchObject({ code: 'CLOSED' })
     nothingIsLeft()
     expect(clock.pending).toBe(0)

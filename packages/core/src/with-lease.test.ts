@@ -34,9 +34,9 @@ const untilLost = ({ signal }: Lease): Promise<string> =>
 
 const lost = (cause: string) => expect.objectContaining({ code: 'LEASE_LOST', key: 'k', cause })
 
-/** An operator takes the lock away and somebody else gets it. */
+/** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await locks.revoke('k')
+  await createLocker({ store, clock }).revoke('k')
   await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
 }
 
@@ -107,7 +107,7 @@ describe('work that fails', () => {
 
   it('while its lease is lost: its own error wins', async () => {
     const working = locks.withLock('k', async (lease) => {
-      await locks.revoke('k')
+      await createLocker({ store, clock }).revoke('k')
       await lease.renew({ ttl: '10s' }).catch(() => undefined)
       expect(lease.signal.aborted).toBe(true)
       throw own
@@ -145,7 +145,7 @@ describe('work whose lease is lost meanwhile', () => {
   it('rejects as lost with the cause, and keeps what the work returned', async () => {
     const working = follow(locks.withLock('k', untilLost), clock)
     await clock.advance(1_000)
-    await locks.revoke('k')
+    await createLocker({ store, clock }).revoke('k')
     await clock.advance(3_400)
     expect(working.reason).toBeInstanceOf(LeaseLostError)
     expect(working.reason).toEqual(lost('gone'))
@@ -164,7 +164,7 @@ describe('work whose lease is lost meanwhile', () => {
 
   it('learns at the release that the entry was gone', async () => {
     const working = locks.withLock('k', async () => {
-      await locks.revoke('k')
+      await createLocker({ store, clock }).revoke('k')
       return 'done'
     })
     await expect(working).rejects.toEqual(lost('gone'))

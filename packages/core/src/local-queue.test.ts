@@ -1,0 +1,235 @@
+import { ManualClock, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createLocker, type Lease, type Locker, type LockerEvent } from './index.ts'
+
+let clock: ManualClock
+let store: ScriptedStore
+let locks: Locker
+let others: Locker
+let events: LockerEvent[]
+
+beforeEach(() => {
+  clock = new ManualClock()
+  store = new ScriptedStore(clock)
+  events = []
+  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  others = createLocker({ store, clock })
+})
+
+const calls = (method: string): number => store.calls.filter((call) => call.name === method).length
+
+/** Acquires, and notes in `order` who got the lock when. */
+function queueUp(order: string[], name: string, options: object = {}): Promise<Lease> {
+  return locks.acquire('k', options).then((lease) => {
+    order.push(name)
+    return lease
+  })
+}
+
+describe('waiters of one process', () => {
+  it('wait without any command while this process holds the lock, and are served in order', async () => {
+    const holder = await locks.acquire('k')
+    const order: string[] = []
+    const waiting = Array.from({ length: 10 }, (_, index) => queueUp(order, `w${index}`, { wait: '1h' }))
+    await clock.advance(2_000)
+    expect(calls('acquire')).toBe(1)
+    await holder.release()
+    for (const each of waiting) await (await each).release()
+    expect(order).toEqual(Array.from({ length: 10 }, (_, index) => `w${index}`))
+    expect(calls('acquire')).toBe(1)
+    expect(calls('release')).toBe(1)
+  })
+
+  it('have leases of their own: fences rise, signals and figures are each one’s, and the old lease refuses every call', async () => {
+    const first = await locks.acquire('k')
+    const { signal } = first
+    const second = locks.acquire('k')
+    await clock.advance(50)
+    expect(await first.release()).toBe('released')
+    const lease = await second
+    expect(lease.fence).toBe((first.fence as number) + 1)
+    expect(lease.commands).toBe(0)
+    expect(lease.waitedMs).toBe(50)
+    expect(lease.remaining()).toBeGreaterThan(9_000)
+    expect(first.remaining()).toBe(0)
+    expect(() => first.assertValid()).toThrow(expect.objectContaining({ code: 'LEASE_RELEASED' }))
+    await expect(first.renew({ ttl: '1s' })).rejects.toMatchObject({ code: 'LEASE_RELEASED' })
+    expect(await first.release()).toBe('released')
+    expect(await locks.inspect('k')).toMatchObject({ held: true, fence: first.fence })
+
+    await others.revoke('k')
+    await clock.advance(4_000)
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
+    expect(signal.aborted).toBe(false)
+    expect(events.map(({ type }) => type)).toEqual(['acquired', 'contended', 'released', 'acquired', 'lost'])
+  })
+
+  it('the fence of the next grant of the store is above all that were handed over', async () => {
+    const fences: number[] = []
+    const work = (): Promise<unknown> =>
+      locks.withLock('k', ({ fence }) => fences.push(fence as number), { wait: '1h' })
+    await Promise.all(Array.from({ length: 100 }, work))
+    await others.withLock('k', ({ fence }) => fences.push(fence as number))
+    expect(fences).toHaveLength(101)
+    expect(fences).toEqual([...fences].sort((one, other) => one - other))
+    expect(new Set(fences).size).toBe(101)
+  })
+
+  it('pass a grant on at most sixteen times in a row before it goes back to the store', async () => {
+    await Promise.all(Array.from({ length: 34 }, () => locks.withLock('k', () => undefined, { wait: '1h' })))
+    expect(calls('acquire')).toBe(2)
+    expect(calls('release')).toBe(2)
+  })
+
+  it('pass a grant on for at most a second, counted from when it was first passed on', async () => {
+    const holder = await locks.acquire('k')
+    const second = locks.acquire('k')
+    const third = locks.acquire('k')
+    await clock.advance(2_000)
+    await holder.release()
+    await second
+    expect(calls('acquire')).toBe(1)
+    await clock.advance(1_000)
+    await (await second).release()
+    await (await third).release()
+    expect(calls('acquire')).toBe(2)
+  })
+
+  it('do not get a grant whose token left the process, that has too little time left, or that they would not renew', async () => {
+    const shown = await locks.acquire('k')
+    expect(shown.token).not.toBe('')
+    const afterShown = locks.acquire('k')
+    await shown.release()
+    await (await afterShown).release()
+    expect(calls('acquire')).toBe(2)
+
+    const short = await locks.acquire('short', { ttl: '1s' })
+    const long = locks.acquire('short', { ttl: '10s' })
+    await short.release()
+    expect((await long).remaining()).toBeGreaterThan(9_000)
+    await (await long).release()
+
+    const renewed = await locks.acquire('plain')
+    const plain = locks.acquire('plain', { renew: false, ttl: '5s' })
+    await renewed.release()
+    expect((await plain).remaining()).toBeLessThanOrEqual(5_000)
+    expect(calls('acquire')).toBe(6)
+  })
+
+  it('go on to the next one when one gives up in line', async () => {
+    const holder = await locks.acquire('k')
+    const leaving = new AbortController()
+    const impatient = locks.acquire('k', { wait: 100 })
+    const aborted = locks.acquire('k', { signal: leaving.signal })
+    const patient = locks.acquire('k')
+    const ended = Promise.allSettled([impatient, aborted])
+    leaving.abort(new Error('the caller left'))
+    await clock.advance(200)
+    expect(await ended).toMatchObject([
+      { status: 'rejected', reason: { code: 'ACQUIRE_TIMEOUT', commands: 0 } },
+      { status: 'rejected', reason: { message: 'the caller left' } },
+    ])
+    await holder.release()
+    await (await patient).release()
+  })
+
+  it('compete one at a time on the store, and the next one does when that one gives up', async () => {
+    const elsewhere = await others.acquire('k', { ttl: '1h' })
+    store.calls.length = 0
+    const first = locks.acquire('k', { wait: '2s' }).catch((error: unknown) => error)
+    const second = locks.acquire('k', { wait: '1m' })
+    await clock.advance(1_900)
+    const tries = calls('acquire')
+    expect(tries).toBeLessThan(12)
+    await clock.advance(200)
+    expect(await first).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+    await elsewhere.release()
+    await clock.advance(2_000)
+    await (await second).release()
+  })
+
+  it('say that the lock was busy if the one they queued behind was told so, and that the store is away otherwise', async () => {
+    store.always('acquire', unavailable('no'))
+    const first = locks.acquire('away', { wait: '5s' }).catch((error: unknown) => error)
+    const second = locks.acquire('away', { wait: '1s' }).catch((error: unknown) => error)
+    await clock.advance(6_000)
+    expect(await second).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await first).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+
+  it('wake up when the holder’s lease is lost', async () => {
+    const holder = await locks.acquire('k')
+    const waiting = locks.acquire('k', { wait: '1h' })
+    await others.revoke('k')
+    await clock.advance(5_000)
+    expect(holder.signal.aborted).toBe(true)
+    await (await waiting).release()
+  })
+
+  it('learn at once of a revocation by their own locker', async () => {
+    const holder = await locks.acquire('k')
+    const waiting = locks.acquire('k')
+    expect(await locks.revoke('k')).toBe(true)
+    expect(holder.signal.reason).toMatchObject({ cause: 'gone' })
+    await (await waiting).release()
+  })
+
+  it('without a wait the store is always asked', async () => {
+    const holder = await locks.acquire('k')
+    expect(await locks.tryAcquire('k')).toBeNull()
+    await expect(locks.acquire('k', { wait: 0 })).rejects.toMatchObject({ code: 'ACQUIRE_TIMEOUT', commands: 1 })
+    expect(calls('acquire')).toBe(3)
+    await holder.release()
+  })
+
+  it('a lease that was handed over is renewed, to the ttl of its new holder', async () => {
+    const holder = await locks.acquire('k', { ttl: '10s' })
+    const next = locks.acquire('k', { ttl: '18s' })
+    await holder.release()
+    const lease = await next
+    await clock.advance(60_000)
+    expect(lease.remaining()).toBeGreaterThan(10_000)
+    await lease.release()
+  })
+
+  it('maxHold counts from each one’s own beginning', async () => {
+    const holder = await locks.acquire('k', { maxHold: '2s' })
+    const next = locks.acquire('k', { maxHold: '2s' })
+    await clock.advance(900)
+    await holder.release()
+    const lease = await next
+    await clock.advance(1_900)
+    expect(lease.signal.aborted).toBe(false)
+    await clock.advance(200)
+    expect(lease.signal.reason).toMatchObject({ cause: 'max-hold' })
+  })
+
+  it('closing while a grant is on its way takes it away', async () => {
+    const holder = await locks.acquire('k')
+    const next = locks.acquire('k')
+    const released = holder.release()
+    const closing = locks.close({ grace: 0 })
+    await clock.advance(10)
+    await released
+    await closing
+    const outcome = await next.then(
+      (lease) => lease.signal.reason,
+      (error: unknown) => error,
+    )
+    expect(outcome).toMatchObject({ code: expect.stringMatching(/CLOSED|LEASE_LOST/) })
+    expect(await others.isLocked('k')).toBe(false)
+  })
+
+  it('nothing is left when 10,000 waiters on 100 keys are aborted', async () => {
+    const holders = await Promise.all(Array.from({ length: 100 }, (_, key) => locks.acquire(`k${key}`)))
+    const leaving = new AbortController()
+    const waits = Array.from({ length: 10_000 }, (_, index) =>
+      locks.acquire(`k${index % 100}`, { signal: leaving.signal, wait: '1h' }),
+    )
+    const ended = Promise.allSettled(waits)
+    leaving.abort(new Error('all leave'))
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)
+    await Promise.all(holders.map((holder) => holder.release()))
+    expect(clock.timers.filter(({ background }) => !background)).toEqual([])
+  })
+})
