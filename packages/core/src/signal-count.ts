@@ -26,4 +26,9 @@ export class SignalCount {
     this.#waiting.add(waiting)
     return () => this.#waiting.delete(waiting)
   }
+
+  /** Whoever still waits is not called back any more. */
+  forget(): void {
+    this.#waiting.clear()
+  }
 }

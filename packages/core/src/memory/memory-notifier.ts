@@ -1,6 +1,7 @@
 import { sharesBetweenCalls } from '@leasehold/core/sharing'
 import { notifiedWaiter } from '../notified-waiter.ts'
 import type { ReleaseNotifier, Subscription } from '../release-notifier.ts'
+import { SignalCount } from '../signal-count.ts'
 import type { MemoryStore } from './memory-store.ts'
 
 /** How long a waiter relies on it. No message gets lost here, but the rule that no wait does without a timer stays. */
@@ -38,8 +39,7 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
 
 class MemorySubscription implements Subscription {
   readonly ready: Promise<void> = Promise.resolve()
-  signals = 0
-  readonly #waiting: Set<() => void> = new Set()
+  readonly #count = new SignalCount()
   readonly #onClose: (subscription: MemorySubscription) => void
   #stop: (() => void) | undefined
 
@@ -51,31 +51,23 @@ class MemorySubscription implements Subscription {
     return this.#stop !== undefined
   }
 
+  get signals(): number {
+    return this.#count.signals
+  }
+
   /** Whatever the payload says, it is a reason to look. */
   hear(store: Pick<MemoryStore, 'listen'>, key: string): void {
-    this.#stop = store.listen(key, () => {
-      this.signals++
-      const called = [...this.#waiting]
-      this.#waiting.clear()
-      for (const callback of called) callback()
-    })
+    this.#stop = store.listen(key, () => this.#count.add())
   }
 
   onSignal(seen: number, callback: () => void): () => void {
-    if (this.signals > seen) {
-      callback()
-      return () => undefined
-    }
-    // Its own function, so that the same callback may wait twice and each be withdrawn alone.
-    const waiting = (): void => callback()
-    this.#waiting.add(waiting)
-    return () => this.#waiting.delete(waiting)
+    return this.#count.onSignal(seen, callback)
   }
 
   close(): void {
     this.#stop?.()
     this.#stop = undefined
-    this.#waiting.clear()
+    this.#count.forget()
     this.#onClose(this)
   }
 }

@@ -79,6 +79,7 @@ export class ReleaseChannels {
       onSignal: (seen, callback) => count.onSignal(seen, callback),
       close: () => {
         if (!channel.listeners.delete(listener)) return
+        count.forget()
         if (channel.listeners.size === 0) this.#linger(name, channel)
         onClose?.()
       },
