@@ -19,6 +19,15 @@ export type LockerEvent =
       readonly heldMs: number
     }
   | { readonly type: 'lost'; readonly key: string; readonly fence: number | null; readonly cause: LossCause }
+  /** A lease without renewal has used 80 % of its ttl. */
+  | {
+      readonly type: 'expiring'
+      readonly key: string
+      readonly fence: number | null
+      readonly remainingMs: number
+    }
+  /** Somebody in this process waits for a lease that this process holds. Told once for each holder. */
+  | { readonly type: 'wanted'; readonly key: string; readonly fence: number | null }
   /** A renewal stayed without an answer; it is repeated until the lease's validity is over. */
   | { readonly type: 'renewal-unanswered'; readonly key: string; readonly cause: unknown }
   /** Releases cannot be announced (no permission for the channel); waiters must look for themselves. Told once. */

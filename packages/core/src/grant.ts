@@ -23,7 +23,9 @@ export class Grant {
   /** Called once, when the grant is lost. */
   onLost: ((cause: LossCause) => void) | undefined
 
-  /** Its place in the schedule of `renewal.ts`, in monotonic milliseconds: when its next renewal is due, if any is. */
+  /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
+  renews = false
+  /** When its next renewal is due, or the warning that it expires, in monotonic milliseconds. */
   dueMs: number = Infinity
   /** When it has been held for as long as it may. */
   holdUntilMs: number = Infinity

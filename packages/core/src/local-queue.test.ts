@@ -61,7 +61,7 @@ describe('waiters of one process', () => {
     await clock.advance(4_000)
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
     expect(signal.aborted).toBe(false)
-    expect(events.map(({ type }) => type)).toEqual(['acquired', 'contended', 'released', 'acquired', 'lost'])
+    expect(events.map(({ type }) => type)).toEqual(['acquired', 'contended', 'wanted', 'released', 'acquired', 'lost'])
   })
 
   it('the fence of the next grant of the store is above all that were handed over', async () => {

@@ -142,6 +142,8 @@ export function localQueue(context: Context): LocalQueue {
     seeHolder(line)
   }
 
+  const want = ({ key, fence }: Grant): void => context.emit({ type: 'wanted', key, fence })
+
   const stretchIsOver = (line: Line): boolean =>
     line.handOffs >= mostHandOffs || (line.handOffs > 0 && elapsedMs(clock, line.firstHandOff) >= longestStretchMs)
 
@@ -161,6 +163,7 @@ export function localQueue(context: Context): LocalQueue {
       if (!line.grant && !line.competing) return compete(plan, leftMs, signal, contended)
 
       contended()
+      if (line.grant && line.waiters.size === 0) want(line.grant)
       const { turn, sawHolder } = await waitInLine(line, plan, leftMs, signal)
       if (turn === 'compete') {
         const acquired = await compete(plan, leftMs, signal, () => undefined)
@@ -179,6 +182,7 @@ export function localQueue(context: Context): LocalQueue {
       if (line.handOffs++ === 0) line.firstHandOff = instant(clock)
       grant.passOn(ttlMs)
       give(line, next, { grant })
+      if (line.waiters.size > 0) want(grant)
       return true
     },
 

@@ -152,6 +152,7 @@ describe('events', () => {
     expect(events).toEqual([
       { type: 'acquired', key: 'k', fence: holder.fence, waitedMs: 0, commands: 1 },
       { type: 'contended', key: 'k' },
+      { type: 'wanted', key: 'k', fence: holder.fence },
       { type: 'released', key: 'k', fence: holder.fence, outcome: 'released', heldMs: expect.closeTo(2_000) },
       {
         type: 'acquired',
@@ -168,6 +169,16 @@ describe('events', () => {
         outcome: 'expired',
         heldMs: expect.any(Number),
       },
+    ])
+  })
+
+  it('warn once, when a lease that nobody renews has used four fifths of its ttl', async () => {
+    const lease = await locks.acquire('k', { ttl: '10s', renew: false })
+    await clock.advance(7_999)
+    expect(events).toHaveLength(1)
+    await clock.advance(1_500)
+    expect(events.slice(1)).toEqual([
+      { type: 'expiring', key: 'k', fence: lease.fence, remainingMs: expect.closeTo(1_898, -1) },
     ])
   })
 

@@ -200,6 +200,19 @@ describe('closing', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('that meets a grant leaves nothing held, whichever step it comes at', async () => {
+    for (let steps = 0; steps < 40; steps++) {
+      const closing = createLocker({ store, clock })
+      const acquiring = follow(closing.acquire('k'), clock)
+      for (let step = 0; step < steps; step++) await Promise.resolve()
+      const done = follow(closing.close({ grace: 0 }), clock)
+      await clock.advance(10_000)
+      expect([acquiring.state === 'pending', done.state], `${steps} steps`).toEqual([false, 'fulfilled'])
+      expect(await held('k'), `${steps} steps`).toBe(false)
+      expect(clock.pending, `${steps} steps`).toBe(0)
+    }
+  })
+
   it('ends the subscriptions of the notifier, after everything else', async () => {
     const real = memoryStore({ clock })
     const notifier = memoryNotifier(real)

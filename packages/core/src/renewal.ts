@@ -12,6 +12,8 @@ const chunkSize = 100
 const mostInFlight = 4
 /** Pause after an unanswered renewal, doubled by each further one, and the least pause, in milliseconds. */
 const pauseMs = { from: 50, least: 10 }
+/** The share of its ttl after which a lease that nobody renews is announced as expiring. */
+const warnAt = 0.8
 
 export interface Renewal {
   /** Watches a grant's validity and, unless `renew` is false, renews it; at most until `maxHoldMs` after it was granted. */
@@ -59,7 +61,8 @@ export function renewal(context: Context): Renewal {
     for (const grant of watched) {
       if (grant.remainingMs() <= 0) grant.lose(grant.unanswered > 0 ? 'unreachable' : 'expired')
       else if (grant.holdUntilMs <= nowMs) grant.lose('max-hold')
-      else if (grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
+      else if (!grant.renews && grant.dueMs <= nowMs) warn(grant)
+      else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
     }
     if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
       for (const grant of joining) {
@@ -69,6 +72,12 @@ export function renewal(context: Context): Renewal {
       send()
     }
     for (const grant of watched) arm(grant)
+  }
+
+  /** Nobody renews this one, and most of its time is over. */
+  function warn(grant: Grant): void {
+    grant.dueMs = Infinity
+    context.emit({ type: 'expiring', key: grant.key, fence: grant.fence, remainingMs: grant.remainingMs() })
   }
 
   function send(): void {
@@ -119,7 +128,9 @@ export function renewal(context: Context): Renewal {
       const nowMs = clock.monotonicMs()
       // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
       // A grant that was handed over keeps the time it had, or it might be put off again and again.
-      if (renew) grant.dueMs = Math.min(grant.dueMs, nowMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2))
+      const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - grant.heldMs()
+      grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
+      grant.renews = renew
       grant.holdUntilMs = nowMs + maxHoldMs - grant.heldMs()
       watched.add(grant)
       arm(grant)

@@ -1,0 +1,160 @@
+import { fork } from 'node:child_process'
+import { getEventListeners, once } from 'node:events'
+import { createLocker, type Locker } from '@leasehold/core'
+import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { startTcpProxy } from '@leasehold/testkit'
+import { Redis } from 'ioredis'
+import { expect, it } from 'vitest'
+import { type RedisArena, redisArena } from '../support/arena.ts'
+import { heapBytes } from '../support/heap.ts'
+import { seededRandom } from '../support/random.ts'
+import { elapse, eventually, ms, rounds } from '../support/scale.ts'
+
+/** A locker that is woken by pub/sub; its subscriber may go another way than its commands. */
+function wokenLocker(arena: RedisArena, subscriberPort = arena.server.port): { locks: Locker; close(): Promise<void> } {
+  const commands = new Redis(arena.server.port)
+  const subscriber = new Redis(subscriberPort)
+  subscriber.on('error', () => undefined)
+  const { prefix } = arena
+  const locks = createLocker({
+    store: ioredisStore(commands, { prefix }),
+    notifier: ioredisNotifier(subscriber, { prefix }),
+  })
+  return {
+    locks,
+    async close() {
+      await locks.close({ grace: 0 })
+      commands.disconnect()
+      subscriber.disconnect()
+    },
+  }
+}
+
+it('T-12: a release before the subscription is live is not missed', async () => {
+  await using arena = await redisArena()
+  await using proxy = await startTcpProxy({ port: arena.server.port })
+  const { random } = seededRandom()
+  const a = arena.client()
+  for (let round = 0; round < rounds(200, 8); round++) {
+    // A new subscriber connection each time, whose answers are late.
+    proxy.delay(ms(800), 'toClient')
+    const b = wokenLocker(arena, proxy.port)
+    const holder = await a.acquire('t12', { ttl: '30s' })
+    const acquiring = b.locks.acquire('t12', { wait: '20s' })
+    await elapse(random() * ms(1_000))
+    await holder.release()
+    const releasedAt = performance.now()
+    await (await acquiring).release()
+    expect(performance.now() - releasedAt).toBeLessThan(1_250)
+    await b.close()
+  }
+}, 400_000)
+
+it('all messages are lost: each waiter is granted within its recheck', async () => {
+  await using arena = await redisArena()
+  await using proxy = await startTcpProxy({ port: arena.server.port })
+  const b = wokenLocker(arena, proxy.port)
+  const holder = await arena.client().acquire('deaf', { ttl: '30s' })
+  const acquiring = b.locks.acquire('deaf', { recheck: 400, wait: '20s' })
+  const heard = async (): Promise<boolean> =>
+    ((await arena.command('PUBSUB', 'NUMSUB', `${arena.prefix}release:deaf`)) as unknown[])[1] === 1
+  await eventually(heard)
+  await elapse(50)
+  proxy.blackHole()
+  await holder.release()
+  const releasedAt = performance.now()
+  await (await acquiring).release()
+  expect(performance.now() - releasedAt).toBeLessThan(700)
+  proxy.cut()
+  await b.close()
+})
+
+it('T-14: hundreds of waiters do not hammer the store', async () => {
+  await using arena = await redisArena()
+  const processes = 4
+  const waiters = rounds(200, 80)
+  const holder = await arena.client().acquire('t14', { ttl: '60s' })
+  const children = Array.from({ length: processes }, () =>
+    fork(new URL('../support/waiters-worker.ts', import.meta.url), [
+      String(arena.server.port),
+      arena.prefix,
+      String(waiters / processes),
+    ]),
+  )
+  await Promise.all(children.map((child) => once(child, 'message')))
+  const calls = async (): Promise<number> =>
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(String(await arena.command('INFO', 'commandstats')))?.[1])
+  const atRest = await calls()
+  const idleMs = ms(10_000)
+  await elapse(idleMs)
+  const idle = (await calls()) - atRest
+  const served = children.map((child) => once(child, 'message'))
+  const exits = children.map((child) => once(child, 'exit'))
+  await holder.release()
+  const counts = (await Promise.all(served)).map(([message]) => (message as { served: number }).served)
+  const handOver = (await calls()) - atRest - idle
+  console.log(
+    `${waiters} waiters in ${processes} processes: ${idle} commands in ${idleMs} ms at rest, ${handOver} to serve them all`,
+  )
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(waiters)
+  // One waiter per process looks, once per recheck; the holder renews now and then.
+  expect(idle).toBeLessThanOrEqual(processes * (idleMs / 1_000 + 1) + 2)
+  expect(handOver).toBeLessThanOrEqual(3 * waiters)
+  await Promise.all(exits)
+}, 120_000)
+
+it('T-15: five that start together behind one long critical section run one after another, or are told', async () => {
+  await using arena = await redisArena()
+  const lockers = Array.from({ length: 5 }, () => wokenLocker(arena))
+  const section = ms(15_000)
+  const defaults = await Promise.allSettled(
+    lockers.map(({ locks }) => locks.withLock('boot', () => elapse(section), { wait: ms(10_000) })),
+  )
+  const [first, ...rest] = defaults.sort((one, other) => one.status.localeCompare(other.status))
+  expect(first?.status).toBe('fulfilled')
+  for (const told of rest) expect(told).toMatchObject({ status: 'rejected', reason: { code: 'ACQUIRE_TIMEOUT' } })
+
+  let inside = 0
+  const runs = lockers.map(({ locks }) =>
+    locks.withLock(
+      'boot',
+      async () => {
+        expect(++inside).toBe(1)
+        await elapse(ms(1_000))
+        inside--
+      },
+      { wait: '60s' },
+    ),
+  )
+  await Promise.all(runs)
+  await Promise.all(lockers.map(({ close }) => close()))
+}, 120_000)
+
+it('10,000 waiters on 100 keys in one process, all aborted, leave nothing behind', async () => {
+  await using arena = await redisArena()
+  const holders = await Promise.all(
+    Array.from({ length: 100 }, (_, key) => arena.client().acquire(`many-${key}`, { ttl: '5m' })),
+  )
+  const { locks, close } = wokenLocker(arena)
+  await locks.isLocked('warm')
+  const leaving = new AbortController()
+  const before = await heapBytes()
+  const waits = Promise.allSettled(
+    Array.from({ length: 10_000 }, (_, index) =>
+      locks.acquire(`many-${index % 100}`, { signal: leaving.signal, wait: '5m' }),
+    ),
+  )
+  const subscribed = async (): Promise<number> =>
+    ((await arena.command('PUBSUB', 'CHANNELS', `${arena.prefix}release:*`)) as unknown[]).length
+  await eventually(async () => (await subscribed()) === 100)
+  const perWaiter = ((await heapBytes()) - before) / 10_000
+  leaving.abort(new Error('all leave'))
+  expect((await waits).every(({ status }) => status === 'rejected')).toBe(true)
+  await eventually(async () => (await subscribed()) === 0)
+  const left = (await heapBytes()) - before
+  console.log(`10,000 waiters: ${Math.round(perWaiter)} bytes each while they wait, ${Math.round(left / 10_000)} after`)
+  expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
+  expect(left).toBeLessThan(2_000_000)
+  await Promise.all(holders.map((holder) => holder.release()))
+  await close()
+}, 60_000)

@@ -1,0 +1,178 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createLocker, type Lease, type LockerEvent } from '@leasehold/core'
+import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { startTcpProxy } from '@leasehold/testkit'
+import { Redis } from 'ioredis'
+import { afterEach, expect, it } from 'vitest'
+import { redisArena } from '../support/arena.ts'
+import { seededRandom } from '../support/random.ts'
+import { elapse, eventually, ms, rounds } from '../support/scale.ts'
+
+const lostSignal = (lease: Lease): Promise<unknown> =>
+  new Promise((resolve) => lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)))
+
+it('T-05: an acquire that timed out leaves no immortal lock', async () => {
+  await using arena = await redisArena()
+  const a = arena.client()
+  await a.isLocked('warm')
+  arena.server.pause()
+  const failed = a.acquire('t05', { ttl: ms(3_000), wait: ms(2_000) })
+  await expect(failed).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await elapse(ms(2_000))
+  arena.server.resume()
+  const resumedAt = performance.now()
+  const b = await arena.client().acquire('t05', { wait: '10s', ttl: '10s' })
+  expect(performance.now() - resumedAt).toBeLessThan(ms(3_000) + 1_000)
+  // Nobody else renews it, and nobody takes it away again.
+  await elapse(ms(4_000))
+  await b.renew({ ttl: '20s' })
+  expect(await b.release()).toBe('released')
+})
+
+it('T-06: a release and a renewal at the same instant raise no false alarm', async () => {
+  await using arena = await redisArena()
+  await using proxy = await startTcpProxy({ port: arena.server.port })
+  const { random } = seededRandom()
+  const events: LockerEvent[] = []
+  const ttl = 240
+  const workers = rounds(32, 8)
+  const lockers = Array.from({ length: 4 }, () =>
+    arena.client({ store: arena.store(proxy.port), ttl, onEvent: (event) => events.push(event) }),
+  )
+  await Promise.all(lockers.map((locker) => locker.isLocked('warm')))
+  const work = async (worker: number): Promise<void> => {
+    for (let round = 0; round < rounds(500, 15); round++) {
+      proxy.delay(random() * 10)
+      const lease = await lockers[worker % 4]?.acquire(`t06-${worker}`, { wait: '20s' })
+      // Close to a renewal: they come at about a third of the ttl.
+      await elapse(random() * 2 * (ttl / 3))
+      await lease?.release()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
+  proxy.delay(0)
+  expect(events.filter(({ type }) => type === 'lost')).toEqual([])
+  expect(events.filter((event) => event.type === 'released' && event.outcome !== 'released')).toEqual([])
+  expect((await arena.command('KEYS', `${arena.prefix}*`)) as unknown[]).toEqual([])
+}, 400_000)
+
+it('T-07: after a loss, the next hold of the same key is renewed again', async () => {
+  await using arena = await redisArena()
+  await using proxy = await startTcpProxy({ port: arena.server.port })
+  const a = arena.client({ store: arena.store(proxy.port), ttl: ms(2_000) })
+  const first = await a.acquire('t07')
+  proxy.refuse()
+  proxy.cut()
+  expect(await lostSignal(first)).toMatchObject({ cause: 'unreachable' })
+  await proxy.accept()
+
+  const second = await a.acquire('t07', { wait: '15s' })
+  const b = arena.client()
+  const until = performance.now() + ms(10_000)
+  while (performance.now() < until) {
+    expect(await b.tryAcquire('t07')).toBeNull()
+    await elapse(ms(500))
+  }
+  second.assertValid()
+  expect(await second.release()).toBe('released')
+})
+
+it('T-08: a wedged holder is cut off by its maximum hold', async () => {
+  await using arena = await redisArena()
+  const a = arena.client()
+  let lost = 0
+  const startedAt = performance.now()
+  const wedged = a.withLock(
+    't08',
+    (lease) =>
+      new Promise((resolve) => {
+        lease.signal.addEventListener('abort', () => {
+          lost = performance.now() - startedAt
+          expect(lease.signal.reason).toMatchObject({ cause: 'max-hold' })
+          resolve(undefined)
+        })
+      }),
+    { ttl: ms(2_000), maxHold: ms(6_000) },
+  )
+  const b = arena.client().acquire('t08', { wait: '20s' })
+  await expect(wedged).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'max-hold' })
+  expect(lost).toBeGreaterThan(ms(6_000) - 50)
+  expect(lost).toBeLessThan(ms(6_000) + 300)
+  await (await b).release()
+  expect(performance.now() - startedAt).toBeLessThan(ms(8_000) + 1_000)
+})
+
+it('the story of two servers: work longer than the ttl is renewed, and the other gets the lock on release', async () => {
+  await using arena = await redisArena()
+  const connection = new Redis(arena.server.port)
+  const options = { prefix: arena.prefix }
+  const b = createLocker({
+    store: ioredisStore(connection, options),
+    notifier: ioredisNotifier(connection, options),
+    recheck: ms(1_000),
+  })
+  const startedAt = performance.now()
+  const work = arena.client().withLock('story', () => elapse(ms(5_500)), { ttl: ms(5_000) })
+  await eventually(() => b.isLocked('story'))
+  const lease = await b.acquire('story', { ttl: ms(5_000), wait: ms(10_000) })
+  const waitedMs = performance.now() - startedAt
+  expect(waitedMs).toBeGreaterThan(ms(5_500) - 50)
+  expect(waitedMs).toBeLessThan(ms(5_500) + 500)
+  await work
+  await expect(arena.client().acquire('story', { wait: ms(10_000) })).rejects.toMatchObject({
+    code: 'ACQUIRE_TIMEOUT',
+  })
+  await lease.release()
+  await b.close()
+  connection.disconnect()
+})
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+it.each([
+  ['T-31: 5,000 leases on a slow link', rounds(5_000, 2_000), 5],
+  ['10,000 leases', rounds(10_000, 4_000), 0],
+])(
+  '%s are renewed in time by a process that is busy for three fifths of its time',
+  async (_, locks, latencyMs) => {
+    await using arena = await redisArena()
+    await using proxy = await startTcpProxy({ port: arena.server.port })
+    const child = fork(new URL('../support/many-leases-worker.ts', import.meta.url), [
+      String(proxy.port),
+      arena.prefix,
+      String(locks),
+      '6000',
+    ])
+    children.push(child)
+    const [taken] = (await once(child, 'message')) as [{ taken: number }]
+    expect(taken.taken).toBe(locks)
+    proxy.delay(latencyMs)
+    const calls = async (): Promise<number> =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(String(await arena.command('INFO', 'commandstats')))?.[1])
+    const before = await calls()
+    const measuredMs = ms(60_000)
+    const until = performance.now() + measuredMs
+    let least = Number.POSITIVE_INFINITY
+    while (performance.now() < until) {
+      for (let sample = 0; sample < 20; sample++) {
+        const key = Math.floor((sample * locks) / 20)
+        least = Math.min(least, Number(await arena.command('PTTL', `${arena.prefix}k${key}`)))
+      }
+      await elapse(100)
+    }
+    const perInterval = ((await calls()) - before) / (measuredMs / 2_000)
+    console.log(
+      `${locks} leases of 6 s, 60 % busy: ${perInterval.toFixed(1)} script calls per interval of 2 s, least time seen ${least} ms`,
+    )
+    expect(least).toBeGreaterThan(2_000)
+    expect(perInterval).toBeLessThanOrEqual(1.2 * (locks / 100))
+    child.send('end')
+    const [ended] = (await once(child, 'message')) as [{ lost: number }]
+    expect(ended.lost).toBe(0)
+  },
+  150_000,
+)
