@@ -70,7 +70,7 @@ export async function acquisition(
         if (!everHeld) onHeld()
         everHeld = true
         if (waitMs === 0) return ended()
-        await waiter.pause(outcome, leftMs, signal)
+        if (leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
       } else if (outcome.type === 'refused' || !everHeld) {
         answered('acquire', outcome)
       }

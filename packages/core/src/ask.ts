@@ -25,6 +25,8 @@ interface AskOptions<O> {
   /** What is left of the time for all attempts, in milliseconds. */
   readonly leftMs?: () => number
   readonly signal?: AbortSignal
+  /** One attempt, whatever becomes of it. */
+  readonly once?: boolean
   /** Gets an answer that came after its attempt was given up. */
   readonly onLate?: (outcome: O | Unknown) => void
 }
@@ -48,7 +50,7 @@ export async function ask<O>(
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
-  const { leftMs = deadline(clock, limitMs), signal, onLate } = options
+  const { leftMs = deadline(clock, limitMs), signal, once, onLate } = options
   let before: Executed = 'no'
   for (let attempt = 1; ; attempt++) {
     const sentAt = instant(clock)
@@ -58,6 +60,7 @@ export async function ask<O>(
     if (!isUnknown(outcome)) return { outcome, sentAt, before }
     if (outcome.executed === 'unknown') before = 'unknown'
 
+    if (once) return { outcome, sentAt, before }
     // An attempt that used its time needs no pause; one that failed at once does.
     if (outcomes) {
       const restMs = backoffMs(pauseMs.from, pauseMs.to, attempt, jitter())

@@ -52,10 +52,12 @@ export function emitter(onEvent: OnEvent | undefined): OnEvent {
     const unannounced = event.type === 'unannounced'
     if (unannounced && toldUnannounced) return
     toldUnannounced ||= unannounced
+    // A listener that throws, at once or later, must not change what a lock does.
     try {
-      onEvent?.(event)
+      const told: unknown = onEvent?.(event)
+      if (told instanceof Promise) told.catch(() => undefined)
     } catch {
-      // A listener that throws must not change what a lock does.
+      return
     }
   }
 }

@@ -29,6 +29,8 @@ export class Grant {
   dueMs: number = Infinity
   /** When it has been held for as long as it may. */
   holdUntilMs: number = Infinity
+  /** Its renewal is under way or waits for a free place; a renewal never overlaps itself. */
+  renewing = false
   /** Renewals without an answer since the last answer. */
   unanswered = 0
 
@@ -49,7 +51,15 @@ export class Grant {
 
   /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
   remainingMs(): number {
-    return this.#held ? remainingMs(this.#clock, this.#validity) : 0
+    if (!this.#held) return 0
+    return Math.min(remainingMs(this.#clock, this.#validity), this.holdUntilMs - this.#clock.monotonicMs())
+  }
+
+  /** Loses it if its time is over, which a late timer may not have noticed yet. */
+  check(): void {
+    if (this.remainingMs() > 0) return
+    if (this.holdUntilMs <= this.#clock.monotonicMs()) this.lose('max-hold')
+    else this.lose(this.unanswered > 0 || this.renewing ? 'unreachable' : 'expired')
   }
 
   /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
@@ -67,6 +77,7 @@ export class Grant {
     this.#heldSince = instant(this.#clock)
     this.ttlMs = ttlMs
     this.onLost = undefined
+    this.holdUntilMs = Infinity
     if (this.fence !== null) this.fence++
   }
 

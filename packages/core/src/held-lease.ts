@@ -68,9 +68,8 @@ export class HeldLease implements Lease {
 
   assertValid(): void {
     this.#assertNotReleased()
-    if (this.remaining() > 0) return
-    this.lose('expired')
-    throw this.#lostError()
+    this.#grant.check()
+    if (this.lostBecause) throw this.#lostError()
   }
 
   async renew(extension: Extension): Promise<void> {
@@ -92,6 +91,8 @@ export class HeldLease implements Lease {
   }
 
   release(): Promise<ReleaseResult> {
+    // The timer may be late; a validity that is over is a loss whoever notices it.
+    if (this.#released === undefined) this.#grant.check()
     this.#released ??= this.#release()
     return this.#released
   }

@@ -99,15 +99,12 @@ export function localQueue(context: Context): LocalQueue {
   async function waitInLine(line: Line, plan: Plan, leftMs: () => number, signal: AbortSignal): Promise<Waiter> {
     const sawHolder = line.sawHolder || line.grant !== undefined
     const waiter: Waiter = { plan, turn: undefined, sawHolder, wake: () => undefined }
-    line.waiters.add(waiter)
-    try {
-      await sleep(clock, leftMs(), signal, (wake) => {
-        waiter.wake = wake
-        return undefined
-      })
-    } finally {
-      line.waiters.delete(waiter)
-    }
+    await sleep(clock, leftMs(), signal, (wake) => {
+      waiter.wake = wake
+      line.waiters.add(waiter)
+      // At once, however the wait ends: who has given up must not be given anything.
+      return () => line.waiters.delete(waiter)
+    })
     return waiter
   }
 

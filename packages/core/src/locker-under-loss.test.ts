@@ -48,12 +48,13 @@ async function contend(seed: number, fateOf: (random: () => number) => Fate) {
   const clock = new ManualClock()
   const store = new ScriptedStore(clock)
   for (const call of ['acquire', 'renew', 'release'] as const) store.always(call, fateOf(random))
-  const lockers = Array.from({ length: 4 }, () => createLocker({ store, clock, ttl: '3s', wait: '8s' }))
+  const lockers = Array.from({ length: 4 }, () => createLocker({ store, clock, wait: '8s' }))
 
   const calls: Settlement<Lease>[] = []
   /** In the order in which they were granted. */
   const granted: Lease[] = []
   const unreleased = new Set<Lease>()
+  const stops: AbortController[] = []
   let mostTrusted = 0
 
   const collect = (): void => {
@@ -76,10 +77,14 @@ async function contend(seed: number, fateOf: (random: () => number) => Fate) {
     const locker = lockers[Math.trunc(random() * lockers.length)]
     if (locker && random() < 0.1) {
       const stop = new AbortController()
+      stops.push(stop)
       if (random() < 0.3) clock.schedule(() => stop.abort(changedMind), random() * 4_000)
-      const options = { signal: stop.signal, renew: random() < 0.7, wait: random() < 0.2 ? 0 : 8_000 }
+      const wait = random() < 0.2 ? 0 : 8_000
+      const options = { ttl: 2_000 + random() * 4_000, wait, renew: random() < 0.7, signal: stop.signal }
       calls.push(follow(locker.acquire('k', options), clock))
     }
+    // In the same breath as a lease is given back.
+    if (random() < 0.1) stops.pop()?.abort(changedMind)
     giveBack(0.1)
     if (random() < 0.02) clock.block(random() * 2_000)
     if (random() < 0.02) clock.freeze(random() * 2_000)

@@ -91,6 +91,7 @@ export function createLocker(options: LockerOptions): Locker {
   demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
   checkName(name)
   planFor('-', defaults)
+  demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
 
   const work = openWork()
   const context: Context = { store, notifier, clock, name, work, emit: emitter(onEvent) }
@@ -135,7 +136,8 @@ export function createLocker(options: LockerOptions): Locker {
       acquire: async (options) => demand(plan(options)),
       async tryAcquire(options = {}) {
         for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
-          if (name in options) throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
+          if ((options as AcquireOptions)[name as keyof AcquireOptions] !== undefined)
+            throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
         }
         const got = await acquire(plan({ ...options, wait: 0 }))
         return got instanceof HeldLease ? got : null
@@ -162,7 +164,7 @@ export function createLocker(options: LockerOptions): Locker {
     inspect: async (key) => bind(key).inspect(),
     isLocked: async (key) => bind(key).isLocked(),
     revoke: async (key) => bind(key).revoke(),
-    close(options = {}) {
+    async close(options = {}) {
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => notifier?.close())
       return closing

@@ -27,7 +27,7 @@ interface Held {
 }
 
 export function openWork(): OpenWork {
-  const waits = new Set<AbortController>()
+  const waits = new Map<AbortController, Promise<unknown>>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
   let closed = false
@@ -59,9 +59,10 @@ export function openWork(): OpenWork {
       const stop = new AbortController()
       const onAbort = (): void => stop.abort(signal?.reason)
       signal?.addEventListener('abort', onAbort)
-      waits.add(stop)
+      const waiting = run(stop.signal)
+      waits.set(stop, waiting)
       try {
-        return await run(stop.signal)
+        return await waiting
       } finally {
         waits.delete(stop)
         signal?.removeEventListener('abort', onAbort)
@@ -80,7 +81,9 @@ export function openWork(): OpenWork {
 
     async close(clock, graceMs, cleanUpMs) {
       closed = true
-      for (const wait of waits) wait.abort(closedError())
+      for (const stop of waits.keys()) stop.abort(closedError())
+      // They end at once; only then is it known what they leave to clean up.
+      await Promise.allSettled(waits.values())
       if (leases.size > 0) {
         await sleep(clock, graceMs, undefined, (wake) => {
           onIdle = wake

@@ -53,7 +53,11 @@ export function checkKey(key: unknown): asserts key is string {
 
 /** @throws InvalidOptionError for a locker name that could not stand in a token. */
 export function checkName(name: string | undefined): void {
-  demandOption(name === undefined || nameForm.test(name), 'name', '1 to 64 characters of A-Z a-z 0-9 _ -')
+  demandOption(
+    name === undefined || (typeof name === 'string' && nameForm.test(name)),
+    'name',
+    '1 to 64 characters of A-Z a-z 0-9 _ -',
+  )
 }
 
 /**
@@ -74,11 +78,11 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     strategy = backoff(),
     budget = Infinity,
     ...unknown
-  }: AcquireOptions = Object.assign({}, ...layers)
+  } = merged(layers)
   for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
-  demandOption(typeof strategy.delayMs === 'function', 'strategy', 'poll() or backoff()')
-  demandOption(budget >= 1, 'budget', 'at least 1 command')
+  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'poll() or backoff()')
+  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1 command')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl)
@@ -98,6 +102,15 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     strategy,
     budget,
   }
+}
+
+/** Later layers win, but what is undefined there does not undo what an earlier one says. */
+function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions {
+  const options: Record<string, unknown> = {}
+  for (const layer of layers) {
+    for (const [name, value] of Object.entries(layer ?? {})) options[name] = value === undefined ? options[name] : value
+  }
+  return options
 }
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>

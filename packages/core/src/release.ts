@@ -1,9 +1,8 @@
-import { ask, commandDeadlineMs } from './ask.ts'
+import { ask } from './ask.ts'
 import type { Context } from './context.ts'
 import type { ReleaseResult } from './events.ts'
 import type { Grant } from './grant.ts'
 import type { ReleaseOutcome } from './lease-store.ts'
-import { deadline } from './timing/deadline.ts'
 
 export interface Released {
   readonly result: ReleaseResult
@@ -19,15 +18,17 @@ export interface Released {
  * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell.
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
-  const { store, clock } = context
+  const { store } = context
   const { key, token } = grant
   const valid = grant.remainingMs() > 0
   const lost = grant.lostBecause !== undefined
   grant.end()
 
-  const leftMs = deadline(clock, commandDeadlineMs(context, grant.ttlMs) / (lost ? 2 : 1))
   const send = (signal: AbortSignal): Promise<readonly ReleaseOutcome[]> => store.release([{ key, token }], signal)
-  const { outcome, before } = await ask<ReleaseOutcome>(context, grant.ttlMs, send, { leftMs })
+  const unsent = { outcome: { type: 'unknown', executed: 'no' }, before: 'no' } as const
+  // A store may not reject here; whatever one does, a release does not.
+  const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
+  const { outcome, before } = await asked.catch(() => unsent)
   if (outcome.type === 'released') {
     const { listeners } = outcome
     if (listeners === null) context.emit({ type: 'unannounced', key })

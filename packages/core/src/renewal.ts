@@ -47,7 +47,7 @@ export function renewal(context: Context): Renewal {
   /** Sees to it that the timer does not fire later than this grant needs it. */
   function arm(grant: Grant): void {
     const nowMs = clock.monotonicMs()
-    const atMs = Math.min(grant.dueMs, grant.holdUntilMs, nowMs + grant.remainingMs())
+    const atMs = Math.min(grant.dueMs, nowMs + grant.remainingMs())
     if (atMs >= timerAtMs) return
     disarm()
     timerAtMs = atMs
@@ -59,14 +59,15 @@ export function renewal(context: Context): Renewal {
     const nowMs = clock.monotonicMs()
     const joining: Grant[] = []
     for (const grant of watched) {
-      if (grant.remainingMs() <= 0) grant.lose(grant.unanswered > 0 ? 'unreachable' : 'expired')
-      else if (grant.holdUntilMs <= nowMs) grant.lose('max-hold')
-      else if (!grant.renews && grant.dueMs <= nowMs) warn(grant)
+      grant.check()
+      if (!watched.has(grant)) continue
+      if (!grant.renews && grant.dueMs <= nowMs) warn(grant)
       else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
     }
     if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
       for (const grant of joining) {
         grant.dueMs = Infinity
+        grant.renewing = true
         queue.push(grant)
       }
       send()
@@ -93,7 +94,10 @@ export function renewal(context: Context): Renewal {
     const attemptMs = commandDeadlineMs(context, Math.min(...requests.map(({ ttlMs }) => ttlMs))) / 2
     const sentAt = instant(clock)
     const take = (outcomes: readonly RenewOutcome[]): void => {
-      for (const [index, grant] of chunk.entries()) grant.take(outcomes[index], { sentAt, ttlMs: grant.ttlMs })
+      for (const [index, grant] of chunk.entries()) {
+        // What was asked for: the grant may have a holder with another ttl by now.
+        grant.take(outcomes[index], { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
+      }
     }
     const outcomes = await withDeadline(clock, attemptMs, (signal) => store.renew(requests, signal), take).catch(
       (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'no', cause })),
@@ -109,6 +113,7 @@ export function renewal(context: Context): Renewal {
     const nowMs = clock.monotonicMs()
     const spread = 0.9 + jitter() / 5
     for (const [index, grant] of chunk.entries()) {
+      grant.renewing = false
       if (!watched.has(grant)) continue
       const outcome = outcomes[index]
       if (outcome?.type === 'renewed') {
@@ -129,7 +134,7 @@ export function renewal(context: Context): Renewal {
       // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
       // A grant that was handed over keeps the time it had, or it might be put off again and again.
       const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - grant.heldMs()
-      grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
+      if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
       grant.renews = renew
       grant.holdUntilMs = nowMs + maxHoldMs - grant.heldMs()
       watched.add(grant)

@@ -14,13 +14,13 @@ const lostReleaseMs = 250
  * @throws LeaseLostError with the work's `result` if the lease was lost meanwhile, which also shows when it is given back
  */
 export async function withLease<T>(clock: Clock, lease: HeldLease, work: (lease: Lease) => T | Promise<T>): Promise<T> {
-  const release = (): Promise<ReleaseResult> => lease.release()
   let result: T
   let ended: ReleaseResult | undefined
   try {
     result = await work(lease)
   } finally {
-    ended = await (lease.lostBecause ? withDeadline(clock, lostReleaseMs, release) : release())
+    const releasing = lease.release()
+    ended = await (lease.lostBecause ? withDeadline(clock, lostReleaseMs, () => releasing) : releasing)
   }
   const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
   const cause = lease.lostBecause ?? missing

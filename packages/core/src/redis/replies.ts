@@ -30,7 +30,8 @@ const decoder =
 const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Error('Unexpected reply') }
 
 /** Errors that pass by themselves; the server says them before it carries anything out. */
-const passing = /^(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
+/** Before version 7, and in Dragonfly, what a command within a script says comes wrapped. */
+const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
 function serverError(message: string): Unknown | Refused {
   const cause = new Error(message)

@@ -9,12 +9,12 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h
  * Turns a duration into whole milliseconds, rounded up.
  *
  * @throws InvalidOptionError naming `option` for anything that is not a finite duration of at least `leastMs`
- *   (default 1) and at most 2^53 ms.
+ *   (default 1) and less than 2^53 ms.
  */
 export function parseDuration(option: string, value: unknown, leastMs = 1): number {
   const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value)
   const givenMs = match ? Number(match[1]) * (unitMs[match[2] as string] as number) : value
-  const ms = typeof givenMs === 'number' ? Math.ceil(givenMs) : NaN
+  const ms = typeof givenMs === 'number' && givenMs >= 0 ? Math.ceil(givenMs) : NaN
   demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration of at least ${leastMs} ms, such as 5000 or "5s"`)
   return ms
 }
