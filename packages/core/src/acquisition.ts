@@ -1,7 +1,6 @@
-import { answered, commandDeadlineMs } from './ask.ts'
+import { answered, commandDeadlineMs, unanswered } from './ask.ts'
 import { beginClaim, type Claim } from './claim.ts'
 import type { Context } from './context.ts'
-import { StoreUnavailableError } from './errors.ts'
 import { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
 import { deadline } from './timing/deadline.ts'
@@ -76,7 +75,7 @@ export async function acquisition(
       }
       if (leftMs() > 1) continue
       if (everHeld) return ended()
-      throw new StoreUnavailableError('acquire', 'unknown')
+      throw unanswered('acquire')
     }
   } finally {
     waiter.close()

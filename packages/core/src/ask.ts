@@ -1,15 +1,21 @@
-import type { Context } from './context.ts'
 import { type Executed, StoreUnavailableError } from './errors.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 import { backoffMs, jitter } from './timing/backoff.ts'
+import type { Clock } from './timing/clock.ts'
 import { deadline, sleep, withDeadline } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
+
+/** Who is asked, and by which clock. */
+interface Asking {
+  readonly store: { readonly commandDeadlineMs: number }
+  readonly clock: Clock
+}
 
 /**
  * How long a store command may stay unanswered, retry included: the store's own deadline, and never more than a third of
  * the ttl it is about.
  */
-export const commandDeadlineMs = ({ store }: Pick<Context, 'store'>, ttlMs: number): number =>
+export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
   Math.min(store.commandDeadlineMs, ttlMs / 3)
 
 /** An outcome, when the request that brought it was sent, and what became of the attempts before it. */
@@ -43,7 +49,7 @@ const pauseMs = { from: 20, to: 1_000 }
  * @throws the signal's own reason when it is aborted, at once
  */
 export async function ask<O>(
-  context: Context,
+  context: Asking,
   ttlMs: number,
   send: (signal: AbortSignal) => Promise<readonly (O | Unknown)[]>,
   options: AskOptions<O> = {},
@@ -55,8 +61,15 @@ export async function ask<O>(
   for (let attempt = 1; ; attempt++) {
     const sentAt = instant(clock)
     const attemptMs = Math.min(limitMs / 2, Math.max(1, leftMs()))
-    const outcomes = await withDeadline(clock, attemptMs, send, ([late]) => late && onLate?.(late), signal)
-    const outcome = outcomes?.[0] ?? unanswered
+    let late: O | Unknown | undefined
+    const hear = ([outcome]: readonly (O | Unknown)[]): void => {
+      late = outcome
+      if (outcome) onLate?.(outcome)
+    }
+    const outcomes = await withDeadline(clock, attemptMs, send, hear, signal)
+    // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
+    if (!outcomes) await sleep(clock, 0, signal)
+    const outcome = outcomes?.[0] ?? late ?? silence
     if (!isUnknown(outcome)) return { outcome, sentAt, before }
     if (outcome.executed === 'unknown') before = 'unknown'
 
@@ -70,13 +83,17 @@ export async function ask<O>(
   }
 }
 
-const unanswered: Unknown = { type: 'unknown', executed: 'unknown' }
+const silence: Unknown = { type: 'unknown', executed: 'unknown' }
 
 const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
 
+/** The error for a request that stayed without an answer. */
+export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
+  new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
+
 /** The outcome if it is an answer. @throws StoreUnavailableError if there is none, or the store's own error */
 export function answered<O extends { readonly type: string }>(action: string, outcome: O | Unknown | Refused): O {
-  if (isUnknown(outcome)) throw new StoreUnavailableError(action, outcome.executed, outcome.cause)
+  if (isUnknown(outcome)) throw unanswered(action, outcome)
   if (outcome.type === 'refused') throw (outcome as Refused).error
   return outcome as O
 }

@@ -13,7 +13,11 @@ import { createLocker } from './locker.ts'
 const oneOfEach = {
   ACQUIRE_TIMEOUT: new AcquireTimeoutError('k', 1_000, 7),
   LEASE_LOST: new LeaseLostError('k', 'gone', 42),
-  STORE_UNAVAILABLE: new StoreUnavailableError('acquire', 'unknown', new Error('closed')),
+  STORE_UNAVAILABLE: new StoreUnavailableError(
+    'did not answer; check that it is reachable',
+    'unknown',
+    new Error('closed'),
+  ),
   INVALID_OPTION: new InvalidOptionError('ttl', 'is bad'),
   CLOSED: new LeaseholdError('CLOSED', 'closed'),
 }
@@ -74,9 +78,9 @@ describe('an error', () => {
   })
 
   it('says what to do', () => {
-    expect(oneOfEach.ACQUIRE_TIMEOUT.message).toMatch(/"k" was still held after 1000 ms and 7 commands; wait longer/)
+    expect(oneOfEach.ACQUIRE_TIMEOUT.message).toMatch(/"k" was still held after 1000 ms and 7 commands; allow more/)
     expect(oneOfEach.LEASE_LOST.message).toMatch(/"k" was lost \(gone\); stop its work/)
-    expect(oneOfEach.STORE_UNAVAILABLE.message).toMatch(/did not answer \(acquire\); check that it is reachable/)
+    expect(oneOfEach.STORE_UNAVAILABLE.message).toMatch(/did not answer; check that it is reachable/)
     expect(oneOfEach.INVALID_OPTION.message).toBe('Option "ttl" is bad')
   })
 })

@@ -11,7 +11,6 @@ export type LeaseholdErrorCode =
   | 'KIND_MISMATCH'
   | 'LEASE_LOST'
   | 'LEASE_RELEASED'
-  | 'NOT_SUPPORTED'
   | 'STORE_UNAVAILABLE'
 
 /**
@@ -69,7 +68,7 @@ export class AcquireTimeoutError extends LeaseholdError {
   constructor(key: string, waitedMs: number, commands: number) {
     super(
       'ACQUIRE_TIMEOUT',
-      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; wait longer`,
+      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; allow more of either, or take it as busy`,
       { name: 'AcquireTimeoutError', key, waitedMs, commands },
     )
   }
@@ -101,8 +100,9 @@ export class StoreUnavailableError extends LeaseholdError {
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
   declare readonly executed: Executed
 
-  constructor(action: string, executed: Executed, cause?: unknown) {
-    super('STORE_UNAVAILABLE', `The lock store did not answer (${action}); check that it is reachable`, {
+  /** @param problem what the store did or did not do, and what to do about it */
+  constructor(problem: string, executed: Executed, cause?: unknown) {
+    super('STORE_UNAVAILABLE', `The lock store ${problem}`, {
       name: 'StoreUnavailableError',
       executed,
       cause,

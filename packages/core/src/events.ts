@@ -9,7 +9,7 @@ export type LockerEvent =
       readonly waitedMs: number
       readonly commands: number
     }
-  /** The first refusal of a call: it waits, or gives up at once if it was told not to wait. */
+  /** Someone has the lock: the call waits, or gives up at once if it was told not to wait. Told once for each call. */
   | { readonly type: 'contended'; readonly key: string }
   | {
       readonly type: 'released'

@@ -168,7 +168,7 @@ describe('renew', () => {
 
   it('that is refused for good rejects with the error of the store', async () => {
     const lease = await locks.acquire('k')
-    const error = new LeaseholdError('NOT_SUPPORTED', 'No permission')
+    const error = new LeaseholdError('STORE_UNAVAILABLE', 'No permission')
     store.always('renew', refusing(error))
     await expect(lease.renew({ ttl: '10s' })).rejects.toBe(error)
     expect(lease.signal.aborted).toBe(false)

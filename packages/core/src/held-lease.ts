@@ -50,7 +50,7 @@ export class HeldLease implements Lease {
   }
 
   get token(): string {
-    this.#grant.tokenLeft ||= this.#released === undefined
+    this.#grant.tokenLeft = true
     return this.#grant.token
   }
 

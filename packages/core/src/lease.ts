@@ -13,7 +13,10 @@ export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
  */
 export interface Lease extends AsyncDisposable {
   readonly key: string
-  /** Proves the holder to the store. A secret: it belongs into no log and no message. */
+  /**
+   * Proves the holder to the store. A secret: it belongs into no log and no message. Once it has been read, the lease is
+   * given back to the store and no longer passes straight to the next waiter of this process.
+   */
   readonly token: string
   /** Grows with every grant of this key; null where the store cannot mint one. */
   readonly fence: number | null

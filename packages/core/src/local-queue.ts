@@ -1,6 +1,6 @@
 import { type Acquired, acquisition } from './acquisition.ts'
+import { unanswered } from './ask.ts'
 import type { Context } from './context.ts'
-import { StoreUnavailableError } from './errors.ts'
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
 import { deadline, sleep } from './timing/deadline.ts'
@@ -34,6 +34,8 @@ interface Line {
   competing: boolean
   /** Who competes has been told that the lock is held. */
   sawHolder: boolean
+  /** Our holder has been told that others of us wait. */
+  wanted: boolean
   /** How often what we hold has been handed over, and when that was first. */
   handOffs: number
   firstHandOff: Instant
@@ -55,8 +57,8 @@ export interface LocalQueue {
   handOver(grant: Grant): boolean
   /** The grant is no longer ours. `listeners` is how many were told of its release, null if nobody knows. */
   ended(grant: Grant, listeners: number | null): void
-  /** An operator took the lock away: a holder of this process need not wait for its next renewal to learn it. */
-  revoked(key: string): void
+  /** The grant by which this process holds a key now. */
+  holding(key: string): Grant | undefined
 }
 
 export function localQueue(context: Context): LocalQueue {
@@ -68,6 +70,7 @@ export function localQueue(context: Context): LocalQueue {
       grant: undefined,
       competing: false,
       sawHolder: false,
+      wanted: false,
       handOffs: 0,
       firstHandOff: instant(clock),
       waiters: new Set(),
@@ -102,6 +105,7 @@ export function localQueue(context: Context): LocalQueue {
     await sleep(clock, leftMs(), signal, (wake) => {
       waiter.wake = wake
       line.waiters.add(waiter)
+      tellHolder(line)
       // At once, however the wait ends: who has given up must not be given anything.
       return () => line.waiters.delete(waiter)
     })
@@ -136,10 +140,16 @@ export function localQueue(context: Context): LocalQueue {
     const line = lineOf(grant.key)
     line.grant = grant
     line.handOffs = 0
+    line.wanted = false
     seeHolder(line)
+    tellHolder(line)
   }
 
-  const want = ({ key, fence }: Grant): void => context.emit({ type: 'wanted', key, fence })
+  function tellHolder(line: Line): void {
+    if (!line.grant || line.wanted || line.waiters.size === 0) return
+    line.wanted = true
+    context.emit({ type: 'wanted', key: line.grant.key, fence: line.grant.fence })
+  }
 
   const stretchIsOver = (line: Line): boolean =>
     line.handOffs >= mostHandOffs || (line.handOffs > 0 && elapsedMs(clock, line.firstHandOff) >= longestStretchMs)
@@ -160,13 +170,12 @@ export function localQueue(context: Context): LocalQueue {
       if (!line.grant && !line.competing) return compete(plan, leftMs, signal, contended)
 
       contended()
-      if (line.grant && line.waiters.size === 0) want(line.grant)
       const { turn, sawHolder } = await waitInLine(line, plan, leftMs, signal)
       if (turn === 'compete') {
         const acquired = await compete(plan, leftMs, signal, () => undefined)
         return { ...acquired, waitedMs: waitedMs() }
       }
-      if (!turn && !sawHolder) throw new StoreUnavailableError('acquire', 'unknown')
+      if (!turn && !sawHolder) throw unanswered('acquire')
       return { grant: turn?.grant, waitedMs: waitedMs(), commands: 0 }
     },
 
@@ -174,16 +183,19 @@ export function localQueue(context: Context): LocalQueue {
       const line = lines.get(grant.key)
       const [next] = line?.waiters ?? []
       if (line?.grant !== grant || !next?.plan.renew || grant.tokenLeft || stretchIsOver(line)) return false
+      // Whoever competes came before those in line.
+      if (line.competing) return false
       const { ttlMs, minValidityMs } = next.plan
       if (grant.remainingMs() < Math.max(ttlMs / 2, minValidityMs)) return false
       if (line.handOffs++ === 0) line.firstHandOff = instant(clock)
       grant.passOn(ttlMs)
+      line.wanted = false
       give(line, next, { grant })
-      if (line.waiters.size > 0) want(grant)
+      tellHolder(line)
       return true
     },
 
-    revoked: (key) => lines.get(key)?.grant?.lose('gone'),
+    holding: (key) => lines.get(key)?.grant,
 
     ended(grant, listeners) {
       const line = lines.get(grant.key)

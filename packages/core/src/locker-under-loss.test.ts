@@ -9,6 +9,7 @@ import {
   requestLost,
   ScriptedStore,
   type Settlement,
+  seededRandom,
   unavailable,
 } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
@@ -17,15 +18,6 @@ import type { Lease } from './lease.ts'
 import { createLocker } from './locker.ts'
 import { memoryStore } from './memory/index.ts'
 import { drawOwner } from './token.ts'
-
-/** Park and Miller's minimal generator: the same seed gives the same numbers, at least 0 and below 1. */
-function randomFrom(seed: number): () => number {
-  let state = (seed % (2 ** 31 - 2)) + 1
-  return () => {
-    state = (state * 48_271) % (2 ** 31 - 1)
-    return (state - 1) / (2 ** 31 - 2)
-  }
-}
 
 /** A network on which a third of all calls comes to grief. */
 function unreliable(random: () => number): Fate {
@@ -43,8 +35,7 @@ function unreliable(random: () => number): Fate {
 }
 
 /** Four processes contend for one lock for about a minute, then come to rest. Tells what could be seen from outside. */
-async function contend(seed: number, fateOf: (random: () => number) => Fate) {
-  const random = randomFrom(seed)
+async function contend(random: () => number, fateOf: (random: () => number) => Fate) {
   const clock = new ManualClock()
   const store = new ScriptedStore(clock)
   for (const call of ['acquire', 'renew', 'release'] as const) store.always(call, fateOf(random))
@@ -101,12 +92,10 @@ async function contend(seed: number, fateOf: (random: () => number) => Fate) {
 
 const changedMind = 'changed my mind'
 
-const drawSeed = (): number => Math.trunc(Math.random() * 2 ** 31)
-
 describe('whatever gets lost, late or repeated', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('one holder at a time trusts its lease, and nothing stays (run %d)', async () => {
-    const seed = drawSeed()
-    const { calls, granted, mostTrusted, timers, held } = await contend(seed, unreliable)
+    const { random, seed } = seededRandom()
+    const { calls, granted, mostTrusted, timers, held } = await contend(random, unreliable)
     expect(granted.length, `seed ${seed}`).toBeGreaterThan(3)
     expect(mostTrusted, `seed ${seed}`).toBe(1)
     const fences = granted.map(({ fence }) => Number(fence))
@@ -121,7 +110,7 @@ describe('whatever gets lost, late or repeated', () => {
   })
 
   it('a store that gives a held lock away does not go unnoticed here', async () => {
-    const seed = drawSeed()
+    const { random, seed } = seededRandom()
     const forgetful = (random: () => number): Fate => {
       const fate = unreliable(random)
       return async (sending) => {
@@ -130,7 +119,7 @@ describe('whatever gets lost, late or repeated', () => {
         return outcomes.map((outcome) => (isHeld(outcome) ? { type: 'granted', token, fence: null } : outcome) as never)
       }
     }
-    const { mostTrusted } = await contend(seed, forgetful)
+    const { mostTrusted } = await contend(random, forgetful)
     expect(mostTrusted, `seed ${seed}`).toBeGreaterThan(1)
   })
 })

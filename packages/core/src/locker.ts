@@ -63,8 +63,11 @@ export interface Locker {
   inspect(key: string): Promise<LockState>
   isLocked(key: string): Promise<boolean>
   /**
-   * Takes the lock from whoever holds it: an operator's act. The holder learns it at its next renewal, and its signal
-   * fires. Answers whether it was held.
+   * Takes the lock from whoever holds it: an operator's act. The holder learns it at its next renewal, one of this locker
+   * at once, and its signal fires. Answers whether it was held. Sent once: without an answer nobody knows, so look before
+   * you repeat it.
+   *
+   * @throws StoreUnavailableError · InvalidOptionError
    */
   revoke(key: string): Promise<boolean>
   /**
@@ -127,7 +130,9 @@ export function createLocker(options: LockerOptions): Locker {
     const query = async <Q extends 'inspect' | 'revoke'>(action: Q): Promise<Answered<Q>> => {
       checkKey(key)
       work.assertOpen()
-      const { outcome } = await ask(context, Infinity, async (signal) => [await store[action](key, signal)])
+      // A question may be repeated; a revocation may not: the repeat of one whose answer was lost would hit a successor.
+      const once = action === 'revoke'
+      const { outcome } = await ask(context, Infinity, async (signal) => [await store[action](key, signal)], { once })
       return answered(action, outcome as Answered<Q>)
     }
     const inspect = async (): Promise<LockState> => (await query('inspect')).state
@@ -146,8 +151,10 @@ export function createLocker(options: LockerOptions): Locker {
       inspect,
       isLocked: async () => (await inspect()).held,
       async revoke() {
+        const present = queue?.holding(key)
         const revoked = (await query('revoke')).type === 'revoked'
-        if (revoked) queue?.revoked(key)
+        // A holder of this process need not wait for its next renewal to learn it.
+        if (revoked) present?.lose('gone')
         return revoked
       },
     }

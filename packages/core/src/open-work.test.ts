@@ -235,4 +235,22 @@ describe('closing', () => {
     expect(lease.signal.aborted).toBe(false)
     expect(await lease.release()).toBe('released')
   })
+
+  it('waits for the clean-up of the acquires that it ended', async () => {
+    store.next('acquire', replyLost)
+    store.next('release', replyAfter(700))
+    follow(locks.acquire('k'), clock)
+    await clock.advance(100)
+    const closing = follow(locks.close(), clock)
+    await clock.advance(699)
+    expect(closing.state).toBe('pending')
+    await clock.advance(1)
+    expect(closing.state).toBe('fulfilled')
+    expect(await held('k')).toBe(false)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('rejects, rather than throws, when its grace is bad', async () => {
+    await expect(locks.close({ grace: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'grace' })
+  })
 })

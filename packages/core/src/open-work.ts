@@ -83,7 +83,7 @@ export function openWork(): OpenWork {
       closed = true
       for (const stop of waits.keys()) stop.abort(closedError())
       // They end at once; only then is it known what they leave to clean up.
-      await Promise.allSettled(waits.values())
+      await withDeadline(clock, cleanUpMs, () => Promise.allSettled(waits.values()))
       if (leases.size > 0) {
         await sleep(clock, graceMs, undefined, (wake) => {
           onIdle = wake

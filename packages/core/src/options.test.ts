@@ -29,6 +29,10 @@ describe('the options of an acquire', () => {
     expect(plan).toMatchObject({ ttlMs: 7_000, waitMs: 0, renew: false })
   })
 
+  it('given as undefined do not undo what the locker says', async () => {
+    expect(planFor('k', { ttl: '5s' }, untyped({ ttl: undefined })).ttlMs).toBe(5_000)
+  })
+
   it('keep a third of the ttl as least validity, also where the ttl is a later layer', () => {
     expect(planFor('k', { ttl: '30s' }, { ttl: '3s' }).minValidityMs).toBe(1_000)
   })
@@ -57,15 +61,18 @@ describe('the options of an acquire', () => {
     expect(() => planFor('k', untyped({ [name]: 0 }))).toThrow(refused(name))
   })
 
-  it.each([0, -1, 0.5, Number.NaN, Number.NEGATIVE_INFINITY, 'many', {}])('a budget of %j is refused', (budget) => {
-    expect(() => planFor('k', untyped({ budget }))).toThrow(refused('budget'))
-  })
+  it.each([0, -1, 0.5, Number.NaN, Number.NEGATIVE_INFINITY, 'many', '5', {}])(
+    'a budget of %j is refused',
+    (budget) => {
+      expect(() => planFor('k', untyped({ budget }))).toThrow(refused('budget'))
+    },
+  )
 
   it.each(['yes', 1, 0, null, {}])('renew: %j is refused', (renew) => {
     expect(() => planFor('k', untyped({ renew }))).toThrow(refused('renew'))
   })
 
-  it.each(['backoff', 50, {}, () => 50])('a strategy that is none is refused: %j', (strategy) => {
+  it.each(['backoff', 7, {}, () => 50])('a strategy that is none is refused: %j', (strategy) => {
     expect(() => planFor('k', untyped({ strategy }))).toThrow(refused('strategy'))
   })
 
@@ -116,8 +123,8 @@ describe('a locker', () => {
     expect(() => createLocker({ store, name })).not.toThrow()
   })
 
-  it.each(['', ' ', 'a.b', 'a b', 'ä', 'a\n', 'x'.repeat(65)])('is not named %j', (name) => {
-    expect(() => createLocker({ store, name })).toThrow(refused('name'))
+  it.each(['', ' ', 'a.b', 'a b', 'ä', 'a\n', 'x'.repeat(65), 7, null, ['orders']])('is not named %j', (name) => {
+    expect(() => createLocker({ store, name: name as string })).toThrow(refused('name'))
   })
 
   it('refuses bad and unknown defaults when it is made', () => {
@@ -125,6 +132,7 @@ describe('a locker', () => {
     expect(make({ ttl: -1 })).toThrow(refused('ttl'))
     expect(make({ wait: 'for ever' })).toThrow(refused('wait'))
     expect(make({ retries: 3 })).toThrow(refused('retries'))
+    expect(make({ signal: new AbortController().signal })).toThrow(refused('signal'))
     expect(make({ ttl: '1s', minValidity: '5s' })).toThrow(refused('minValidity'))
   })
 
@@ -167,6 +175,10 @@ describe('a locker', () => {
       await expect(locks.tryAcquire('k', untyped({ [name]: 1 }))).rejects.toThrow(refused(name))
     },
   )
+
+  it('tryAcquire takes what is undefined for not given', async () => {
+    await expect(locks.tryAcquire('k', untyped({ wait: undefined }))).resolves.not.toBeNull()
+  })
 
   it('tryAcquire takes a locker whose defaults are about waiting', async () => {
     const waiting = createLocker({ store, clock, wait: '1m', recheck: '5s', budget: 7 })

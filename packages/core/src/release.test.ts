@@ -39,6 +39,11 @@ const occupy = async (): Promise<void> => {
 /** The client may have sent its request twice. */
 const resent: Fate = async ({ execute }) => (await execute()).map((outcome) => ({ ...outcome, resent: true }))
 
+/** Not within the rules of the port. */
+const broken: Fate = async () => {
+  throw new Error('broken adapter')
+}
+
 const releasedAtMs = (): number[] => store.called('release').map(({ atMs }) => atMs)
 
 describe('a release', () => {
@@ -209,9 +214,24 @@ describe('a release without an answer', () => {
 
   it('that the store refuses for good is unknown, and does not reject', async () => {
     const lease = await locks.acquire('k')
-    store.always('release', refusing(new LeaseholdError('NOT_SUPPORTED', 'No permission')))
+    store.always('release', refusing(new LeaseholdError('STORE_UNAVAILABLE', 'No permission')))
     expect(await lease.release()).toBe('unknown')
     expect(releasedAtMs()).toHaveLength(1)
+  })
+
+  it('to a store that rejects, against the rules of the port, is unknown, and frees the place in line', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', broken)
+    expect(await lease.release()).toBe('unknown')
+    const next = follow(locks.acquire('k', { wait: '20s' }), clock)
+    await clock.advance(20_000)
+    expect(next.state).toBe('fulfilled')
+  })
+
+  it('to a store that rejects does not hide the error of the work', async () => {
+    store.always('release', broken)
+    const own = new Error('own')
+    await expect(locks.withLock('k', () => Promise.reject(own))).rejects.toBe(own)
   })
 })
 
@@ -223,6 +243,17 @@ describe('a release after the loss', () => {
     store.always('release', requestLost)
     const releasing = follow(lease.release(), clock)
     await clock.advance(commandDeadlineMs / 2)
+    expect(releasing.value).toBe('unknown')
+    expect(releasedAtMs()).toHaveLength(1)
+  })
+
+  it('is sent once also to a store that fails at once', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(validMs)
+    expect(lease.signal.aborted).toBe(true)
+    store.always('release', unavailable('no'))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(10_000)
     expect(releasing.value).toBe('unknown')
     expect(releasedAtMs()).toHaveLength(1)
   })

@@ -208,10 +208,19 @@ describe('a store that answers no renewal', () => {
 
   it('or refuses them is told as the reason, and asked again', async () => {
     const lease = await locks.acquire('k')
-    const error = new LeaseholdError('NOT_SUPPORTED', 'No permission')
+    const error = new LeaseholdError('STORE_UNAVAILABLE', 'No permission')
     store.next('renew', refusing(error))
     await clock.advance(6_000)
     expect(events).toContainEqual({ type: 'renewal-unanswered', key: 'k', cause: error })
     expect(lease.remaining()).toBeGreaterThan(validMs / 2)
+  })
+
+  it('is why they are lost, also to those leases whose turn to be renewed never came', async () => {
+    await takeMany(5_000)
+    store.always('renew', requestLost)
+    await clock.advance(10_000)
+    const causes = events.flatMap((event) => (event.type === 'lost' ? event.cause : []))
+    expect(causes).toHaveLength(5_000)
+    expect(new Set(causes)).toEqual(new Set(['unreachable']))
   })
 })

@@ -100,7 +100,7 @@ export function renewal(context: Context): Renewal {
       }
     }
     const outcomes = await withDeadline(clock, attemptMs, (signal) => store.renew(requests, signal), take).catch(
-      (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'no', cause })),
+      (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'unknown', cause })),
     )
     take(outcomes ?? [])
     schedule(chunk, outcomes ?? [])

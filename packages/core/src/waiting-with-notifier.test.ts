@@ -54,6 +54,15 @@ describe('a waiter with a notifier', () => {
     expect(notifier.subscriptions).toEqual([])
   })
 
+  it('does not subscribe when its first refusal spent its budget', async () => {
+    const notifier = new ScriptedNotifier()
+    await occupy()
+    const acquiring = follow(locker({ notifier }).acquire('k', { budget: 1 }), clock)
+    await clock.advance(0)
+    expect(acquiring.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', commands: 1 })
+    expect(notifier.subscriptions).toEqual([])
+  })
+
   it('tries once more when the subscription is confirmed: a release in between was heard by nobody', async () => {
     const release = await occupy()
     const notifier = new ScriptedNotifier({ confirms: false })

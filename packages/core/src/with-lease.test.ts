@@ -255,6 +255,26 @@ describe('work whose release stays without an answer', () => {
   })
 })
 
+describe('work that kept the event loop busy beyond the validity', () => {
+  it.each([
+    ['finds the entry gone', 11_000, undefined],
+    ['gets no answer', 11_000, requestLost],
+    ['finds the entry still there', validMs + 50, undefined],
+  ] as const)('is told that its lease expired, though its release %s', async (_, busyMs, fate) => {
+    if (fate) store.always('release', fate)
+    const working = follow(
+      locks.withLock('k', () => {
+        clock.block(busyMs)
+        return 'done'
+      }),
+      clock,
+    )
+    await clock.advance(0)
+    await clock.advance(250)
+    expect(working.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'expired', result: 'done' })
+  })
+})
+
 describe('the endings of a call can be told apart', () => {
   it('held, lost, unreachable, and the own error of the work', async () => {
     const codes: unknown[] = []

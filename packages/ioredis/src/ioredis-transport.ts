@@ -52,7 +52,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
       return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
     } catch (error) {
-      return failure(error, call)
+      return failure(error, call, !areSame(before, streams(client)))
     }
   }
 

@@ -17,10 +17,10 @@ export function plainValue(value: unknown): unknown {
  * The client puts the command with all its arguments on its errors, the token among them, so nothing of an error is kept
  * but its name and message.
  */
-export function failure(error: unknown, call: ScriptCall): ScriptReply {
+export function failure(error: unknown, call: ScriptCall, resent = false): ScriptReply {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   const text = withoutArguments(message, call)
-  if (name === 'ReplyError') return { type: 'error', message: text }
+  if (name === 'ReplyError') return { type: 'error', message: text, ...(resent && { resent }) }
   const cause = new Error(text)
   cause.name = name
   return { type: 'unknown', executed: 'unknown', cause }

@@ -1,3 +1,4 @@
+import { answered, ask } from '../ask.ts'
 import { InvalidOptionError } from '../errors.ts'
 import type { Refused, Unknown } from '../lease-store.ts'
 import { checkKey } from '../options.ts'
@@ -7,7 +8,6 @@ import { runScript } from '../redis/run-script.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { drawOwner } from '../token.ts'
-import { askTwice } from './ask-twice.ts'
 import { checkFence } from './fence.ts'
 import { guardedSet as script } from './generated/guarded-set.ts'
 import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
@@ -50,7 +50,7 @@ export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly delet
  * only what goes through it: a plain `SET` or `DEL` passes it by, and a record that Redis evicts or loses in a failover
  * is forgotten.
  *
- * Settles within the transport's command deadline. A request without an answer is sent once more, which is safe: a copy
+ * Settles within the transport's command deadline. A request without an answer is repeated, which is safe: a copy
  * that arrives late, of this call or of an earlier one, does not undo a later write of the same process.
  *
  * ```ts
@@ -115,6 +115,7 @@ async function write(
 
   const send = (stop: AbortSignal): Promise<readonly (GuardOutcome | Unknown | Refused)[]> =>
     runScript(transport, script, args, [[[key, record], each]], guardOutcome, stop)
-  const outcome = await askTwice<GuardOutcome>(clock, transport.commandDeadlineMs, send, signal)
+  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, signal && { signal })
+  const outcome = answered('guarded write', asked.outcome)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

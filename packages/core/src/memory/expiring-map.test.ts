@@ -1,4 +1,4 @@
-import { ManualClock } from '@leasehold/testkit'
+import { ManualClock, seededRandom } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ExpiringMap } from './expiring-map.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
@@ -125,8 +125,7 @@ describe('a map whose entries expire', () => {
   })
 
   it('random work leaves exactly what a plain map with a look at the clock would', async () => {
-    const seed = Date.now() % 2 ** 32
-    const random = randomFrom(seed)
+    const { random, seed } = seededRandom()
     const model = new Map<string, number>()
     for (let step = 0; step < 5_000; step++) {
       const key = `key ${Math.floor(random() * 50)}`
@@ -158,14 +157,3 @@ describe('a map whose entries expire', () => {
     expect(clock.pending).toBe(0)
   })
 })
-
-/** mulberry32: small, and the same everywhere for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

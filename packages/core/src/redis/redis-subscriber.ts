@@ -1,7 +1,7 @@
 /**
  * The subscriber port: a Redis connection of its own that only listens.
  *
- * About forty lines per client. It neither reconnects nor subscribes anew by itself: whoever uses it does, because it has
+ * It neither reconnects nor subscribes anew by itself: whoever uses it does, because it has
  * to tell its waiters.
  */
 export interface RedisSubscriber {

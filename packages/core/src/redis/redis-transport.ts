@@ -1,7 +1,7 @@
 /**
  * The transport port: run scripts on a Redis, several in one round trip.
  *
- * About forty lines per client. A transport knows nothing of leases; NOSCRIPT handling, key layout and the decoding of
+ * A transport knows nothing of leases; NOSCRIPT handling, key layout and the decoding of
  * replies are above it.
  */
 export interface RedisTransport {
@@ -31,7 +31,7 @@ export type ScriptReply =
    * when the call was made, so the client may have sent it twice.
    */
   | { readonly type: 'value'; readonly value: unknown; readonly resent: boolean }
-  /** The server's own error text, such as `NOSCRIPT No matching script`. */
-  | { readonly type: 'error'; readonly message: string }
+  /** The server's own error text, such as `NOSCRIPT No matching script`; `resent` as for a value, where known. */
+  | { readonly type: 'error'; readonly message: string; readonly resent?: boolean }
   /** No answer. `executed: 'no'` only when the call was certainly not sent. */
   | { readonly type: 'unknown'; readonly executed: 'no' | 'unknown'; readonly cause?: unknown }

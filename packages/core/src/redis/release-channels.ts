@@ -147,14 +147,24 @@ export class ReleaseChannels {
 
   /** Has the server confirm that these channels are heard, and tells those who wait for that. */
   async #confirm(connection: SubscriberConnection, names: readonly string[]): Promise<void> {
-    try {
+    const subscribe = async (): Promise<true> => {
       if (this.#pattern) await connection.psubscribe(this.#pattern)
       else if (names.length > 0) await connection.subscribe(names)
+      return true
+    }
+    let confirmed: true | undefined
+    try {
+      confirmed = await withDeadline(this.#clock, connectDeadlineMs, subscribe)
     } catch {
       // Refused (no permission), or lost: those who wait look for themselves.
       return this.#letGo()
     }
     if (connection !== this.#connection) return
+    if (!confirmed) {
+      // It is open and says nothing: another may be better.
+      connection.close()
+      return this.#lost()
+    }
     this.#patternConfirmed = this.#pattern !== undefined
     for (const name of this.#pattern ? this.#channels.keys() : names) {
       const channel = this.#channels.get(name)

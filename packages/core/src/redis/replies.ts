@@ -12,10 +12,11 @@ import type { ScriptReply } from './redis-transport.ts'
 type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
 
 /** The meaning of a word that is an outcome's type and needs no details. */
-const itself = 'itself'
+export const itself = 'itself'
 type Itself = typeof itself
 
-const decoder =
+/** Reads a script's replies. Silence and the server's own errors mean the same after every script. */
+export const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
   (reply: ScriptReply): O | Unknown | Refused => {
     if (reply.type === 'unknown') return reply
@@ -29,14 +30,16 @@ const decoder =
 /** A client that answers something other than what was asked for has told us nothing. */
 const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Error('Unexpected reply') }
 
-/** Errors that pass by themselves; the server says them before it carries anything out. */
-/** Before version 7, and in Dragonfly, what a command within a script says comes wrapped. */
+/**
+ * Errors that pass by themselves; the server says them before it carries anything out. Before version 7, and in
+ * Dragonfly, what a command within a script says comes wrapped.
+ */
 const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
 function serverError(message: string): Unknown | Refused {
   const cause = new Error(message)
   if (passing.test(message)) return { type: 'unknown', executed: 'no', cause }
-  return { type: 'refused', error: new StoreUnavailableError('script refused', 'no', cause) }
+  return { type: 'refused', error: new StoreUnavailableError('refused the request; see the cause', 'no', cause) }
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'

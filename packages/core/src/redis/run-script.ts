@@ -33,13 +33,18 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
   const texts = forgotten.map((call): ScriptCall => ({ ...call, command: 'EVAL', body: script.text }))
   const again = texts.length > 0 ? [...(await transport.run(texts, signal))] : []
   return groups.flatMap((group, index) => {
-    const reply = isNoScript(replies[index]) ? again.shift() : replies[index]
+    const first = replies[index]
+    const reply = isNoScript(first) ? alsoResent(again.shift(), first) : first
     return group.map((_, at) => decode(part(reply, at)))
   })
 }
 
-const isNoScript = (reply: ScriptReply | undefined): boolean =>
+const isNoScript = (reply: ScriptReply | undefined): reply is ScriptReply & { type: 'error' } =>
   reply?.type === 'error' && reply.message.startsWith('NOSCRIPT')
+
+/** A server that has the script may have carried out the call before it was sent again to one that has not. */
+const alsoResent = (reply: ScriptReply | undefined, first: { readonly resent?: boolean }): ScriptReply | undefined =>
+  reply?.type === 'value' && first.resent ? { ...reply, resent: true } : reply
 
 /** The part of one command's reply that belongs to one of its requests. */
 const part = (reply: ScriptReply = { type: 'unknown', executed: 'unknown' }, at: number): ScriptReply =>

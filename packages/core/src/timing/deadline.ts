@@ -53,7 +53,7 @@ export async function withDeadline<T>(
 ): Promise<T | typeof noAnswer> {
   signal?.throwIfAborted()
   const stop = new AbortController()
-  let given: Promise<T | typeof noAnswer> = Promise.resolve(noAnswer)
+  let given: Promise<T> | undefined
   let over = false
   const pending = call(stop.signal)
   try {
@@ -69,6 +69,5 @@ export async function withDeadline<T>(
     over = true
     stop.abort()
   }
-  // A promise even for no answer: while it is taken over, a call that says at once that it was not sent is heard.
   return given
 }

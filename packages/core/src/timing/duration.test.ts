@@ -51,6 +51,7 @@ describe('a duration', () => {
     expect(parseDuration('wait', 0, 0)).toBe(0)
     expect(parseDuration('wait', '0s', 0)).toBe(0)
     expect(() => parseDuration('wait', -1, 0)).toThrow(InvalidOptionError)
+    expect(() => parseDuration('wait', -0.5, 0)).toThrow(InvalidOptionError)
     expect(() => parseDuration('wait', Number.NaN, 0)).toThrow(InvalidOptionError)
   })
 })
