@@ -2,12 +2,11 @@ import { fork } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
 import { createLocker, type Locker } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
-import { startTcpProxy } from '@leasehold/testkit'
+import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { heapBytes } from '../support/heap.ts'
-import { seededRandom } from '../support/random.ts'
 import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 
 /** A locker that is woken by pub/sub; its subscriber may go another way than its commands. */
@@ -35,17 +34,19 @@ it('T-12: a release before the subscription is live is not missed', async () => 
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const { random } = seededRandom()
   const a = arena.client()
+  const lateMs = ms(800)
   for (let round = 0; round < rounds(200, 8); round++) {
     // A new subscriber connection each time, whose answers are late.
-    proxy.delay(ms(800), 'toClient')
+    proxy.delay(lateMs, 'toClient')
     const b = wokenLocker(arena, proxy.port)
     const holder = await a.acquire('t12', { ttl: '30s' })
-    const acquiring = b.locks.acquire('t12', { wait: '20s' })
+    const acquiring = b.locks.acquire('t12', { recheck: '10s', wait: '20s' })
     await elapse(random() * ms(1_000))
     await holder.release()
     const releasedAt = performance.now()
     await (await acquiring).release()
-    expect(performance.now() - releasedAt).toBeLessThan(1_250)
+    // It connects and subscribes, two late answers, and looks once more then.
+    expect(performance.now() - releasedAt).toBeLessThan(2 * lateMs + 1_000)
     await b.close()
   }
 }, 400_000)
@@ -55,7 +56,7 @@ it('all messages are lost: each waiter is granted within its recheck', async () 
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const b = wokenLocker(arena, proxy.port)
   const holder = await arena.client().acquire('deaf', { ttl: '30s' })
-  const acquiring = b.locks.acquire('deaf', { recheck: 400, wait: '20s' })
+  const acquiring = b.locks.acquire('deaf', { recheck: '1s', wait: '20s' })
   const heard = async (): Promise<boolean> =>
     ((await arena.command('PUBSUB', 'NUMSUB', `${arena.prefix}release:deaf`)) as unknown[])[1] === 1
   await eventually(heard)
@@ -64,7 +65,7 @@ it('all messages are lost: each waiter is granted within its recheck', async () 
   await holder.release()
   const releasedAt = performance.now()
   await (await acquiring).release()
-  expect(performance.now() - releasedAt).toBeLessThan(700)
+  expect(performance.now() - releasedAt).toBeLessThan(2_500)
   proxy.cut()
   await b.close()
 })

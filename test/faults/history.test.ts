@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { seededRandom } from '@leasehold/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
-import { seededRandom } from '../support/random.ts'
 import { elapse, ms } from '../support/scale.ts'
 
 /** What is wrong with the history of one lock: entries `<fence> <enter|leave> <process>` in the order of the resource. */

@@ -46,7 +46,7 @@ const losses: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       const deliver = proxy.holdReplies()
       await proxy.nextRequest()
-      // An attempt waits for a sixth of the ttl: 200 ms. The second attempt is under way when replies flow again.
+      // An attempt waits for a sixth of the ttl: 1 s. The second attempt is under way when replies flow again.
       await proxy.nextRequest()
       await elapse(20)
       deliver()
@@ -55,7 +55,7 @@ const losses: readonly (readonly [string, () => Promise<void>])[] = [
 ]
 
 describe.each(losses)('a reply is lost and %s', (_, lose) => {
-  const ttl = 1_200
+  const ttl = 6_000
   /** A grant and sixteen hand-overs to others of the same process. */
   const reservedFences = 17
 
@@ -84,10 +84,10 @@ describe.each(losses)('a reply is lost and %s', (_, lose) => {
   it('explicit renew: extended, not lost', async () => {
     const lease = await locks.acquire('renew', { ttl, renew: false })
     const lost = lose()
-    await lease.renew({ ttl: '5s' })
+    await lease.renew({ ttl: '30s' })
     await lost
-    expect(lease.remaining()).toBeGreaterThan(4_000)
-    expect(await arena.command('PTTL', `${arena.prefix}renew`)).toBeGreaterThan(4_000)
+    expect(lease.remaining()).toBeGreaterThan(20_000)
+    expect(await arena.command('PTTL', `${arena.prefix}renew`)).toBeGreaterThan(20_000)
     expect(await lease.release()).toBe('released')
   })
 
@@ -140,12 +140,14 @@ describe('giving up while nothing is known', () => {
     const error = await locks.acquire('undone', { ttl: '6s', wait: 300 }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
     await eventually(async () => (await stored('undone')) === null)
-    deliver()
+    const repeated = proxy.nextRequest()
     const successor = await arena.client().tryAcquire('undone')
     expect(successor).not.toBeNull()
-    // The clean-up comes a second time; it must not touch the successor.
-    await elapse(100)
+    // The clean-up has no answer yet, so it comes a second time; it must not touch the successor.
+    await repeated
+    await proxy.nextReply()
     expect(await stored('undone')).toBe(successor?.token)
+    deliver()
     await successor?.release()
   })
 })

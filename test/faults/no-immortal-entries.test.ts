@@ -2,12 +2,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
-import { startTcpProxy } from '@leasehold/testkit'
+import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { startRedisCluster } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
-import { seededRandom } from '../support/random.ts'
 import { elapse, eventually, rounds } from '../support/scale.ts'
 
 /*

@@ -12,8 +12,8 @@ export interface Arena extends AsyncDisposable {
   client(options?: Partial<LockerOptions>): Locker
   /** Removes the lock's entry, as an eviction would. */
   remove(key: string): Promise<void>
-  /** Gives the lock to someone else. */
-  steal(key: string): Promise<void>
+  /** Takes the lock from its holder and gives it to someone else. */
+  supersede(key: string): Promise<void>
 }
 
 export interface RedisArena extends Arena {
@@ -33,16 +33,16 @@ async function memoryArena(): Promise<Arena> {
     lockers.push(locker)
     return locker
   }
-  const thief = client({ renew: false })
+  const outsider = client({ renew: false })
   return {
     name: 'memory',
     client,
     async remove(key) {
-      await thief.revoke(key)
+      await outsider.revoke(key)
     },
-    async steal(key) {
-      await thief.revoke(key)
-      await thief.acquire(key, { ttl: '30s' })
+    async supersede(key) {
+      await outsider.revoke(key)
+      await outsider.acquire(key, { ttl: '30s' })
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(lockers.map((locker) => locker.close({ grace: 0 })))
@@ -76,8 +76,8 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
     async remove(key) {
       await server.command('DEL', prefix + key)
     },
-    async steal(key) {
-      await server.command('SET', prefix + key, 'thief', 'PX', 30_000)
+    async supersede(key) {
+      await server.command('SET', prefix + key, 'someone-else', 'PX', 30_000)
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(lockers.map((locker) => locker.close({ grace: 0 })))

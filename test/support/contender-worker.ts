@@ -10,8 +10,13 @@ import { Redis } from 'ioredis'
 const [port, prefix = '', keys] = process.argv.slice(2)
 const redis = new Redis({ port: Number(port), retryStrategy: () => 50 })
 redis.on('error', () => undefined)
-// Appends may not be repeated by the client itself.
-const ledger = new Redis({ port: Number(port), retryStrategy: () => 50, autoResendUnfulfilledCommands: false })
+// Appends may not be repeated by the client itself, and one that it lost with its connection must not be waited for.
+const ledger = new Redis({
+  port: Number(port),
+  retryStrategy: () => 50,
+  autoResendUnfulfilledCommands: false,
+  commandTimeout: 2_000,
+})
 ledger.on('error', () => undefined)
 const append = `
   local last = redis.call('LINDEX', KEYS[1], -1)

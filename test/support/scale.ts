@@ -1,8 +1,8 @@
 /** `npm run soak` runs each case as it is told; `npm test` with a fifth of its times and rounds, and the same claims. */
 const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
 
-/** A time of a case, in milliseconds. */
-export const ms = (literal: number): number => (soak ? literal : Math.ceil(literal / 5))
+/** A time of a case, in milliseconds; a short one is at least `leastMs`, for what a slow machine has to keep. */
+export const ms = (literal: number, leastMs = 0): number => (soak ? literal : Math.max(Math.ceil(literal / 5), leastMs))
 
 /** A number of rounds, clients or items of a case. */
 export const rounds = (literal: number, short: number = Math.ceil(literal / 5)): number => (soak ? literal : short)

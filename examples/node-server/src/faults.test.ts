@@ -72,7 +72,7 @@ test('a lock that is revoked during the work is a 500, nothing is charged, and a
 })
 
 test('a server that was frozen while it held the lock cannot charge after another has', async () => {
-  const settings = { LOCK_TTL: '1500ms', WORK_MS: '300' }
+  const settings = { LOCK_TTL: '1500ms', WORK_MS: '2000' }
   const { server: frozen, seen } = await start({ ...settings, SERVER_NAME: 'frozen' })
   const { server: other } = await start({ ...settings, SERVER_NAME: 'other' })
   await using _ = frozen
@@ -90,7 +90,7 @@ test('a server that was frozen while it held the lock cannot charge after anothe
 })
 
 test('SIGTERM lets running work end, gives back its lock, and refuses what waits', async () => {
-  const { server, seen } = await start({ WORK_MS: '500' })
+  const { server, seen } = await start({ WORK_MS: '2000' })
   const inside = Promise.all([seen('acquired'), seen('contended')])
   const requests = [process(server, 'o-1'), process(server, 'o-1')]
   await inside

@@ -1,4 +1,4 @@
-import { ioredisStore } from '@leasehold/ioredis'
+import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Backend } from './backend.ts'
 import { redisRecords } from './redis-records.ts'
@@ -26,6 +26,7 @@ export function redisBackend(
   return {
     description: 'Redis',
     store: ioredisStore(redis, { prefix: settings.lockPrefix, fenceMemory: settings.fenceMemory }),
+    notifier: ioredisNotifier(redis, { prefix: settings.lockPrefix }),
     records: redisRecords(redis, settings.dataPrefix),
     async check() {
       await redis.ping()

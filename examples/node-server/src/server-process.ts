@@ -18,20 +18,22 @@ export interface ServerProcess extends AsyncDisposable {
   stop(): Promise<number | null>
 }
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const main = new URL('main.ts', import.meta.url)
 /** Longer than the server itself allows. */
 const stopDeadlineMs = 12_000
 
 /**
  * Starts the service on a free port and resolves when it listens. It stops when this process ends, however that is.
  *
+ * @param program another program that greets, reports its events and ends as this service does
  * @throws Error if it ends instead; it has said why on stderr.
  */
 export async function startServerProcess(
   env: Readonly<Record<string, string>>,
   onEvent: (event: ReportedEvent) => void = () => undefined,
+  program: URL = main,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [fileURLToPath(program)], {
     env: { ...process.env, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     // A group of its own: Ctrl-C in a terminal is for the parent, which then stops its servers in order.

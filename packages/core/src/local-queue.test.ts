@@ -227,7 +227,7 @@ describe('waiters of one process', () => {
       (lease) => lease.signal.reason,
       (error: unknown) => error,
     )
-    expect(outcome).toMatchObject({ code: 'CLOSED' })
+    expect(outcome).toMatchObject({ code: 'LEASE_LOST', cause: 'closed' })
     expect(await others.isLocked('k')).toBe(false)
   })
 

@@ -17,6 +17,7 @@ export {
   type StoreCallName,
   unavailable,
 } from './scripted-store.ts'
+export { type SeededRandom, seededRandom } from './seeded-random.ts'
 export { follow, type Settlement } from './settlement.ts'
 export type { Direction } from './tcp-link.ts'
 export { type Ending, startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.ts'

@@ -5,12 +5,12 @@ import type { UseTransport } from './transport-conformance.ts'
 const exists = "return redis.call('EXISTS', KEYS[1])"
 const write = "redis.call('SET', KEYS[1], '1', 'PX', 10000) return 'written'"
 
-/** Keeps the server busy for 200 ms by its clock; by counting, where the clock stands still within a script. */
+/** Keeps the server busy for 600 ms by its clock; by counting, where the clock stands still within a script. */
 const busy = `
   local function micros() local time = redis.call('TIME') return time[1] * 1000000 + time[2] end
   local start = micros()
-  for i = 1, 500000 do
-    if micros() - start > 200000 then break end
+  for i = 1, 1500000 do
+    if micros() - start > 600000 then break end
   end
   return ARGV[1]`
 
