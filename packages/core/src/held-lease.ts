@@ -93,7 +93,14 @@ export class HeldLease implements Lease {
   release(): Promise<ReleaseResult> {
     // The timer may be late; a validity that is over is a loss whoever notices it.
     if (this.#released === undefined) this.#grant.check()
-    this.#released ??= this.#release()
+    if (this.#released === undefined) {
+      let settle = (_: Promise<ReleaseResult>): void => undefined
+      this.#released = new Promise((resolve) => {
+        settle = resolve
+      })
+      // Only now: whoever listens to the events of this release may call it again.
+      settle(this.#release())
+    }
     return this.#released
   }
 

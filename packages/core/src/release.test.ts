@@ -13,6 +13,7 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseholdError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
+import type { Lease } from './lease.ts'
 import { createLocker, type Locker } from './locker.ts'
 
 const { signal: unstopped } = new AbortController()
@@ -287,4 +288,22 @@ describe('a late request', () => {
     expect(releasing.value).toBe('unknown')
     expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
   })
+})
+
+it('a listener that gives the lease back again from within an event gets the same answer, and nothing is sent twice', async () => {
+  const again: Promise<unknown>[] = []
+  const locker = createLocker({
+    store,
+    clock,
+    onEvent: ({ type }) => {
+      if (type === 'wanted') again.push(first?.release() ?? Promise.resolve())
+    },
+  })
+  let first: Lease | undefined
+  first = await locker.acquire('k')
+  const waiting = [locker.acquire('k'), locker.acquire('k')]
+  await first.release()
+  for (const each of waiting) await (await each).release()
+  expect(new Set(await Promise.all(again))).toEqual(new Set(['released']))
+  expect(store.calls.filter(({ name }) => name === 'release')).toHaveLength(1)
 })
