@@ -5,8 +5,8 @@ const build = packageBuild(import.meta.dirname)
 
 const config: UserConfig = {
   ...build,
-  // Beside what `exports` names, the program that `bin` names, which runs on Node.
-  entry: [...(build.entry as readonly string[]), 'src/bin/gateway.ts'],
+  // Beside what `exports` names, the programs that `bin` names, which run on Node.
+  entry: [...(build.entry as readonly string[]), 'src/bin/bridge.ts', 'src/bin/gateway.ts'],
   deps: { neverBundle: [/^node:/] },
 }
 

@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from '@upstash/redis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type RunningProgram, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('gateway.ts', import.meta.url))
 const token = 'sesame-5d1e0c'
@@ -21,32 +20,10 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-interface Running {
-  readonly child: ChildProcess
-  /** Rejects if the program ends without one. */
-  readonly firstLine: Promise<string>
-  /** Its exit code, and what it wrote. */
-  readonly ended: Promise<{ code: number | null; out: string; err: string }>
-}
-
-function run(args: readonly string[], env: Record<string, string> = {}): Running {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], ...env } })
-  children.push(child)
-  let [out, err] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    out += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    err += chunk
-  })
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
-  const lines = createInterface({ input: child.stdout })
-  const firstLine = Promise.race([
-    once(lines, 'line').then(([line]) => line as string),
-    ended.then((what) => Promise.reject(new Error(`It ended: ${JSON.stringify(what)}`))),
-  ])
-  firstLine.catch(() => undefined)
-  return { child, firstLine, ended }
+function run(args: readonly string[], env: Record<string, string> = {}): RunningProgram {
+  const running = runProgram(main, args, env)
+  children.push(running.child)
+  return running
 }
 
 const urlIn = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? ''

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { gatewaySettings, SettingsError, usage } from './gateway-settings.ts'
+import { gatewaySettings, usage } from './gateway-settings.ts'
+import { SettingsError } from './program-settings.ts'
 import { startGateway } from './start-gateway.ts'
 
 const log = (line: string): void => console.error(`leasehold-gateway: ${line}`)

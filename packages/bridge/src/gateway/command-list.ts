@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@leasehold/core'
+import { textOf } from '../http/text.ts'
 import type { GatewayCommand } from './gateway-redis.ts'
-import { textOf } from './text.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 

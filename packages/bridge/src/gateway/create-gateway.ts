@@ -1,10 +1,10 @@
 import { Hono } from 'hono'
+import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
+import type { EventStream } from '../http/event-stream.ts'
 import { answerError, answerFailure, answerJson } from './answers.ts'
-import { bearerCheck } from './bearer-tokens.ts'
 import { commandList } from './command-list.ts'
 import { commandRoutes } from './command-routes.ts'
 import { withinDeadline } from './deadline.ts'
-import type { EventStream } from './event-stream.ts'
 import { checkOptions, type GatewayOptions } from './gateway-options.ts'
 import { isError } from './reply-json.ts'
 import { sharedSubscriptions } from './shared-subscriptions.ts'
@@ -35,7 +35,7 @@ const readyDeadlineMs = 1_000
 export function createGateway(given: GatewayOptions): Hono {
   const options = checkOptions(given)
   const { redis, deadlineMs, signal } = options
-  const hasToken = bearerCheck(options.tokens)
+  const tokenOf = bearerCheck(options.tokens)
   const list = commandList(options.commands)
   const commands = commandRoutes(options, list)
   const streams = new Set<EventStream>()
@@ -74,7 +74,7 @@ export function createGateway(given: GatewayOptions): Hono {
       c.header('allow', 'GET, POST')
       return answerError(c, 405, 'ERR the methods are GET and POST')
     }
-    if (!(await hasToken(c.req.header('authorization')))) {
+    if ((await tokenOf(bearerOf(c.req.header('authorization')))) === undefined) {
       c.header('www-authenticate', 'Bearer')
       return answerError(c, 401, 'Unauthorized: send a token of this gateway in the Authorization header, as Bearer')
     }

@@ -1,4 +1,7 @@
 import { InvalidOptionError } from '@leasehold/core'
+import { checkTokens } from '../http/bearer-tokens.ts'
+import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { wholeNumber } from '../http/whole-number.ts'
 import { defaultCommands } from './command-list.ts'
 import type { GatewayRedis } from './gateway-redis.ts'
 
@@ -31,9 +34,6 @@ export interface GatewayOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one in 15. */
-const longestHeartbeatMs = 15_000
-
 export type CheckedOptions = Required<Omit<GatewayOptions, 'signal' | 'onError'>> &
   Pick<GatewayOptions, 'signal' | 'onError'>
 
@@ -43,11 +43,7 @@ export function checkOptions(options: GatewayOptions): CheckedOptions {
   if (typeof redis?.pipeline !== 'function') throw new InvalidOptionError('redis', 'must be a GatewayRedis')
   if (!Array.isArray(tokens) || tokens.length === 0)
     throw new InvalidOptionError('tokens', 'must have at least one token')
-  for (const token of tokens) {
-    if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-      throw new InvalidOptionError('tokens', 'must be of visible ASCII characters without spaces, to fit into a header')
-    }
-  }
+  checkTokens('tokens', tokens)
   return {
     ...options,
     commands: options.commands ?? defaultCommands,
@@ -57,19 +53,4 @@ export function checkOptions(options: GatewayOptions): CheckedOptions {
     maxStreams: wholeNumber('maxStreams', options.maxStreams, 1_000, 0),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
   }
-}
-
-/** Timers take no more than this. */
-const largestNumber = 2 ** 31 - 1
-
-function wholeNumber(
-  option: string,
-  value: number | undefined,
-  standard: number,
-  least = 1,
-  most = largestNumber,
-): number {
-  const number = value ?? standard
-  if (Number.isInteger(number) && number >= least && number <= most) return number
-  throw new InvalidOptionError(option, `must be a whole number from ${least} to ${most}`)
 }

@@ -1,5 +1,5 @@
+import { base64Of, textOf } from '../http/text.ts'
 import type { GatewayReply, RedisErrorReply } from './gateway-redis.ts'
-import { base64Of, textOf } from './text.ts'
 
 /** Makes JSON text of a reply: `{"result":…}`, or `{"error":…}` for an error. */
 export type ReplyWriter = (reply: GatewayReply) => string

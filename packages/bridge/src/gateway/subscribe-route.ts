@@ -1,13 +1,16 @@
 import type { Context } from 'hono'
 import { baseRoutePath } from 'hono/route'
+import { EventStream } from '../http/event-stream.ts'
+import { textOf } from '../http/text.ts'
 import { answerError } from './answers.ts'
 import type { CommandList } from './command-list.ts'
 import { withinDeadline } from './deadline.ts'
-import { EventStream } from './event-stream.ts'
 import type { CheckedOptions } from './gateway-options.ts'
 import { type GatewayRedis, type RedisErrorReply, UnansweredError } from './gateway-redis.ts'
 import { requestTarget, topicOfPath } from './request-commands.ts'
-import { textOf } from './text.ts'
+
+/** What a reader may leave unread before it is cut off, in bytes. */
+const maxUnreadBytes = 1_048_576
 
 interface Streaming {
   readonly options: CheckedOptions
@@ -43,7 +46,7 @@ export function subscribeRoute(streaming: Streaming, pattern: boolean): (c: Cont
     }
 
     let onEnd = (): void => undefined
-    const stream = new EventStream({ heartbeatMs: options.heartbeatMs, onEnd: () => onEnd() })
+    const stream = new EventStream({ heartbeatMs: options.heartbeatMs, maxUnreadBytes, onEnd: () => onEnd() })
     const opening = new Promise<Opening>((resolve) => {
       const unsubscribe = subscribe(
         { pattern, name },

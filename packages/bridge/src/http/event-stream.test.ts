@@ -9,7 +9,7 @@ afterEach(() => {
 
 function open() {
   const onEnd = vi.fn()
-  const stream = new EventStream({ heartbeatMs: 1_000, onEnd })
+  const stream = new EventStream({ heartbeatMs: 1_000, maxUnreadBytes: 1_048_576, onEnd })
   const reader = stream.body.getReader()
   const read = async (): Promise<string | undefined> => {
     const { value } = await reader.read()
@@ -50,7 +50,7 @@ test('it ends once, however often and by whomever it is ended', async () => {
   expect(onEnd).toHaveBeenCalledTimes(1)
 })
 
-test('it ends when too much of it is left unread; what fits can still be read', async () => {
+test('a reader that leaves too much unread is cut off, without waiting for it to read the rest', async () => {
   const { stream, onEnd, read } = open()
   const large = 'x'.repeat(600_000)
   stream.send(large)
@@ -58,7 +58,14 @@ test('it ends when too much of it is left unread; what fits can still be read', 
   expect(onEnd).not.toHaveBeenCalled()
   stream.send('one more')
   expect(onEnd).toHaveBeenCalledTimes(1)
-  expect((await read())?.length).toBe(600_008)
-  expect((await read())?.length).toBe(600_008)
-  expect(await read()).toBeUndefined()
+  await expect(read()).rejects.toThrow('too much unread')
+})
+
+test('an event can have a name, and the reader be told when to come back', async () => {
+  const { stream, read } = open()
+  stream.sendRetry(1_000)
+  stream.sendNamed('release', '{"key":"a"}')
+  expect(await read()).toBe('retry: 1000\n\n')
+  expect(await read()).toBe('event: release\ndata: {"key":"a"}\n\n')
+  stream.end()
 })

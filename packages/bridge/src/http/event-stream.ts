@@ -1,10 +1,12 @@
 import { bytesOf } from './text.ts'
 
-/** What a reader may leave unread before its stream is ended, in bytes: more than it can want late. */
-const maxUnreadBytes = 1_048_576
+/** Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one in 15. */
+export const longestHeartbeatMs = 15_000
 
 export interface EventStreamOptions {
   readonly heartbeatMs: number
+  /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
+  readonly maxUnreadBytes: number
   /** Called once, however the stream ends: by the client, by `end`, or because nobody reads it. */
   readonly onEnd: () => void
 }
@@ -16,7 +18,7 @@ export class EventStream {
   readonly #heartbeat: ReturnType<typeof setInterval>
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
 
-  constructor({ heartbeatMs, onEnd }: EventStreamOptions) {
+  constructor({ heartbeatMs, maxUnreadBytes, onEnd }: EventStreamOptions) {
     this.#onEnd = onEnd
     const source: UnderlyingDefaultSource<Uint8Array> = {
       start: (controller) => {
@@ -40,6 +42,16 @@ export class EventStream {
     this.#write(`data: ${first}\n${lines.join('')}\n`)
   }
 
+  /** Sends an event that has a name, for readers that follow the standard. `data` is one line, as JSON is. */
+  sendNamed(event: string, data: string): void {
+    this.#write(`event: ${event}\ndata: ${data}\n\n`)
+  }
+
+  /** Tells the reader how long to wait before it comes back after a lost connection. */
+  sendRetry(retryMs: number): void {
+    this.#write(`retry: ${retryMs}\n\n`)
+  }
+
   end(): void {
     const controller = this.#finish()
     controller?.close()
@@ -48,7 +60,8 @@ export class EventStream {
   #write(text: string): void {
     const room = this.#controller?.desiredSize ?? 0
     if (room > 0) this.#controller?.enqueue(bytesOf(text))
-    else this.end()
+    // An error and not an end: an end would wait behind what is unread, and the connection with it.
+    else this.#finish()?.error(new Error('The reader of an event stream left too much unread'))
   }
 
   /** Answers the controller, if the stream has not ended before. */

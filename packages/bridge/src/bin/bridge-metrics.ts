@@ -1,0 +1,57 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { BridgeEvent } from '../server/index.ts'
+
+export interface BridgeMetrics {
+  count(event: BridgeEvent): void
+  /** The page for Prometheus. */
+  page(): Promise<{ readonly contentType: string; readonly text: string }>
+}
+
+/** What a bridge tells of itself, as numbers for Prometheus; those of the process beside it. */
+export function bridgeMetrics(): BridgeMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name: `leasehold_bridge_${name}`, help, labelNames, registers })
+  const gauge = (name: string, help: string) => new Gauge({ name: `leasehold_bridge_${name}`, help, registers })
+
+  const looks = counter('looks_total', 'Script calls that read a lock, by what made them necessary', 'reason')
+  const unanswered = counter('looks_unanswered_total', 'Looks that Redis did not answer in time')
+  const releases = counter('releases_seen_total', 'Release notifications that came in from Redis')
+  const wakeUps = counter('wake_ups_total', 'Long polls that were told to try again')
+  const refused = counter('refused_total', 'Requests that were not served, by status', 'status')
+  const losses = counter('subscription_losses_total', 'How often the connection that listens was lost')
+  const waits = gauge('waits', 'Long polls that are open')
+  const streams = gauge('streams', 'Event streams that are open')
+  const subscribed = gauge('subscribed', '1 while releases are being heard, else 0')
+
+  return {
+    count(event) {
+      switch (event.type) {
+        case 'look':
+          looks.inc({ reason: event.reason })
+          if (!event.answered) unanswered.inc()
+          return
+        case 'listening':
+          return subscribed.set(1)
+        case 'deaf':
+          losses.inc()
+          return subscribed.set(0)
+        case 'release-seen':
+          return releases.inc()
+        case 'wake-up':
+          return wakeUps.inc()
+        case 'waits':
+          return waits.set(event.open)
+        case 'streams':
+          return streams.set(event.open)
+        case 'refused':
+          return refused.inc({ status: String(event.status) })
+        case 'failed':
+          return
+      }
+    },
+    page: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}

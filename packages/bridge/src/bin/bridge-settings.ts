@@ -1,0 +1,81 @@
+import { parseArgs } from 'node:util'
+import { type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
+
+/** What the program was told, by flags first and then by the environment. */
+export interface BridgeSettings {
+  readonly redisUrl: string
+  readonly prefix: string
+  readonly host: string
+  readonly port: number
+  readonly tokens: readonly string[]
+  readonly ticketSecrets: readonly string[]
+  readonly origins: readonly string[]
+  readonly perClient: number
+  readonly total: number
+}
+
+export const usage = `Usage: leasehold-bridge --redis <url> --token <token> [options]
+
+Release notifications over HTTP, for waiters that cannot subscribe to Redis.
+
+  --redis <url>            redis:// or rediss://                    LEASEHOLD_BRIDGE_REDIS
+  --token <token>          who has it may wait for every key;       LEASEHOLD_BRIDGE_TOKENS (separated by commas)
+                           may be repeated
+  --ticket-secret <text>   tickets signed with it are let in;       LEASEHOLD_BRIDGE_TICKET_SECRETS (likewise)
+                           may be repeated
+  --prefix <text>          that of the locks, default lock:         LEASEHOLD_BRIDGE_PREFIX
+  --port <number>          default 8788; 0 for a free one           LEASEHOLD_BRIDGE_PORT
+  --host <address>         default 127.0.0.1: this machine only     LEASEHOLD_BRIDGE_HOST
+  --cors <origin>          pages of it may ask; may be repeated     LEASEHOLD_BRIDGE_CORS (separated by commas)
+  --per-client <number>    open waits and streams, default 1000     LEASEHOLD_BRIDGE_PER_CLIENT
+  --total <number>         the same of all clients, default 10000   LEASEHOLD_BRIDGE_TOTAL
+  --help                   this text
+
+Other users of the machine can read a flag: give tokens, secrets and the URL's password by the environment.
+`
+
+const flags = {
+  redis: { type: 'string' },
+  token: { type: 'string', multiple: true },
+  'ticket-secret': { type: 'string', multiple: true },
+  prefix: { type: 'string' },
+  port: { type: 'string' },
+  host: { type: 'string' },
+  cors: { type: 'string', multiple: true },
+  'per-client': { type: 'string' },
+  total: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+
+const mostConnections = 1_000_000
+
+/**
+ * Answers undefined if only help was asked for.
+ *
+ * @throws SettingsError naming the flag and the variable.
+ */
+export function bridgeSettings(args: readonly string[], env: Environment): BridgeSettings | undefined {
+  const given = parsed(() => parseArgs({ args: [...args], options: flags }).values)
+  if (given.help) return undefined
+  /** A variable that is set to nothing says nothing. */
+  const variable = (name: string): string | undefined => env[`LEASEHOLD_BRIDGE_${name}`] || undefined
+
+  const url = redisUrl(given.redis ?? variable('REDIS'), 'LEASEHOLD_BRIDGE_REDIS')
+  const tokens = given.token ?? listed(variable('TOKENS'))
+  const ticketSecrets = given['ticket-secret'] ?? listed(variable('TICKET_SECRETS'))
+  if (tokens.length + ticketSecrets.length === 0) {
+    throw new SettingsError('nobody could be let in: use --token or LEASEHOLD_BRIDGE_TOKENS, or --ticket-secret')
+  }
+  const most = (flag: string, text: string): number => wholeNumber(flag, text, 1, mostConnections)
+  return {
+    redisUrl: url,
+    prefix: given.prefix ?? variable('PREFIX') ?? 'lock:',
+    host: given.host ?? variable('HOST') ?? '127.0.0.1',
+    port: wholeNumber('--port', given.port ?? variable('PORT') ?? '8788', 0, 65_535),
+    tokens,
+    ticketSecrets,
+    origins: given.cors ?? listed(variable('CORS')),
+    perClient: most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000'),
+    total: most('--total', given.total ?? variable('TOTAL') ?? '10000'),
+  }
+}

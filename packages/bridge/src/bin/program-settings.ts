@@ -1,0 +1,44 @@
+/** What the programs of this package have in common: flags first, and then the environment. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What is wrong with a flag or a variable; the message is for whoever starts the program, and holds no secret. */
+export class SettingsError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'SettingsError'
+  }
+}
+
+/** @throws SettingsError for what `parse` cannot make out. */
+export function parsed<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    // A token that lost its flag is not repeated.
+    throw new SettingsError(
+      code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? 'there is an argument without its flag' : message,
+    )
+  }
+}
+
+/** A list in a variable, separated by commas. */
+export const listed = (text: string | undefined): readonly string[] =>
+  (text?.split(',') ?? []).map((part) => part.trim()).filter((part) => part !== '')
+
+/** @throws SettingsError that names the flag and the variable. */
+export function redisUrl(given: string | undefined, variable: string): string {
+  if (!given) throw new SettingsError(`no Redis: use --redis or ${variable}, such as redis://127.0.0.1:6379`)
+  // Not quoted: it may hold a password.
+  if (!/^rediss?:\/\/[^/]/.test(given) || !URL.canParse(given)) {
+    throw new SettingsError('--redis must be a URL such as redis://127.0.0.1:6379')
+  }
+  return given
+}
+
+/** @throws SettingsError */
+export function wholeNumber(flag: string, text: string, least: number, most: number): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw new SettingsError(`${flag} must be a whole number from ${least} to ${most}`)
+}

@@ -1,0 +1,58 @@
+import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
+import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { type BridgeEndpoint, checkEndpoint, demandOption } from './bridge-endpoint.ts'
+import { bridgeReach } from './bridge-reach.ts'
+import type { Channel } from './channel.ts'
+import { eventStream } from './event-stream.ts'
+import { longPoll } from './long-poll.ts'
+
+export interface BridgeNotifierOptions extends BridgeEndpoint {
+  /**
+   * `sse` (default): one event stream for all keys of the process. `long-poll`: one waiting request per acquire, at most
+   * three at a time; for networks that do not let a stream through.
+   */
+  readonly mode?: 'sse' | 'long-poll'
+  /** Default: the runtime's. */
+  readonly clock?: Clock
+}
+
+/** How long a waiter relies on it. Long, since the bridge watches the holder itself: only its mistakes cost so much. */
+const recheckMs = 30_000
+
+/**
+ * Release notifications through a bridge, with nothing but `fetch`: `docs/bridge-protocol.md`. Keys are named without
+ * the store's prefix, which the bridge knows.
+ *
+ * A release wakes a waiter within a round trip, at two store commands per contended acquire. While the bridge cannot be
+ * reached, waiters look for themselves as often as their `strategy` says: that costs commands and time, never a hang.
+ * Where calls share nothing (Workers) each acquire has a connection of its own. Does no I/O before the first subscription.
+ *
+ * @throws InvalidOptionError for a bad `url`, `token` or `mode`
+ */
+export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
+  const { mode = 'sse', clock = systemClock } = options
+  demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
+  checkEndpoint(options)
+  const reach = bridgeReach(options, clock)
+  const open = mode === 'sse' ? eventStream : longPoll
+  /** Those that calls share. */
+  const channels = new Set<Channel>()
+  return {
+    looks: true,
+    recheckMs,
+    subscribe(key, cursor) {
+      const shares = sharesBetweenCalls()
+      const known = shares && [...channels].find((candidate) => candidate.takes?.(key))
+      const channel = known || open(reach, shares, () => channels.delete(channel))
+      if (shares) channels.add(channel)
+      return channel.subscribe(key, cursor)
+    },
+    waiter(waitClock, plan) {
+      return notifiedWaiter(this, waitClock, plan)
+    },
+    async close() {
+      reach.closed = true
+      for (const channel of channels) channel.close()
+    },
+  }
+}

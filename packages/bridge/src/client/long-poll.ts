@@ -1,0 +1,92 @@
+import { attempt } from './attempt.ts'
+import type { OpenChannel } from './channel.ts'
+import { listenerOf } from './listener.ts'
+
+/** How long the bridge is asked to wait, in seconds. */
+const usualS = 25
+/** The same while it is in doubt, so that an answer soon tells. */
+const inDoubtS = 1
+/** How much later its answer may come, in milliseconds. */
+const lateMs = 5_000
+/** "Nothing happened" sooner than this is not what was asked for, and to ask again at once would spin. */
+const soonMs = 500
+
+/** Runtimes allow about six waiting requests at a time: acquires, renewals and releases need theirs. */
+const mostShared = 3
+
+/**
+ * One subscription, for which the bridge is asked again and again, one request at a time. Beyond the most that calls may
+ * share it is not asked, until another has ended.
+ *
+ * A request that waits cannot be told from one that is lost. So it counts as heard until that turns out to be wrong, and
+ * then no more until it was answered. Once it has signalled, it asks again when somebody waits for the next signal: who
+ * is woken for nothing again and again paces it.
+ */
+export const longPoll: OpenChannel = (reach, shared, onEnd) => {
+  const { clock } = reach
+  let key = ''
+  let since = ''
+  let started = false
+  let wanted = true
+  /** It is taken to be heard. */
+  let heard = reach.pauseMs() <= 0
+  /** Somebody may rely on that. */
+  let reliedOn = heard
+  /** Ends the request, or the pause before it. */
+  let stop: (() => void) | undefined
+
+  const listener = listenerOf({
+    isLive: () => started && heard,
+    awaited() {
+      wanted = true
+      next()
+    },
+    closed() {
+      if (started && shared) reach.polls--
+      stop?.()
+      onEnd()
+    },
+  })
+
+  function next(): void {
+    if (stop || !wanted || reach.closed) return
+    if (!started && shared) {
+      if (reach.polls >= mostShared) return
+      reach.polls++
+    }
+    started = true
+    const seconds = heard ? usualS : inDoubtS
+    let askedAtMs = 0
+    const query = `key=${encodeURIComponent(key)}&since=${encodeURIComponent(since)}&timeout=${seconds}s`
+    /** Answers whether the lock changed; undefined for no answer of use. */
+    async function wait(signal: AbortSignal): Promise<boolean | undefined> {
+      askedAtMs = clock.monotonicMs()
+      const answer = await reach.get(`/v1/wait?${query}`, signal)
+      since = answer.headers.get('leasehold-cursor') ?? since
+      if (answer.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
+      return ((await answer.json()) as { readonly changed?: true }).changed
+    }
+    function ended(changed: boolean | undefined): void {
+      stop = undefined
+      heard = changed !== undefined
+      wanted = !changed
+      const tell = changed ?? (reach.failed() && reliedOn)
+      reliedOn = heard || (reliedOn && !tell)
+      if (tell) listener.signal()
+      next()
+    }
+
+    stop = attempt<boolean | undefined>(reach, 0, seconds * 1_000 + lateMs, wait, ended)
+  }
+
+  listener.letGo()
+  return {
+    subscribe(itsKey, cursor) {
+      key = itsKey
+      since = cursor
+      next()
+      return listener
+    },
+    close: listener.close,
+  }
+}

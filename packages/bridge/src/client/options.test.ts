@@ -1,0 +1,35 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
+
+const good: BridgeNotifierOptions = { url: 'https://bridge.example/base', token: 'token' }
+
+describe('bridgeNotifier', () => {
+  it.each([
+    ['url', ''],
+    ['url', 'bridge.example'],
+    ['url', 'redis://bridge.example'],
+    ['url', 'https://user:password@bridge.example'],
+    ['url', 'https://bridge.example?a=b'],
+    ['url', 'https://bridge.example#a'],
+    ['url', undefined],
+    ['token', ''],
+    ['token', 'a b'],
+    ['token', 'a\nb'],
+    ['token', 'é'],
+    ['mode', 'poll'],
+  ])('refuses the %s %j by name, without showing it', (option, value) => {
+    let thrown: unknown
+    try {
+      bridgeNotifier({ ...good, [option]: value } as BridgeNotifierOptions)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toMatchObject({ code: 'INVALID_OPTION', option })
+    if (value && option !== 'mode') expect(inspect(thrown)).not.toContain(`${value}"`)
+  })
+
+  it('looks for itself, and is relied on for half a minute', () => {
+    expect(bridgeNotifier(good)).toMatchObject({ looks: true, recheckMs: 30_000 })
+  })
+})

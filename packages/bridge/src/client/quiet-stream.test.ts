@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createLocker } from '@leasehold/core'
+import { startHttpProxy } from '@leasehold/testkit'
+import { expect, it } from 'vitest'
+import { bridgeToken, startTestBridge } from '../../test-bridge.ts'
+import { bridgeNotifier } from './index.ts'
+
+/** Literally 30 s, 10 s and 3 min with LEASEHOLD_SOAK=1; otherwise each a fiftieth. */
+const scale = process.env['LEASEHOLD_SOAK'] === '1' ? 1 : 1 / 50
+const idleLimitMs = 30_000 * scale
+const heartbeatMs = 10_000 * scale
+const heldMs = 180_000 * scale
+
+/**
+ * A proxy that cuts a connection on which nothing was sent for so long, and keeps an answer back until it is complete
+ * unless its headers forbid that.
+ */
+async function startStrictProxy(target: string, obeys = true): Promise<{ url: string; cuts: number; stop(): void }> {
+  const proxy = {
+    url: '',
+    cuts: 0,
+    stop(): void {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+  const server = createServer((incoming, outgoing) => {
+    const { method, headers } = incoming
+    const sent = request(new URL(incoming.url ?? '/', target), { method, headers, agent: false }, (reply) => {
+      const buffers = !obeys || reply.headers['x-accel-buffering'] !== 'no'
+      const kept: Buffer[] = []
+      const cut = (): void => {
+        proxy.cuts++
+        outgoing.destroy()
+        sent.destroy()
+      }
+      let idle = setTimeout(cut, idleLimitMs)
+      outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+      if (!buffers) outgoing.flushHeaders()
+      reply.on('data', (chunk: Buffer) => {
+        if (buffers) return void kept.push(chunk)
+        clearTimeout(idle)
+        idle = setTimeout(cut, idleLimitMs)
+        return outgoing.write(chunk)
+      })
+      reply.on('error', () => outgoing.destroy())
+      reply.on('close', () => {
+        clearTimeout(idle)
+        outgoing.end(Buffer.concat(kept))
+      })
+    })
+    sent.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => sent.destroy())
+    sent.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return proxy
+}
+
+it('T-49: one quiet stream outlives the idle limit of a buffering proxy, and its release comes through', async () => {
+  await using bridge = await startTestBridge({ heartbeatMs })
+  await using counting = await startHttpProxy({ target: bridge.url })
+  const strict = await startStrictProxy(counting.url)
+  const notifier = bridgeNotifier({ url: strict.url, token: bridgeToken })
+  const locks = createLocker({ store: bridge.store, notifier })
+  const held = await bridge.locks.acquire('k', { ttl: '600s', renew: false })
+
+  const watching = notifier.subscribe('k', '-')
+  const start = performance.now()
+  await watching.ready
+  expect([watching.live, performance.now() - start < 1_000]).toEqual([true, true])
+  const acquiring = locks.acquire('k', { wait: '600s', recheck: '600s' })
+  await new Promise((resolve) => setTimeout(resolve, heldMs))
+  expect(watching.live).toBe(true)
+  const releasedAt = performance.now()
+  await held.release()
+  const lease = await acquiring
+  expect(performance.now() - releasedAt).toBeLessThan(1_000)
+  expect([lease.commands, counting.requests, strict.cuts]).toEqual([2, { '/v1/events': 1 }, 0])
+  watching.close()
+  await locks.close()
+  strict.stop()
+}, 400_000)
+
+it('and a proxy that buffers all the same is no worse than no bridge', async () => {
+  await using bridge = await startTestBridge({ heartbeatMs })
+  const strict = await startStrictProxy(bridge.url, false)
+  const locks = createLocker({ store: bridge.store, notifier: bridgeNotifier({ url: strict.url, token: bridgeToken }) })
+  const held = await bridge.locks.acquire('k', { ttl: '600s', renew: false })
+  const acquiring = locks.acquire('k', { wait: '60s' })
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await held.release()
+  const releasedAt = performance.now()
+  await acquiring
+  expect(performance.now() - releasedAt).toBeLessThan(1_500)
+  await locks.close()
+  strict.stop()
+})

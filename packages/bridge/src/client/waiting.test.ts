@@ -1,0 +1,246 @@
+import { createLocker, type Locker, type LockerOptions, type WaitStrategy } from '@leasehold/core'
+import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
+import { fetchStore } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
+import { type HttpServer, listen } from '../bin/http-server.ts'
+import { ioredisGateway } from '../bin/ioredis-gateway.ts'
+import { createGateway } from '../gateway/index.ts'
+import { createBridge } from '../server/index.ts'
+import { type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
+
+/** A waiter with this one is woken by the notifier or not at all. */
+const never: WaitStrategy = { delayMs: () => 3_600_000 }
+const token = bridgeToken
+
+describe.each(['sse', 'long-poll'] as const)('a locker that waits through a bridge, by %s', (mode) => {
+  const what = mode === 'sse' ? 'streams' : 'waits'
+  let bridge: TestBridge
+  let keys = 0
+  let key: string
+  const ends: (() => unknown)[] = []
+
+  beforeAll(async () => {
+    bridge = await startTestBridge({ heartbeatMs: 1_000 })
+  })
+  afterAll(() => bridge[Symbol.asyncDispose]())
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+    key = ''
+  })
+
+  function locker(notifier: Partial<BridgeNotifierOptions> = {}, options: Partial<LockerOptions> = {}): Locker {
+    key = `${mode}-${keys++}`
+    const made = createLocker({
+      store: bridge.store,
+      notifier: bridgeNotifier({ url: bridge.url, token, mode, ...notifier }),
+      wait: '15s',
+      ...options,
+    })
+    ends.push(() => made.close({ grace: 1 }))
+    return made
+  }
+  const holds = (ttl: `${number}s` = '120s') => bridge.locks.acquire(key, { ttl, renew: false })
+  const opened = (): Promise<void> => bridge.opened(what, 1)
+  /** Milliseconds from now until it settles. */
+  async function timeOf(settles: Promise<unknown>): Promise<number> {
+    const start = performance.now()
+    await settles
+    return performance.now() - start
+  }
+
+  it('is woken by a release, with two script calls however long the wait', async () => {
+    const locks = locker()
+    for (const waitMs of [100, 1_000]) {
+      const held = await holds()
+      const before = bridge.looks()
+      const acquiring = locks.acquire(key)
+      await opened()
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      const releasing = held.release()
+      const tookMs = await timeOf(acquiring)
+      const lease = await acquiring
+      await releasing
+      const looks = Object.values(bridge.looks()).reduce((sum, count) => sum + count, 0)
+      const looked = looks - Object.values(before).reduce((sum, count) => sum + count, 0)
+      console.log(
+        `${mode}: wait of ${waitMs} ms, ${lease.commands} calls by the client, ${looked} looks by the bridge, ` +
+          `woken in ${tookMs.toFixed(1)} ms`,
+      )
+      expect([lease.commands, tookMs < 500]).toEqual([2, true])
+      expect(await lease.release()).toBe('released')
+      await bridge.opened(what, 0)
+    }
+  })
+
+  it('is woken where its store is reached over HTTP, too', async () => {
+    const redis = ioredisGateway(`redis://127.0.0.1:${bridge.server.port}`, { unansweredMs: 5_000 })
+    const gateway = await listen(createGateway({ redis, tokens: [token] }), { host: '127.0.0.1', port: 0 })
+    ends.push(async () => {
+      await gateway.close(0)
+      redis.close()
+    })
+    const locks = locker({}, { store: fetchStore({ url: gateway.url, token }) })
+    const held = await holds()
+    const acquiring = locks.acquire(key)
+    await opened()
+    await held.release()
+    expect(await timeOf(acquiring)).toBeLessThan(500)
+    const { commands } = await acquiring
+    expect(commands).toBe(2)
+  })
+
+  it('is woken when the lock is revoked, and when its holder has died', async () => {
+    const locks = locker()
+    await holds()
+    const acquiring = locks.acquire(key)
+    await opened()
+    await bridge.locks.revoke(key)
+    expect((await (await acquiring).release()) && (await acquiring).commands).toBe(2)
+    await bridge.opened(what, 0)
+    await holds('1s')
+    const { commands, waitedMs } = await locks.acquire(key)
+    expect([commands, waitedMs < 1_500]).toEqual([2, true])
+  })
+
+  it('T-48: acquires within a second of being connected again, what was released meanwhile', async () => {
+    const locks = locker({}, { strategy: never })
+    const held = await holds()
+    const acquiring = locks.acquire(key)
+    await opened()
+    bridge.clients.refuse()
+    bridge.clients.cut()
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await held.release()
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await bridge.clients.accept()
+    // The pause between two attempts to connect is not part of it.
+    const early = await Promise.race([acquiring, bridge.opened(what, 1)])
+    if (!early) expect(await timeOf(acquiring)).toBeLessThan(1_000)
+    expect((await acquiring).waitedMs).toBeLessThan(9_000)
+  })
+
+  it('T-48: hears at once about a cursor that the bridge has never seen', async () => {
+    const locks = locker()
+    const notifier = bridgeNotifier({ url: bridge.url, token, mode })
+    ends.push(() => notifier.close())
+    const released = notifier.subscribe(key, '1700000000000000')
+    await new Promise<void>((resolve) => released.onSignal(0, resolve))
+    released.close()
+    const held = await locks.acquire(key)
+    const taken = notifier.subscribe(key, '1700000000000000')
+    await taken.ready
+    await bridge.opened(what, 1)
+    expect([taken.live, taken.signals]).toEqual([true, 0])
+    await held.release()
+    await new Promise<void>((resolve) => taken.onSignal(0, resolve))
+    taken.close()
+  })
+
+  it('goes on by its strategy when there is no bridge, and is woken again when there is one', async () => {
+    const locks = locker()
+    const held = await holds()
+    const acquiring = locks.acquire(key)
+    await opened()
+    bridge.clients.refuse()
+    bridge.clients.cut()
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await held.release()
+    expect(await timeOf(acquiring)).toBeLessThan(1_500)
+    const lease = await acquiring
+    expect(lease.commands).toBeGreaterThan(3)
+    expect(lease.commands).toBeLessThan(20)
+
+    const next = locks.acquire(key)
+    await lease.release()
+    await (await next).release()
+    await bridge.clients.accept()
+    // The client pauses 5 s at most before it finds that out.
+    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    const again = await holds()
+    const woken = locks.acquire(key)
+    await opened()
+    await again.release()
+    expect((await woken).commands).toBe(2)
+  })
+
+  it('closes its connection at once when its wait is aborted or over', async () => {
+    const locks = locker()
+    await holds()
+    const controller = new AbortController()
+    const acquiring = locks.acquire(key, { signal: controller.signal })
+    const settled = acquiring.catch((error: unknown) => error)
+    await opened()
+    const reason = new Error('no more')
+    controller.abort(reason)
+    expect(await settled).toBe(reason)
+    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(500)
+
+    const timingOut = locks.acquire(key, { wait: 300 }).catch(({ code }) => code)
+    await opened()
+    expect(await timingOut).toBe('ACQUIRE_TIMEOUT')
+    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(500)
+  })
+
+  it('is not made to spin by a bridge of another prefix, for which every lock is free', async () => {
+    await using wrong = await startTestBridge({ lockPrefix: 'other:' })
+    const notifier = bridgeNotifier({ url: wrong.url, token, mode })
+    const locks = createLocker({ store: wrong.store, notifier })
+    await using _ = await wrong.locks.acquire('k', { ttl: '120s' })
+    const connectionsBefore = wrong.clients.accepted
+    const error = (await locks.acquire('k', { wait: '3s' }).catch((thrown: unknown) => thrown)) as { commands: number }
+    const asked = wrong.events.filter(({ type }) => type === what).length / 2
+    console.log(`${mode}: ${error.commands} tries and ${asked} requests to a wrong bridge in 3 s`)
+    expect(error).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+    expect(error.commands).toBeLessThan(20)
+    expect(asked).toBeLessThan(20)
+    expect(wrong.clients.accepted - connectionsBefore).toBeLessThan(20)
+    await locks.close()
+  })
+
+  describe('when its bridge is killed and another is started in the middle of a wait', () => {
+    let redis: Redis
+    let http: HttpServer
+    let url: string
+    beforeAll(async () => {
+      redis = new Redis(bridge.server.port)
+      http = await listen(app(), { host: '127.0.0.1', port: 0 })
+      url = http.url
+    })
+    afterAll(async () => {
+      await http.close(0)
+      redis.disconnect()
+    })
+    let begun = (): void => undefined
+    const app = () =>
+      createBridge({
+        store: ioredisStore(redis),
+        subscriber: ioredisSubscriber(redis),
+        auth: { tokens: [token] },
+        onEvent: ({ type }) => type === what && begun(),
+      })
+    /** Resolves when the next of its connections has begun, or ended. */
+    const nextChange = (): Promise<void> =>
+      new Promise((resolve) => {
+        begun = resolve
+      })
+
+    it.each(['while there was none', 'after it had come back'])('hears of a release %s', async (when) => {
+      const locks = locker({ url }, { strategy: never })
+      const held = await holds()
+      const waits = nextChange()
+      const acquiring = locks.acquire(key)
+      await waits
+      await http.close(0)
+      if (when === 'while there was none') await held.release()
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      const waitsAgain = nextChange()
+      http = await listen(app(), { host: '127.0.0.1', port: Number(new URL(url).port) })
+      // Who is told twice that there is none looks for himself, and may have the lock already.
+      await Promise.race([waitsAgain, acquiring])
+      await held.release()
+      expect((await acquiring).waitedMs).toBeLessThan(6_000)
+    })
+  })
+})

@@ -1,0 +1,17 @@
+import { InvalidOptionError } from '@leasehold/core'
+
+/** Timers take no more than this. */
+const largestNumber = 2 ** 31 - 1
+
+/** @throws InvalidOptionError naming the option. */
+export function wholeNumber(
+  option: string,
+  value: number | undefined,
+  standard: number,
+  least: number = 1,
+  most: number = largestNumber,
+): number {
+  const number = value ?? standard
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  throw new InvalidOptionError(option, `must be a whole number from ${least} to ${most}`)
+}

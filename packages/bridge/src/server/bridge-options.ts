@@ -1,0 +1,98 @@
+import { type Clock, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
+import type { RedisSubscriber } from '@leasehold/core/redis'
+import { checkTokens } from '../http/bearer-tokens.ts'
+import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { wholeNumber } from '../http/whole-number.ts'
+import type { OnBridgeEvent } from './bridge-events.ts'
+import { checkSecret } from './tickets.ts'
+
+export interface BridgeOptions {
+  /** Where the locks are. It must have the same prefix as the bridge. */
+  readonly store: Pick<LeaseStore, 'look'>
+  /** How the bridge hears of releases; it opens one connection. */
+  readonly subscriber: RedisSubscriber
+  /** That of the store; default `lock:`. Clients name keys without it. */
+  readonly prefix?: string
+  readonly auth: BridgeAuth
+  readonly limits?: BridgeLimits
+  /** Pages of these origins, such as `https://app.example`, may ask from a browser; default none. */
+  readonly cors?: { readonly origins: readonly string[] }
+  /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
+  readonly heartbeatMs?: number
+  /** What `/metrics` answers; without it there is no such page. */
+  readonly metrics?: () => Promise<{ readonly contentType: string; readonly text: string }>
+  /** When aborted, waiters are told to come back, streams end, and new requests are refused: for good. */
+  readonly signal?: AbortSignal
+  /** Default: the runtime's. */
+  readonly clock?: Clock
+  /** Told of what happens, for logs and metrics. */
+  readonly onEvent?: OnBridgeEvent
+}
+
+/** At least one token or secret. Several, so that one can be replaced while both are valid. */
+export interface BridgeAuth {
+  /** Who has one of these may wait for every key. Make them long and random: 32 bytes in hex. */
+  readonly tokens?: readonly string[]
+  /** Tickets signed with one of these are let in: see `issueTicket`. */
+  readonly ticketSecrets?: readonly string[]
+}
+
+/** How many waits and streams may be open at a time. */
+export interface BridgeLimits {
+  /** With the same token, or of the same subject of tickets; default 1,000. */
+  readonly perClient?: number
+  /** Default 10,000. */
+  readonly total?: number
+}
+
+export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
+  readonly auth: Required<BridgeAuth>
+  readonly limits: Required<BridgeLimits>
+  readonly origins: readonly string[]
+  readonly metrics: BridgeOptions['metrics']
+  readonly signal: AbortSignal
+}
+
+/** @throws InvalidOptionError naming the option, never with a secret in it. */
+export function checkOptions(options: BridgeOptions): CheckedOptions {
+  const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
+  if (typeof store?.look !== 'function') throw new InvalidOptionError('store', 'must be a store of @leasehold')
+  if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')
+  if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
+    throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')
+  }
+  return {
+    store,
+    subscriber,
+    prefix,
+    auth: checkedAuth(auth),
+    limits: {
+      perClient: wholeNumber('limits.perClient', limits?.perClient, 1_000),
+      total: wholeNumber('limits.total', limits?.total, 10_000),
+    },
+    origins: checkedOrigins(options.cors?.origins ?? []),
+    heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
+    metrics: options.metrics,
+    signal: options.signal ?? new AbortController().signal,
+    clock,
+    onEvent,
+  }
+}
+
+function checkedAuth({ tokens = [], ticketSecrets = [] }: BridgeAuth = {}): Required<BridgeAuth> {
+  if (tokens.length + ticketSecrets.length === 0) {
+    throw new InvalidOptionError('auth', 'must have at least one of tokens and ticketSecrets')
+  }
+  checkTokens('auth.tokens', tokens)
+  for (const secret of ticketSecrets) checkSecret('auth.ticketSecrets', secret)
+  return { tokens, ticketSecrets }
+}
+
+function checkedOrigins(origins: readonly string[]): readonly string[] {
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new InvalidOptionError('cors.origins', 'must be origins such as "https://app.example", without a path')
+    }
+  }
+  return origins
+}

@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { startTcpProxy } from '@leasehold/testkit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bridgeToken, linesOf, startTestBridge, type TestBridge } from '../../test-bridge.ts'
+
+let bridge: TestBridge
+let stopping: AbortController
+beforeEach(async () => {
+  stopping = new AbortController()
+  bridge = await startTestBridge({ heartbeatMs: 200, signal: stopping.signal })
+})
+afterEach(() => bridge[Symbol.asyncDispose]())
+
+const listeners = async (): Promise<string[]> =>
+  String(await bridge.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'))
+    .split('\n')
+    .filter((line) => line !== '')
+
+/** A client without manners: resolves when the bridge has begun to answer a stream, at once for a poll. */
+async function rawRequest(path: string, port = bridge.port): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridgeToken}\r\n\r\n`)
+  if (path.startsWith('/v1/events')) await once(socket, 'data')
+  return socket
+}
+
+const holder = { renew: false, ttl: '5m' } as const
+
+test('200 clients that vanish leave nothing, and 5 that stay are told of every release within 0.5 s', async () => {
+  await bridge.locks.acquire('key-0', holder)
+  const healthy = await Promise.all(Array.from({ length: 5 }, () => bridge.stream('key=key-0')))
+  for (const { event } of healthy) expect(await event()).toMatch(/^state /)
+  const streams = await Promise.all(Array.from({ length: 100 }, (_, at) => rawRequest(`/v1/events?key=key-${at % 20}`)))
+  for (let at = 0; at < 20; at++) await bridge.locks.tryAcquire(`key-${at}`, holder)
+  const polls = await Promise.all(
+    Array.from({ length: 100 }, (_, at) => rawRequest(`/v1/wait?key=key-${at % 20}&since=-`)),
+  )
+  await bridge.opened('waits', 100)
+  await bridge.opened('streams', 105)
+  for (const socket of [...streams, ...polls]) socket.resetAndDestroy()
+  await bridge.opened('streams', 5)
+  await bridge.opened('waits', 0)
+  const releasedAt = performance.now()
+  await bridge.locks.revoke('key-0')
+  for (const { event } of healthy) expect(await event()).toBe('release {"key":"key-0"}')
+  expect(performance.now() - releasedAt).toBeLessThan(500)
+  expect(await listeners()).toEqual([expect.stringMatching(/ sub=0 psub=1 /)])
+})
+
+test('a half-open client does not keep the next one from being woken', async () => {
+  await bridge.locks.acquire('a', holder)
+  await using dead = await startTcpProxy({ port: bridge.port })
+  await rawRequest('/v1/wait?key=a&since=-', dead.port)
+  await bridge.opened('waits', 1)
+  dead.blackHole()
+  const alive = bridge.wait('a', '-')
+  await bridge.opened('waits', 2)
+  const releasedAt = performance.now()
+  await bridge.locks.revoke('a')
+  expect((await alive).status).toBe(200)
+  expect(performance.now() - releasedAt).toBeGreaterThan(450)
+  expect(performance.now() - releasedAt).toBeLessThan(1_500)
+})
+
+test('a half-open long poll is forgotten when its time is up', async () => {
+  await bridge.locks.acquire('a', holder)
+  await using dead = await startTcpProxy({ port: bridge.port })
+  await rawRequest('/v1/wait?key=a&since=-&timeout=500ms', dead.port)
+  await bridge.opened('waits', 1)
+  dead.blackHole()
+  await bridge.opened('waits', 0)
+})
+
+test('a reader that does not read is cut off, connection and all, and the others hear everything', async () => {
+  const key = 'x'.repeat(500)
+  const healthy = await bridge.stream(`key=${key}`)
+  expect(await healthy.event()).toMatch(/^state /)
+  const slow = await rawRequest(`/v1/events?key=${key}`)
+  slow.pause()
+  const closed = once(slow, 'close')
+  const publish = "for i = 1, 100 do redis.call('PUBLISH', ARGV[1], 'released 1') end"
+  let published = 0
+  while (bridge.open('streams') === 2) {
+    await bridge.server.command('EVAL', publish, 0, `lock:release:${key}`)
+    published += 100
+    for (let heard = 0; heard < 100; heard++) expect(await healthy.event()).toBe(`release {"key":"${key}"}`)
+  }
+  expect(bridge.open('streams')).toBe(1)
+  expect(published).toBeGreaterThan(500)
+  // What was on its way can be read; then the connection is over.
+  slow.resume()
+  await closed
+})
+
+test('a Redis that is restarted empty wakes those who wait, as the locks are free', async () => {
+  const lease = await bridge.locks.acquire('a', holder)
+  const stream = await bridge.stream('key=a')
+  expect(await stream.event()).toMatch(/^state .*"held":true/)
+  const poll = bridge.wait('a', String(lease.fence))
+  await bridge.opened('waits', 1)
+  await bridge.server.restart()
+  expect((await poll).status).toBe(200)
+  expect(await stream.event()).toBe('release {"key":"a"}')
+  expect(bridge.looks()['reconnected']).toBe(1)
+})
+
+test('a release that nobody could hear, because the connection was cut, is found when it is back', async () => {
+  const lease = await bridge.locks.acquire('a', holder)
+  const poll = bridge.wait('a', String(lease.fence))
+  await bridge.opened('waits', 1)
+  await expect.poll(bridge.looks).toEqual({ 'first-waiter': 1 })
+  bridge.network.refuse()
+  bridge.network.cut()
+  await lease.release()
+  await bridge.network.accept()
+  const acceptedAt = performance.now()
+  expect(await (await poll).json()).toEqual({ changed: true })
+  expect(performance.now() - acceptedAt).toBeLessThan(1_500)
+})
+
+test('a Redis that stays away sends everyone off, to come back; and when it is back they can', async () => {
+  await bridge.locks.acquire('a', holder)
+  const stream = await bridge.stream('key=a')
+  await stream.event()
+  const poll = bridge.wait('a', '-')
+  await bridge.opened('waits', 1)
+  bridge.network.refuse()
+  bridge.network.cut()
+  const sentOff = await poll
+  expect([sentOff.status, sentOff.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await stream.event()).toBeUndefined()
+  const refused = await Promise.all([bridge.wait('a', '-'), bridge.request('/v1/events?key=a')])
+  for (const { status, headers } of refused) expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+  expect((await bridge.request('/readyz')).status).toBe(503)
+  expect((await bridge.request('/healthz')).status).toBe(200)
+  await bridge.network.accept()
+  await expect.poll(async () => (await bridge.request('/readyz')).status, { timeout: 10_000 }).toBe(200)
+  expect((await bridge.wait('a', '-', '&timeout=50ms')).status).toBe(204)
+})
+
+test('a bridge that stops answers polls with 503, ends streams, and leaves no connection to Redis that listens', async () => {
+  await bridge.locks.acquire('a', holder)
+  const stream = await bridge.stream('key=a')
+  await stream.event()
+  const poll = bridge.wait('a', '-')
+  await bridge.opened('waits', 1)
+  stopping.abort()
+  const sentOff = await poll
+  expect([sentOff.status, sentOff.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await stream.event()).toBeUndefined()
+  expect((await bridge.wait('a', '-')).status).toBe(503)
+  expect((await bridge.request('/readyz')).status).toBe(503)
+  await expect.poll(listeners).toEqual([])
+})
+
+test('a proxy that buffers, unless told not to, and cuts what is silent lets a quiet stream through', async () => {
+  const idleMs = 1_000
+  const proxy = createServer((incoming, outgoing) => {
+    const { url: path, headers } = incoming
+    const upstream = request(`http://127.0.0.1:${bridge.port}${path}`, { headers }, (reply) => {
+      reply.setTimeout(idleMs, () => outgoing.destroy())
+      const buffered: Buffer[] = []
+      const passes = reply.headers['x-accel-buffering'] === 'no'
+      if (passes) outgoing.writeHead(reply.statusCode ?? 500, reply.headers).flushHeaders()
+      reply.on('data', (chunk: Buffer) => (passes ? outgoing.write(chunk) : buffered.push(chunk)))
+      reply.on('end', () => outgoing.end(Buffer.concat(buffered)))
+    })
+    outgoing.on('close', () => upstream.destroy())
+    upstream.end()
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const lease = await bridge.locks.acquire('a', holder)
+  const beganAt = performance.now()
+  const response = await fetch(`http://127.0.0.1:${port}/v1/events?key=a`, {
+    headers: { authorization: `Bearer ${bridgeToken}` },
+  })
+  expect(performance.now() - beganAt).toBeLessThan(1_000)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  const line = linesOf(response)
+  for (let heartbeats = 0; heartbeats < 15; ) if ((await line()) === ': heartbeat') heartbeats++
+  expect(performance.now() - beganAt).toBeGreaterThan(2 * idleMs)
+  await lease.release()
+  expect([await line(), await line()]).toEqual(['event: release', 'data: {"key":"a"}'])
+  proxy.close()
+  proxy.closeAllConnections()
+})

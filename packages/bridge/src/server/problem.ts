@@ -1,0 +1,40 @@
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+
+const titles = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  413: 'Content too large',
+  414: 'URL too long',
+  429: 'Too many connections',
+  500: 'Internal error',
+  503: 'Unavailable',
+} as const
+
+export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
+
+/** After so many seconds it makes sense to come back. A client spreads this by itself. */
+const retryAfterSeconds = '1'
+
+/** An error as every error of the bridge is told: RFC 9457. `detail` is a sentence for whoever wrote the client. */
+export function problem(c: Context, status: ProblemStatus, detail: string): Response {
+  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail })
+  return c.body(body, status, {
+    'content-type': 'application/problem+json',
+    ...((status === 429 || status === 503) && { 'retry-after': retryAfterSeconds }),
+  })
+}
+
+/** A request that cannot be served as it is. */
+export class ProblemError extends Error {
+  readonly status: ProblemStatus
+
+  constructor(status: ProblemStatus, detail: string) {
+    super(detail)
+    this.name = 'ProblemError'
+    this.status = status
+  }
+}

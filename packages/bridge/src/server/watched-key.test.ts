@@ -1,0 +1,358 @@
+import { ManualClock } from '@leasehold/testkit'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { LookReason } from './bridge-events.ts'
+import type { Seen } from './paced-look.ts'
+import type { WaitAnswer, WaitRequest } from './poll-queue.ts'
+import { type Follower, WatchedKey } from './watched-key.ts'
+
+let clock: ManualClock
+let key: WatchedKey
+/** What a look sees; a function is asked at that moment. */
+let lock: Seen | (() => Promise<Seen>)
+let looks: LookReason[]
+let idle: number
+beforeEach(() => {
+  clock = new ManualClock()
+  looks = []
+  idle = 0
+  lock = held('1')
+  key = new WatchedKey({
+    key: 'a',
+    clock,
+    look: async (_, reason) => {
+      looks.push(reason)
+      return typeof lock === 'function' ? lock() : lock
+    },
+    onIdle: () => idle++,
+  })
+})
+afterEach(async () => {
+  key.dismiss()
+  expect(clock.pending).toBe(0)
+})
+
+const held = (cursor: string, expiresInMs: number | null = 10_000): Seen => ({
+  type: 'looked',
+  changed: false,
+  cursor,
+  expiresInMs,
+})
+const free: Seen = { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+
+interface TestPoll {
+  readonly answers: WaitAnswer[]
+  leave(): void
+}
+
+function poll(cursor: string, request: Partial<WaitRequest> = {}): TestPoll {
+  const answers: WaitAnswer[] = []
+  const client = new AbortController()
+  const given = { cursor, timeoutMs: 25_000, forResult: false, gone: client.signal, ...request }
+  void key.wait(given).then((answer) => answers.push(answer))
+  return { answers, leave: () => client.abort() }
+}
+
+const follow = (): { told: string[]; stop: () => void } => {
+  const told: string[] = []
+  const follower: Follower = {
+    state: ({ held, cursor, expiresIn }) => told.push(`${held ? 'held' : 'free'} ${cursor} ${expiresIn}`),
+    released: () => told.push('release'),
+    unavailable: () => told.push('unavailable'),
+  }
+  return { told, stop: key.follow(follower) }
+}
+
+const changed = [{ type: 'changed' }]
+
+describe('a long poll', () => {
+  test('is answered at once when the lock is free', async () => {
+    lock = free
+    const { answers } = poll('1')
+    await clock.advance(0)
+    expect(answers).toEqual(changed)
+    expect(looks).toEqual(['first-waiter'])
+  })
+
+  test('waits while the lock is held, and is told the present cursor when its time is up', async () => {
+    lock = held('2', null)
+    const { answers } = poll('1')
+    await clock.advance(24_999)
+    expect(answers).toEqual([])
+    await clock.advance(1)
+    expect(answers).toEqual([{ type: 'unchanged', cursor: '2' }])
+    expect(looks).toEqual(['first-waiter'])
+    expect(idle).toBe(1)
+  })
+
+  test('hears of a release that comes before the look is answered, and what was seen then is not believed', async () => {
+    let answer = (_: Seen): void => undefined
+    lock = () =>
+      new Promise((resolve) => {
+        answer = resolve
+      })
+    const [first, second] = [poll('1'), poll('1')]
+    await clock.advance(10)
+    key.released()
+    await clock.advance(0)
+    expect(first.answers).toEqual(changed)
+    lock = held('2')
+    answer(held('1', 60_000))
+    await clock.advance(240)
+    expect(looks).toEqual(['first-waiter', 'first-waiter'])
+    expect(second.answers).toEqual([])
+  })
+
+  test('of the longest-waiting is answered by a release, and no other', async () => {
+    const polls = [poll('1'), poll('1'), poll('1')]
+    await clock.advance(0)
+    key.released()
+    lock = held('2')
+    await clock.advance(5_000)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0, 0])
+    expect(looks).toEqual(['first-waiter', 'passed-on'])
+  })
+
+  test('that does not take the lock loses its turn after 500 ms, and the next is answered, until none is left', async () => {
+    const polls = [poll('1'), poll('1'), poll('1')]
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(499)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0, 0])
+    await clock.advance(1)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 0])
+    await clock.advance(500)
+    expect(polls.map(({ answers }) => answers)).toEqual([changed, changed, changed])
+    expect(looks).toEqual(['first-waiter', 'passed-on', 'passed-on'])
+  })
+
+  test('whose connection is found closed when it is answered passes the wake-up on at once', async () => {
+    const [first, second] = [poll('1'), poll('1')]
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    first.leave()
+    await clock.advance(0)
+    expect(second.answers).toEqual(changed)
+  })
+
+  test('whose client has left is not the one that is woken', async () => {
+    const [first, second] = [poll('1'), poll('1')]
+    await clock.advance(0)
+    first.leave()
+    key.released()
+    await clock.advance(0)
+    expect(first.answers).toEqual([{ type: 'gone' }])
+    expect(second.answers).toEqual(changed)
+  })
+
+  test('is answered when the time of the holder has run out and a look finds the lock free', async () => {
+    lock = held('1', 2_000)
+    const { answers } = poll('1')
+    await clock.advance(0)
+    lock = free
+    await clock.advance(2_000)
+    expect(answers).toEqual([])
+    await clock.advance(1)
+    expect(answers).toEqual(changed)
+    expect(looks).toEqual(['first-waiter', 'expiry'])
+  })
+
+  test('costs one look for each remaining time that was seen, of a holder that renews', async () => {
+    lock = held('1', 3_000)
+    poll('1')
+    await clock.advance(24_000)
+    expect(looks).toEqual(['first-waiter', ...Array(7).fill('expiry')])
+  })
+
+  test('costs no more than one look in 250 ms, however short the holders', async () => {
+    lock = held('1', 0)
+    poll('1')
+    await clock.advance(1_000)
+    expect(looks).toHaveLength(5)
+  })
+
+  test('with the cursor of the present holder costs no look, and one with another does', async () => {
+    poll('1', { timeoutMs: 1_000 })
+    await clock.advance(1_000)
+    poll('1', { timeoutMs: 1_000 })
+    await clock.advance(1_000)
+    expect(looks).toEqual(['first-waiter'])
+    lock = held('2')
+    poll('2')
+    await clock.advance(0)
+    expect(looks).toEqual(['first-waiter', 'first-waiter'])
+  })
+
+  test('that comes again after a release that nobody waited for is answered by a look', async () => {
+    poll('1', { timeoutMs: 1_000 })
+    await clock.advance(1_000)
+    key.released()
+    lock = free
+    const { answers } = poll('1')
+    await clock.advance(0)
+    expect(answers).toEqual(changed)
+  })
+
+  test('that comes again after the time of the holder has run out is answered by a look', async () => {
+    lock = held('1', 2_000)
+    poll('1', { timeoutMs: 1_000 })
+    await clock.advance(3_000)
+    lock = free
+    const { answers } = poll('1')
+    await clock.advance(0)
+    expect(answers).toEqual(changed)
+  })
+
+  test('hundred that come together cost one look, and all are answered if the lock is free', async () => {
+    lock = free
+    const polls = Array.from({ length: 100 }, () => poll('1'))
+    await clock.advance(0)
+    expect(polls.every(({ answers }) => answers.length === 1)).toBe(true)
+    expect(looks).toEqual(['first-waiter'])
+  })
+
+  test('that is still to be looked for when a release is heard waits for its turn like the others', async () => {
+    const polls = [poll('1')]
+    await clock.advance(100)
+    polls.push(poll('2'), poll('3'), poll('4'))
+    key.released()
+    lock = free
+    await clock.advance(400)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 0, 0])
+  })
+
+  test('for a result is answered by a release, with all others of its kind, and takes no turn', async () => {
+    const results = [poll('1', { forResult: true }), poll('1', { forResult: true })]
+    const lockWaiters = [poll('1'), poll('1')]
+    await clock.advance(0)
+    key.released()
+    await clock.advance(0)
+    expect(results.map(({ answers }) => answers)).toEqual([changed, changed])
+    expect(lockWaiters.map(({ answers }) => answers.length)).toEqual([1, 0])
+  })
+
+  test('is sent off when the store does not answer its first look; one that was parked stays', async () => {
+    const parked = poll('1')
+    await clock.advance(1_000)
+    lock = { type: 'unavailable' }
+    const fresh = poll('2')
+    await clock.advance(0)
+    expect(fresh.answers).toEqual([{ type: 'unavailable' }])
+    expect(parked.answers).toEqual([])
+    lock = free
+    await clock.advance(1_000)
+    expect(parked.answers).toEqual(changed)
+  })
+
+  test('is woken after a lost connection if the lock became free meanwhile', async () => {
+    const { answers } = poll('1')
+    await clock.advance(1_000)
+    lock = free
+    key.lookAgain()
+    await clock.advance(250)
+    expect(answers).toEqual(changed)
+    expect(looks).toEqual(['first-waiter', 'reconnected'])
+  })
+})
+
+describe('a stream', () => {
+  test('opens with the state, and is told of every release', async () => {
+    const { told } = follow()
+    await clock.advance(0)
+    key.released()
+    key.released()
+    expect(told).toEqual(['held 1 10000', 'release', 'release'])
+  })
+
+  test('that comes while the holder is known costs no look', async () => {
+    follow()
+    await clock.advance(4_000)
+    expect(follow().told).toEqual(['held 1 6001'])
+    expect(looks).toEqual(['first-waiter'])
+  })
+
+  test('all streams are told of a release, and one poll', async () => {
+    const streams = [follow(), follow(), follow()]
+    const polls = [poll('1'), poll('1')]
+    await clock.advance(0)
+    key.released()
+    await clock.advance(0)
+    expect(streams.map(({ told }) => told.at(-1))).toEqual(['release', 'release', 'release'])
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0])
+  })
+
+  test('is told when the time of the holder has run out', async () => {
+    lock = held('1', 2_000)
+    const { told } = follow()
+    await clock.advance(0)
+    lock = free
+    await clock.advance(2_001)
+    expect(told).toEqual(['held 1 2000', 'release'])
+  })
+
+  test('learns of the death of a holder that came after a release, at the time of the one before', async () => {
+    lock = held('1', 10_000)
+    const { told } = follow()
+    await clock.advance(0)
+    key.released()
+    lock = held('2', 1_000)
+    await clock.advance(10_001)
+    lock = free
+    await clock.advance(1_001)
+    expect(told).toEqual(['held 1 10000', 'release', 'release'])
+    expect(looks).toEqual(['first-waiter', 'expiry', 'expiry'])
+  })
+
+  test('of a free key costs nothing while it stays open', async () => {
+    lock = free
+    const { told } = follow()
+    await clock.advance(60_000)
+    expect(told).toEqual(['free - null'])
+    expect(looks).toEqual(['first-waiter'])
+    key.released()
+    await clock.advance(60_000)
+    expect(told).toEqual(['free - null', 'release'])
+    expect(looks).toEqual(['first-waiter', 'passed-on'])
+  })
+
+  test('of a holder without expiry has no timer', async () => {
+    lock = held('-', null)
+    const { told } = follow()
+    await clock.advance(0)
+    expect(told).toEqual(['held - null'])
+    expect(clock.pending).toBe(0)
+  })
+
+  test('ends when its state cannot be had; one that was told goes on', async () => {
+    const first = follow()
+    await clock.advance(0)
+    key.released()
+    lock = { type: 'unavailable' }
+    await clock.advance(250)
+    const second = follow()
+    await clock.advance(0)
+    expect(first.told).toEqual(['held 1 10000', 'release'])
+    expect(second.told).toEqual(['unavailable'])
+  })
+
+  test('that is left is told nothing more', async () => {
+    const { told, stop } = follow()
+    await clock.advance(0)
+    stop()
+    stop()
+    key.released()
+    expect(told).toEqual(['held 1 10000'])
+    expect(idle).toBe(1)
+  })
+})
+
+test('when everyone is sent off, no timer remains', async () => {
+  const { told } = follow()
+  const { answers } = poll('1')
+  await clock.advance(100)
+  key.dismiss()
+  await clock.advance(0)
+  expect(answers).toEqual([{ type: 'unavailable' }])
+  expect(told).toEqual(['held 1 10000', 'unavailable'])
+})

@@ -1,0 +1,49 @@
+import { ManualClock } from '@leasehold/testkit'
+import { expect, test } from 'vitest'
+import { WatchedKeys } from './watched-keys.ts'
+
+const gone = new AbortController().signal
+const request = { cursor: '1', timeoutMs: 1_000, forResult: false, gone }
+
+function watchedKeys() {
+  const clock = new ManualClock()
+  let looks = 0
+  const keys = new WatchedKeys({
+    clock,
+    look: async () => {
+      looks++
+      return { type: 'looked', changed: false, cursor: '1', expiresInMs: 60_000 }
+    },
+  })
+  return { clock, keys, looks: () => looks }
+}
+
+test('a key is remembered for 5 s, in which a poll that comes again costs no look', async () => {
+  const { clock, keys, looks } = watchedKeys()
+  void keys.get('a').wait(request)
+  await clock.advance(1_000 + 4_999)
+  void keys.get('a').wait(request)
+  await clock.advance(1_000)
+  expect(looks()).toBe(1)
+  await clock.advance(5_000)
+  void keys.get('a').wait(request)
+  await clock.advance(0)
+  expect(looks()).toBe(2)
+  keys.close()
+})
+
+test('of a thousand keys that are waited for no more, nothing is left after 5 s', async () => {
+  const { clock, keys } = watchedKeys()
+  for (let index = 0; index < 1_000; index++) void keys.get(`key ${index}`).wait(request)
+  await clock.advance(1_000)
+  expect(keys.size).toBe(1_000)
+  await clock.advance(5_000)
+  expect(keys.size).toBe(0)
+  expect(clock.pending).toBe(0)
+})
+
+test('a release of a key that nobody waits for is dropped', () => {
+  const { keys } = watchedKeys()
+  keys.released('a')
+  expect(keys.size).toBe(0)
+})

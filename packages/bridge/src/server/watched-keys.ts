@@ -1,0 +1,69 @@
+import type { Clock } from '@leasehold/core'
+import type { Look } from './paced-look.ts'
+import { WatchedKey } from './watched-key.ts'
+
+/** A key that nobody waits for is remembered so long: the next poll of its waiter is about to come. */
+const lingerMs = 5_000
+
+export interface WatchedKeysOptions {
+  readonly clock: Clock
+  readonly look: Look
+}
+
+interface Entry {
+  readonly watched: WatchedKey
+  stopLinger: (() => void) | undefined
+}
+
+/** The keys that somebody waits for, or did a moment ago. */
+export class WatchedKeys {
+  readonly #options: WatchedKeysOptions
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(options: WatchedKeysOptions) {
+    this.#options = options
+  }
+
+  /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The key, for somebody who is about to wait for it. */
+  get(key: string): WatchedKey {
+    const entry = this.#entries.get(key) ?? this.#open(key)
+    entry.stopLinger?.()
+    entry.stopLinger = undefined
+    return entry.watched
+  }
+
+  released(key: string): void {
+    this.#entries.get(key)?.watched.released()
+  }
+
+  lookAgain(): void {
+    for (const { watched } of [...this.#entries.values()]) watched.lookAgain()
+  }
+
+  dismiss(): void {
+    for (const { watched } of [...this.#entries.values()]) watched.dismiss()
+  }
+
+  /** Forgets the keys that are only remembered. */
+  close(): void {
+    this.dismiss()
+    for (const { stopLinger } of this.#entries.values()) stopLinger?.()
+    this.#entries.clear()
+  }
+
+  #open(key: string): Entry {
+    const { clock } = this.#options
+    const onIdle = (): void => {
+      entry.stopLinger?.()
+      entry.stopLinger = clock.schedule(() => this.#entries.delete(key), lingerMs, 'background')
+    }
+    const entry: Entry = { watched: new WatchedKey({ key, ...this.#options, onIdle }), stopLinger: undefined }
+    this.#entries.set(key, entry)
+    return entry
+  }
+}
