@@ -4,21 +4,33 @@ import { ClosingLine } from './test/support/closing-line.ts'
 // `npm run soak` runs the cases with their literal times and counts, and what only makes sense that way.
 const soak = process.env['LEASEHOLD_SOAK'] === '1'
 const ignored = ['**/node_modules/**', '**/dist/**', '**/.types/**']
+/** What runs inside workerd is a project of its own: the folder has the configuration. */
+const workerd = 'test/runtimes/workerd'
 
 export default defineConfig({
   test: {
-    include: soak
-      ? ['**/*.soak.test.ts', 'test/{cases,faults,model}/**/*.test.ts']
-      : ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-    exclude: soak ? ignored : [...ignored, '**/*.soak.test.ts'],
-    environment: 'node',
-    globalSetup: 'test/support/global-setup.ts',
-    // A lock test that passes at the second try has found something.
-    retry: 0,
-    // Expiry in a real store waits for real time; a hang should still be told within a coffee's reach.
-    testTimeout: soak ? 600_000 : 20_000,
-    hookTimeout: 30_000,
     maxWorkers: 2,
     reporters: ['default', new ClosingLine()],
+    projects: [
+      {
+        test: {
+          name: 'node',
+          include: soak
+            ? ['**/*.soak.test.ts', 'test/{cases,faults,model}/**/*.test.ts', 'test/runtimes/worker-and-server.test.ts']
+            : ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: [...ignored, `${workerd}/**`, ...(soak ? [] : ['**/*.soak.test.ts'])],
+          environment: 'node',
+          globalSetup: 'test/support/global-setup.ts',
+          // A lock test that passes at the second try has found something.
+          retry: 0,
+          // Expiry in a real store waits for real time; a hang should still be told within a coffee's reach.
+          testTimeout: soak ? 600_000 : 20_000,
+          hookTimeout: 30_000,
+          expect: { poll: { timeout: 10_000 } },
+        },
+      },
+      // It is the same with literal times and counts.
+      ...(soak ? [] : [workerd]),
+    ],
   },
 })

@@ -32,7 +32,7 @@ beforeAll(() => {
     noUnusedLocals: false,
     noUnusedParameters: false,
     noPropertyAccessFromIndexSignature: false,
-    lib: ['ES2024', 'ESNext.Disposable'],
+    lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
     types: ['node'],
   }
   const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['*.ts'] }

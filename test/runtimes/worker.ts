@@ -1,0 +1,94 @@
+import { fileURLToPath } from 'node:url'
+import { type BuildOptions, build } from 'esbuild'
+import { convertV4MiniflareOptions, Miniflare, Response } from 'miniflare'
+import { Gates } from './gates.ts'
+
+export interface WorkerOptions {
+  /** A file of `workers/`. */
+  readonly entry: string
+  /** Export conditions of the bundle; default: that of Workers. */
+  readonly conditions?: readonly string[]
+  /** Modules to bundle in place of others: the specifier, and a file of `workers/`. */
+  readonly instead?: Readonly<Record<string, string>>
+  /** Compatibility flags beside those of the newest date. */
+  readonly flags?: readonly string[]
+  readonly gateway: { readonly url: string; readonly token: string }
+}
+
+/** A Worker in workerd, and what it says. */
+export interface Worker extends AsyncDisposable {
+  readonly bundle: string
+  readonly gates: Gates
+  /** What the runtime or the Worker wrote to its log, and what it threw. */
+  readonly complaints: readonly string[]
+  ask(path: string, signal?: AbortSignal): Promise<Answer>
+}
+
+export interface Answer {
+  readonly status: number
+  /** What the Worker answered; text where that is no JSON. */
+  readonly body: unknown
+}
+
+/** Bundles a Worker as its user would, and starts it. Nothing of Node is there, nor any shim for it. */
+export async function startWorker({ entry, conditions, instead, flags, gateway }: WorkerOptions): Promise<Worker> {
+  const script = await bundle(entry, conditions ?? ['workerd'], instead ?? {})
+  const gates = new Gates()
+  const complaints: string[] = []
+  const runtime = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script,
+      compatibilityDate: '2026-11-02',
+      compatibilityFlags: ['no_nodejs_compat', ...(flags ?? [])],
+      bindings: { GATEWAY_URL: gateway.url, GATEWAY_TOKEN: gateway.token },
+      serviceBindings: {
+        async TEST({ url }: { readonly url: string }) {
+          await gates.pass(new URL(url).pathname.slice(1))
+          return new Response()
+        },
+      },
+      cf: false,
+      handleStructuredLogs: ({ level, message }) => complaints.push(`${level}: ${message}`),
+      handleUncaughtError: (error) => complaints.push(`uncaught: ${error.message}`),
+    }),
+  )
+  try {
+    await runtime.ready
+  } catch (error) {
+    await runtime.dispose()
+    throw error
+  }
+  return {
+    bundle: script,
+    gates,
+    complaints,
+    async ask(path, signal) {
+      const response = await runtime.dispatchFetch(`http://worker.example${path}`, { ...(signal && { signal }) })
+      const text = await response.text()
+      return { status: response.status, body: response.ok ? JSON.parse(text) : text }
+    },
+    [Symbol.asyncDispose]: () => runtime.dispose(),
+  }
+}
+
+async function bundle(
+  entry: string,
+  conditions: readonly string[],
+  instead: Readonly<Record<string, string>>,
+): Promise<string> {
+  const file = (name: string): string => fileURLToPath(new URL(`workers/${name}`, import.meta.url))
+  const options = {
+    entryPoints: [file(entry)],
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    target: 'es2022',
+    format: 'esm',
+    conditions: [...conditions],
+    external: ['cloudflare:workers'],
+    alias: Object.fromEntries(Object.entries(instead).map(([specifier, name]) => [specifier, file(name)])),
+  } satisfies BuildOptions
+  const { outputFiles } = await build(options)
+  return outputFiles[0]?.text ?? ''
+}

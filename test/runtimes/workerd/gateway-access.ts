@@ -1,0 +1,95 @@
+import type { Listening, StoreUnderTest } from '@leasehold/testkit/conformance'
+
+/** Where a Redis is reached over HTTP, and with which token. */
+export interface Gateway {
+  readonly url: string
+  readonly token: string
+}
+
+/** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
+const marginMs = 50
+
+/** Every key and what is left of it, seen at one moment. */
+const everyEntry = `
+  local entries = {}
+  for i, name in ipairs(redis.call('KEYS', '*')) do entries[i] = {name, redis.call('PTTL', name)} end
+  return entries`
+
+/**
+ * What `storeConformance` needs beside a Redis store, over the gateway alone: workerd has no socket that Redis would
+ * understand. The server should hold nothing else, as every key counts as the store's.
+ */
+export function gatewayAccess(
+  gateway: Gateway,
+  prefix: string,
+): Required<Pick<StoreUnderTest, 'admin' | 'advance' | 'listen' | 'skip'>> {
+  const command = (...args: readonly (string | number)[]): Promise<unknown> => ask(gateway, args)
+  return {
+    admin: {
+      async remove(key) {
+        await command('DEL', prefix + key)
+      },
+      async replace(key, ms) {
+        await command('SET', prefix + key, 'foreign-holder', ...(ms === null ? [] : ['PX', ms]))
+      },
+      async expiresInMs(key) {
+        const left = Number(await command('PTTL', prefix + key))
+        if (left === -2) return undefined
+        return left === -1 ? null : left
+      },
+      async entries() {
+        const names = await command('EVAL', everyEntry, 0)
+        return (names as readonly [string, number][]).map(([name, left]) => ({
+          name,
+          expiresInMs: left === -1 ? null : left,
+        }))
+      },
+    },
+    advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms + marginMs)),
+    listen: (key) => listen(gateway, `${prefix}release:${key}`),
+    skip: { 'wall-clock': 'the clock of a Redis server is the machine’s' },
+  }
+}
+
+async function ask({ url, token }: Gateway, command: readonly (string | number)[]): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(command) })
+  const answer = (await response.json()) as { readonly result?: unknown; readonly error?: string }
+  if (answer.error !== undefined) throw new Error(answer.error)
+  return answer.result
+}
+
+/** Listens by the gateway's event stream, whose first event says that Redis has confirmed. */
+async function listen({ url, token }: Gateway, channel: string): Promise<Listening> {
+  const headers = { authorization: `Bearer ${token}` }
+  const { body } = await fetch(`${url}/subscribe/${channel}`, { headers })
+  if (!body) throw new Error('The gateway opened no event stream')
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  const payloads: string[] = []
+  let confirm = (): void => undefined
+  const confirmed = new Promise<void>((resolve) => {
+    confirm = resolve
+  })
+  const read = async (): Promise<void> => {
+    let text = ''
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      text += chunk.value
+      const events = text.split('\n\n')
+      text = events.pop() ?? ''
+      for (const event of events) {
+        if (event === `data: subscribe,${channel},1`) confirm()
+        const message = `data: message,${channel},`
+        if (event.startsWith(message)) payloads.push(event.slice(message.length))
+      }
+    }
+  }
+  const reading = read()
+  await Promise.race([confirmed, reading])
+  return {
+    payloads,
+    async close() {
+      await reader.cancel()
+      await reading
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { ManualClock } from '@leasehold/testkit'
+import { type StoreUnderTest, storeConformance } from '@leasehold/testkit/conformance'
+import { MemoryStore, openTables } from '../../../packages/core/src/memory/memory-store.ts'
+
+storeConformance('memory', async (): Promise<StoreUnderTest> => {
+  const clock = new ManualClock()
+  const tables = openTables(clock)
+  const fenceMemoryMs = 600_000
+  const store = new MemoryStore(clock, fenceMemoryMs, tables)
+  const now = (): number => clock.monotonicMs()
+  const leftMs = (at: number): number | null => (at === Infinity ? null : at - now())
+  return {
+    store,
+    fenceMemoryMs,
+    admin: {
+      remove: async (key) => tables.locks.delete(key),
+      replace: async (key, ms) => tables.locks.set(key, 'foreign-holder', ms === null ? Infinity : now() + ms, now()),
+      async expiresInMs(key) {
+        const entry = tables.locks.get(key, now())
+        return entry && leftMs(entry.expiresAtMs)
+      },
+      // Only those that have not expired: no timer frees the others here, later calls do.
+      entries: async () =>
+        Object.entries(tables).flatMap(([table, entries]) =>
+          [...entries.keys()].flatMap((key) => {
+            const entry = entries.get(key, now())
+            return entry ? [{ name: `${table}:${key}`, expiresInMs: leftMs(entry.expiresAtMs) }] : []
+          }),
+        ),
+    },
+    advance: (ms) => clock.advance(ms),
+    async listen(key) {
+      const payloads: string[] = []
+      const stop = store.listen(key, (payload) => payloads.push(payload))
+      return { payloads, close: async () => stop() }
+    },
+    setWallClockBack: (ms) => clock.stepWall(-ms),
+    close: async () => undefined,
+  }
+})
