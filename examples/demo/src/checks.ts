@@ -56,13 +56,13 @@ export function checkFences(ledger: readonly LedgerEntry[]): Finding {
 export function checkHolds(ledger: readonly LedgerEntry[]): Finding {
   const inside = new Map<string, Set<string>>()
   const violations: string[] = []
-  let holds = 0
+  const holds = new Map<string, number>()
   for (const { type, server, key, fence, effect } of ledger) {
     const holder = `${server} with fence ${fence}`
     const holders = inside.get(key) ?? new Set()
     inside.set(key, holders)
     if (type === 'enter') {
-      holds++
+      holds.set(server, (holds.get(server) ?? 0) + 1)
       if (holders.size > 0) violations.push(`${holder} entered ${key} while ${[...holders].join(' and ')} was inside`)
       holders.add(holder)
     } else if (type === 'leave') {
@@ -70,7 +70,8 @@ export function checkHolds(ledger: readonly LedgerEntry[]): Finding {
     } else if (!holders.has(holder)) violations.push(`${effect} was done by ${holder}, who did not hold ${key}`)
   }
   for (const [key, holders] of inside) for (const holder of holders) violations.push(`${holder} never left ${key}`)
-  return { claim: 'holds of one key never overlapped', extent: `${holds} holds`, violations }
+  const shares = Array.from(holds, ([server, count]) => `${server} ${count}`).toSorted()
+  return { claim: 'holds of one key never overlapped', extent: `holds: ${shares.join(', ')}`, violations }
 }
 
 /** Every request was answered in the end. */
@@ -83,7 +84,7 @@ export function checkExits(exits: readonly { readonly name: string; readonly cod
   const violations = exits
     .filter(({ code }) => code !== 0)
     .map(({ name, code }) => `server ${name} ended ${code === null ? 'by force' : `with code ${code}`}`)
-  return { claim: 'the servers stopped in order', extent: exits.map(({ name }) => name).join(' and '), violations }
+  return { claim: 'the servers stopped in order', extent: exits.map(({ name }) => name).join(', '), violations }
 }
 
 /** No lock, fence record or anything else is left in Redis. */

@@ -1,13 +1,23 @@
-import { type ServerProcess, startServerProcess } from '@leasehold/example-node-server/process'
+import { type ReportedEvent, type ServerProcess, startServerProcess } from '@leasehold/example-node-server/process'
 import type { DemoRedis, Embedded } from './redis-choice.ts'
 import type { Timeline } from './timeline.ts'
 
+/** How a server reaches Redis; undefined for the embedded store, which is in the server itself. */
+export type Way = 'TCP' | 'HTTP' | undefined
+
 export interface DemoServer extends ServerProcess {
   readonly name: string
+  readonly way: Way
 }
 
-/** Short, so that what the locks leave behind is gone soon after. Holds are renewed, so none needs longer. */
-const lockTtlMs = 3_000
+/** The one over HTTP: the Hono Worker in workerd, and the gateway, in a process of their own. */
+const edge = new URL('edge/main.ts', import.meta.url)
+
+/**
+ * Short, so that what the locks leave behind is gone soon after. Holds are renewed; but on a machine that is busy with
+ * other things, a holder must not lose its lease because it was not let run for a while.
+ */
+const lockTtlMs = 6_000
 const fenceMemoryMs = 1_000
 /** When the last lock and the last fence record must have expired, with some margin. */
 export const expiryDeadlineMs: number = Math.max(lockTtlMs, fenceMemoryMs) + 3_000
@@ -16,15 +26,16 @@ const lockPrefix = (redis: DemoRedis): string => `${redis.prefix}lock:`
 export const dataPrefix = (redis: DemoRedis): string => `${redis.prefix}shop:`
 
 /**
- * Starts one server per name, each a process of its own.
+ * Starts two servers over TCP and one over HTTP, each a process of its own; with the embedded store one server alone.
  *
- * @throws Error if one does not start; the others are stopped then.
+ * @param onMissing told why there is no server over HTTP, where workerd cannot run
+ * @throws Error if one of the others does not start; the rest are stopped then.
  */
 export async function startServers(
-  names: readonly string[],
   redis: DemoRedis | Embedded,
   timeline: Timeline,
   options: { readonly limits: Readonly<Record<string, number>>; readonly withoutLocks: boolean },
+  onMissing: (reason: string) => void,
 ): Promise<readonly DemoServer[]> {
   const env = {
     HOST: '127.0.0.1',
@@ -41,12 +52,16 @@ export async function startServers(
       ? { REDIS_URL: '' }
       : { REDIS_URL: redis.url, LOCK_PREFIX: lockPrefix(redis), DATA_PREFIX: dataPrefix(redis) }),
   }
-  const starting = names.map(async (name) => ({
-    name,
-    ...(await startServerProcess({ ...env, SERVER_NAME: name }, (event) => timeline.add(name, event))),
-  }))
-  const started = await Promise.allSettled(starting)
-  const servers = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const start = async (name: string, way: Way): Promise<DemoServer> => {
+    const report = (event: ReportedEvent): void => timeline.add(name, way, event)
+    const program = way === 'HTTP' ? edge : undefined
+    return { name, way, ...(await startServerProcess({ ...env, SERVER_NAME: name }, report, program)) }
+  }
+  if ('embedded' in redis) return [await start('A', undefined)]
+
+  const overHttp = start('C', 'HTTP').catch((error: Error) => onMissing(error.message))
+  const started = await Promise.allSettled([start('A', 'TCP'), start('B', 'TCP'), overHttp])
+  const servers = started.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []))
   const failed = started.find((result) => result.status === 'rejected')
   if (!failed) return servers
   await Promise.all(servers.map((server) => server.stop()))

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startRedis } from '@leasehold/testkit/redis'
 import { describe, expect, test } from 'vitest'
@@ -12,14 +13,16 @@ interface Run {
   readonly child: ChildProcess
   /** Resolves when so much has been printed that it matches; rejects if the demo ends before. */
   printed(pattern: RegExp): Promise<void>
+  /** What has been printed so far. */
+  output(): string
   /** Resolves at the end. */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
 }
 
-function demo(args: readonly string[], redisUrl = ''): Run {
+function demo(args: readonly string[], redisUrl = '', more: NodeJS.ProcessEnv = {}): Run {
   const { FORCE_COLOR: _, ...env } = process.env
   const child = spawn(process.execPath, [main, '--speed', '3', ...args], {
-    env: { ...env, NO_COLOR: '1', REDIS_URL: redisUrl },
+    env: { ...env, NO_COLOR: '1', REDIS_URL: redisUrl, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -33,6 +36,7 @@ function demo(args: readonly string[], redisUrl = ''): Run {
   return {
     child,
     ended,
+    output: () => output,
     async printed(pattern) {
       const neverPrinted = ended.then(() => Promise.reject(new Error(`${pattern} was never printed:\n${output}`)))
       while (!pattern.test(output)) await Promise.race([once(child, 'printed'), neverPrinted])
@@ -53,13 +57,24 @@ const isRunning = (pid: number): boolean => {
 const serversIn = (output: string): number[] =>
   Array.from(output.matchAll(/^Server \w is process (\d+)/gm), ([, pid]) => Number(pid))
 
+/** Three servers, and what the third has started: the gateway and workerd. */
+function withChildren(servers: readonly number[]): readonly number[] {
+  const children = servers.flatMap((pid) =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  expect([servers.length, children.length]).toEqual([3, 2])
+  return [...servers, ...children]
+}
+
 describe('the demo', { timeout: deadlineMs }, () => {
-  test('proves its claims with two servers on a Redis of its own, and ends with 0', async () => {
+  test('proves its claims with servers over TCP and over HTTP on a Redis of its own, and ends with 0', async () => {
     const { code, output } = await demo([]).ended
     expect(output).toContain('All 7 claims hold')
-    expect(output).toMatch(
-      /^ +\d+\.\d{3} s {2}[AB] {2}order:o-\d+ +░*█+ +waited +\d+ ms {2}held +\d+ ms {2}fence …\d+$/m,
-    )
+    for (const who of ['A TCP ', 'B TCP ', 'C HTTP']) {
+      const times = ` +\\d+\\.\\d{3} s  ${who}  order:o-\\d+ +░*█+ +waited +\\d+ ms  held +\\d+ ms  fence …\\d+`
+      expect(output).toMatch(new RegExp(`^${times}$`, 'm'))
+    }
+    expect(output).toMatch(/ holds: A \d+, B \d+, C \d+$/m)
     expect(code).toBe(0)
     expect(serversIn(output).filter(isRunning)).toEqual([])
   })
@@ -74,9 +89,17 @@ describe('the demo', { timeout: deadlineMs }, () => {
     expect(await redis.command('DBSIZE')).toBe(0)
   })
 
+  test('goes on without the Worker where workerd cannot run, and says why', async () => {
+    // Where Miniflare finds workerd: here, a program that ends at once.
+    const { code, output } = await demo(['--speed', '9'], '', { MINIFLARE_WORKERD_PATH: '/bin/false' }).ended
+    expect(output).toContain('The Worker cannot run here, so there are the two servers only')
+    expect(output).toMatch(/All 7 claims hold/)
+    expect(code).toBe(0)
+  })
+
   test('uses the embedded store with one server, and says why', async () => {
     const { code, output } = await demo(['--embedded']).ended
-    expect(output).toContain('there is one server only')
+    expect(output).toContain('the memory of one process, so one server only, no gateway and no Worker')
     expect(output).toContain('All 6 claims hold')
     expect(code).toBe(0)
   })
@@ -93,21 +116,19 @@ describe('the demo', { timeout: deadlineMs }, () => {
     const run = demo([], redis.url)
     await run.printed(/fence …/)
     expect(await redis.command('DBSIZE')).toBeGreaterThan(1)
+    const servers = withChildren(serversIn(run.output()))
     run.child.kill('SIGINT')
-    const { code, output } = await run.ended
+    const { code } = await run.ended
     expect(code).toBe(130)
-    expect(serversIn(output)).toHaveLength(2)
-    expect(serversIn(output).filter(isRunning)).toEqual([])
+    expect(servers.filter(isRunning)).toEqual([])
     expect(await redis.command('KEYS', '*')).toEqual(['lock:order:o-001'])
   })
 
   test('leaves no server running when it is killed', async () => {
     const run = demo([])
     await run.printed(/fence …/)
+    const servers = withChildren(serversIn(run.output()))
     run.child.kill('SIGKILL')
-    const { output } = await run.ended
-    const servers = serversIn(output)
-    expect(servers).toHaveLength(2)
     await expect.poll(() => servers.filter(isRunning), { timeout: 12_000 }).toEqual([])
   })
 })

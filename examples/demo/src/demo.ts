@@ -8,7 +8,7 @@ import {
   checkLimits,
   type Finding,
 } from './checks.ts'
-import { type DemoServer, dataPrefix, expiryDeadlineMs, startServers } from './demo-servers.ts'
+import { type DemoServer, dataPrefix, expiryDeadlineMs, startServers, type Way } from './demo-servers.ts'
 import { type LedgerEntry, ledgerEntry } from './ledger.ts'
 import { paint } from './paint.ts'
 import { chooseRedis, type DemoRedis, type Embedded } from './redis-choice.ts'
@@ -57,25 +57,27 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const signal = AbortSignal.any([interrupt, AbortSignal.timeout(deadlineMs)])
   signal.throwIfAborted()
 
-  const names = embedded ? ['A'] : ['A', 'B']
   say(
     embedded
-      ? `The embedded store (${redis.reason}): it is in the memory of one process, so there is one server only`
-      : `Two servers on ${redis.description}, under the prefix ${redis.prefix}`,
+      ? `The embedded store (${redis.reason}): the memory of one process, so one server only, no gateway and no Worker`
+      : `Two servers over TCP and a Worker over HTTP, on ${redis.description}, under the prefix ${redis.prefix}`,
   )
   let startedAt = Date.now()
   let shown = true
   const timeline = new Timeline((hold) => shown && say(holdLine(hold, startedAt)))
-  const servers = await startServers(names, redis, timeline, { limits, withoutLocks: options.withoutLocks })
-  // Both at once: each lets its work end first.
+  const { withoutLocks } = options
+  const servers = await startServers(redis, timeline, { limits, withoutLocks }, (reason) =>
+    say(paint('yellow', `The Worker cannot run here, so there are the two servers only: ${reason}`)),
+  )
+  // All at once: each lets its work end first.
   cleanup.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))))
-  for (const { name, pid, url } of servers) say(`Server ${name} is process ${pid} at ${url}`)
+  for (const { name, way, pid, url } of servers) say(`Server ${name} is process ${pid} at ${url}${waysOf(way)}`)
 
   const requests = readRequests()
   const urls = servers.map(({ url }) => url)
   const tally = newTally()
-  say(`${requests.length} requests, each sent to ${embedded ? 'it' : 'both at the same time'}; ░ waited, █ held`)
-  if (options.withoutLocks) say(paint('yellow', 'Without locks: nobody waits, and nobody holds anything'))
+  say(`${requests.length} requests, each sent to ${embedded ? 'it' : 'all of them at the same time'}; ░ waited, █ held`)
+  if (withoutLocks) say(paint('yellow', 'Without locks: nobody waits, and nobody holds anything'))
   say('')
   startedAt = Date.now()
   const progress = setInterval(() => say(progressLine(tally, startedAt)), progressEveryMs)
@@ -96,7 +98,11 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const ledger = await readLedger(redis, servers, signal)
   const exits = await Promise.all(servers.map(async (server) => ({ name: server.name, code: await server.stop() })))
   say('')
-  say(`${timeline.waits} requests had to wait for a lock, the longest for ${Math.round(timeline.longestWaitMs)} ms`)
+  for (const [way, { count, longestMs }] of timeline.waits) {
+    say(
+      `${count} requests${way ? ` over ${way}` : ''} had to wait for a lock, the longest for ${Math.round(longestMs)} ms`,
+    )
+  }
   const findings = [
     checkAnswers(tally.sent, tally.unanswered),
     checkEffects(ledger, expected),
@@ -112,6 +118,11 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const leftovers = await lookForLeftovers(redis, say, signal)
   say('What the ledger in Redis says, compared with the file of requests and not with the answers of the servers:')
   return [...findings, leftovers]
+}
+
+function waysOf(way: Way): string {
+  if (way === 'HTTP') return ': the Hono Worker in workerd, over HTTP through leasehold-gateway'
+  return way === 'TCP' ? ': Node, over TCP' : ''
 }
 
 /** In Redis, past the servers; with the embedded store there is no other place to ask than the server itself. */

@@ -7,26 +7,30 @@ const key = 'order:o-1'
 test('a hold is told with who asked for it, when, and how long it waited and held', () => {
   const holds: Hold[] = []
   const timeline = new Timeline((hold) => holds.push(hold))
-  timeline.add('A', { at: 1_000, type: 'contended', key })
-  timeline.add('A', { at: 1_040, type: 'acquired', key, fence: 123, waitedMs: 40, commands: 2 })
-  timeline.add('A', { at: 1_055, type: 'released', key, fence: 123, outcome: 'released', heldMs: 15 })
-  expect(holds).toEqual([{ server: 'A', key, fence: 123, askedAt: 1_000, waitedMs: 40, heldMs: 15 }])
-  expect([timeline.waits, timeline.longestWaitMs]).toEqual([1, 40])
+  timeline.add('A', 'TCP', { at: 1_000, type: 'contended', key })
+  timeline.add('A', 'TCP', { at: 1_040, type: 'acquired', key, fence: 123, waitedMs: 40, commands: 2 })
+  timeline.add('A', 'TCP', { at: 1_055, type: 'released', key, fence: 123, outcome: 'released', heldMs: 15 })
+  expect(holds).toEqual([{ server: 'A', way: 'TCP', key, fence: 123, askedAt: 1_000, waitedMs: 40, heldMs: 15 }])
+  expect(timeline.waits.get('TCP')).toEqual({ count: 1, longestMs: 40 })
   const line = stripVTControlCharacters(holdLine(holds[0] as Hold, 500))
-  expect(line).toBe('  0.500 s  A  order:o-1        ░░░░░░░░███               waited   40 ms  held   15 ms  fence …123')
+  expect(line).toBe(
+    '  0.500 s  A TCP   order:o-1        ░░░░░░░░███               waited   40 ms  held   15 ms  fence …123',
+  )
 })
 
 test('a hold that was lost is told once, as lost', () => {
   const holds: Hold[] = []
   const timeline = new Timeline((hold) => holds.push(hold))
-  timeline.add('B', { at: 10, type: 'acquired', key, fence: 5, waitedMs: 0, commands: 1 })
-  timeline.add('B', { at: 30, type: 'lost', key, fence: 5, cause: 'gone' })
-  timeline.add('B', { at: 31, type: 'released', key, fence: 5, outcome: 'expired', heldMs: 21 })
-  expect(holds).toEqual([{ server: 'B', key, fence: 5, askedAt: 10, waitedMs: 0, heldMs: 20, lost: 'gone' }])
+  timeline.add('B', 'HTTP', { at: 10, type: 'acquired', key, fence: 5, waitedMs: 0, commands: 1 })
+  timeline.add('B', 'HTTP', { at: 30, type: 'lost', key, fence: 5, cause: 'gone' })
+  timeline.add('B', 'HTTP', { at: 31, type: 'released', key, fence: 5, outcome: 'expired', heldMs: 21 })
+  expect(holds).toEqual([
+    { server: 'B', way: 'HTTP', key, fence: 5, askedAt: 10, waitedMs: 0, heldMs: 20, lost: 'gone' },
+  ])
 })
 
 test('however long it took, a line keeps its width', () => {
-  const hold = { server: 'A', key, fence: 1, askedAt: 0, waitedMs: 9_000, heldMs: 9_000 }
+  const hold = { server: 'A', way: 'TCP' as const, key, fence: 1, askedAt: 0, waitedMs: 9_000, heldMs: 9_000 }
   const short = { ...hold, waitedMs: 0, heldMs: 0 }
   const lengthOf = (each: Hold): number => stripVTControlCharacters(holdLine(each, 0)).length
   expect(lengthOf(hold)).toBe(lengthOf(short))

@@ -1,13 +1,17 @@
 import type { ReportedEvent } from '@leasehold/example-node-server/process'
+import type { Way } from './demo-servers.ts'
 import { paint } from './paint.ts'
 
 /** A character of a bar stands for so many milliseconds, and no bar is longer than so many characters. */
 const barMs = 5
 const longestBar = 24
 
+const colors: Readonly<Record<string, 'cyan' | 'magenta' | 'yellow'>> = { A: 'cyan', B: 'magenta', C: 'yellow' }
+
 /** What came of a hold that was given back, or lost. */
 export interface Hold {
   readonly server: string
+  readonly way: Way
   readonly key: string
   readonly fence: number | null
   /** When the lock was asked for, on the server's clock. */
@@ -26,20 +30,22 @@ export interface Hold {
 export class Timeline {
   readonly #onHold: (hold: Hold) => void
   readonly #acquired = new Map<string, { askedAt: number; waitedMs: number }>()
-  waits = 0
-  longestWaitMs = 0
+  /** By way: how many requests had to wait, and the longest of them. */
+  readonly waits = new Map<Way, { count: number; longestMs: number }>()
 
   constructor(onHold: (hold: Hold) => void) {
     this.#onHold = onHold
   }
 
-  add(server: string, event: ReportedEvent): void {
-    if (event.type === 'contended') this.waits++
+  add(server: string, way: Way, event: ReportedEvent): void {
+    const waits = this.waits.get(way) ?? { count: 0, longestMs: 0 }
+    this.waits.set(way, waits)
+    if (event.type === 'contended') waits.count++
     if (event.type !== 'acquired' && event.type !== 'released' && event.type !== 'lost') return
     const { key, fence } = event
     const id = `${server} ${key} ${fence}`
     if (event.type === 'acquired') {
-      this.longestWaitMs = Math.max(this.longestWaitMs, event.waitedMs)
+      waits.longestMs = Math.max(waits.longestMs, event.waitedMs)
       this.#acquired.set(id, { askedAt: event.at - event.waitedMs, waitedMs: event.waitedMs })
       return
     }
@@ -49,6 +55,7 @@ export class Timeline {
     if (!this.#acquired.delete(id)) return
     this.#onHold({
       server,
+      way,
       key,
       fence,
       askedAt,
@@ -59,15 +66,16 @@ export class Timeline {
   }
 }
 
-/** One line: `1.204 s  B  coupon:spring  ░░░░███  waited 21 ms, held 14 ms, fence …400123`. */
+/** One line: `1.204 s  B TCP   coupon:spring  ░░░░███  waited 21 ms  held 14 ms  fence …400123`. */
 export function holdLine(hold: Hold, startedAt: number): string {
   const seconds = ((hold.askedAt - startedAt) / 1_000).toFixed(3).padStart(7)
   const [waited, held] = bar(hold.waitedMs, hold.heldMs)
-  const color = hold.server === 'A' ? 'cyan' : 'magenta'
+  const color = colors[hold.server] ?? 'cyan'
+  const who = `${hold.server} ${hold.way ?? ''}`.padEnd(6)
   const picture = `${paint('dim', waited)}${paint(color, held)}`.concat(' '.repeat(longestBar - (waited + held).length))
   const numbers = `waited ${ms(hold.waitedMs)}  held ${ms(hold.heldMs)}  fence …${String(hold.fence).slice(-9)}`
   const loss = hold.lost === undefined ? '' : paint('red', `  LOST (${hold.lost})`)
-  return `${seconds} s  ${paint(color, hold.server)}  ${hold.key.padEnd(15)}  ${picture}  ${numbers}${loss}`
+  return `${seconds} s  ${paint(color, who)}  ${hold.key.padEnd(15)}  ${picture}  ${numbers}${loss}`
 }
 
 /** A wait as `░`, a hold as `█`; what began is shown. */

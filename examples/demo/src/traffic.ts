@@ -17,7 +17,7 @@ export interface Tally {
 export const newTally = (): Tally => ({ sent: 0, first: 0, repeats: 0, soldOut: 0, unanswered: [] })
 
 /**
- * Sends every request to every server, both at its time, and resolves when all are answered.
+ * Sends every request to every server, to all at its time, and resolves when all are answered.
  *
  * @throws the signal's own reason when it is aborted
  */
@@ -38,7 +38,8 @@ export async function sendAll(
     const waitMs = start + request.at / speed - performance.now()
     if (waitMs > 0) await pause(waitMs, undefined, { signal })
     // They take turns at being asked first.
-    for (const url of index % 2 === 0 ? urls : urls.toReversed()) {
+    const turn = index % urls.length
+    for (const url of [...urls.slice(turn), ...urls.slice(0, turn)]) {
       pending.push(send(url, request, tally, signal).catch(unlessAborted))
     }
   }

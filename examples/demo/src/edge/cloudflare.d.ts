@@ -1,0 +1,16 @@
+declare module 'cloudflare:workers' {
+  /** All text, as it comes from the environment of `main.ts`. */
+  export const env: Readonly<Record<Setting, string>>
+  type Setting =
+    | 'REDIS_URL'
+    | 'REDIS_TOKEN'
+    | 'LOCK_PREFIX'
+    | 'DATA_PREFIX'
+    | 'LOCK_TTL'
+    | 'LOCK_WAIT'
+    | 'FENCE_MEMORY'
+    | 'WORK_MS'
+    | 'LOCKS'
+    | 'COUPONS'
+    | 'SERVER_NAME'
+}

@@ -1,0 +1,53 @@
+/** The edge of the demo, as a process: the Hono Worker in workerd, and the gateway through which it reaches Redis. */
+
+import { startGateway } from '@leasehold/example-hono-api/gateway'
+import { startWorker } from '@leasehold/example-hono-api/workerd'
+
+/** What the demo tells its servers over TCP, too. */
+const settings = ['LOCK_PREFIX', 'DATA_PREFIX', 'LOCK_TTL', 'LOCK_WAIT', 'FENCE_MEMORY', 'WORK_MS', 'LOCKS', 'COUPONS']
+
+const { REDIS_URL = '', SERVER_NAME = 'worker', ...env } = process.env
+const ended = Promise.withResolvers<void>()
+process.once('disconnect', ended.resolve)
+// Where workerd cannot be started, Miniflare does not reject, but writes into a pipe that is closed.
+process.once('uncaughtException', ended.reject)
+
+try {
+  await serve()
+  if (process.connected) process.disconnect()
+} catch (error) {
+  console.error((error as Error).message)
+  process.exit(1)
+}
+
+async function serve(): Promise<void> {
+  await using gateway = await startGateway(REDIS_URL)
+  const bindings = {
+    ...Object.fromEntries(settings.map((name) => [name, env[name] ?? ''])),
+    SERVER_NAME,
+    REDIS_URL: gateway.url,
+    REDIS_TOKEN: gateway.token,
+  }
+  const starting = startWorker({ entry: new URL('worker.ts', import.meta.url), bindings, onLog: report })
+  await Promise.race([starting, ended.promise])
+  await using worker = await starting
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    // Miniflare listens, too, and would end the process at once, with the gateway left behind.
+    process.removeAllListeners(signal)
+    // Once: the same signal again finds no listener, and does end it at once.
+    process.once(signal, () => ended.resolve())
+  }
+  console.log(`${SERVER_NAME} listens on ${worker.url} with Redis through ${gateway.url}`)
+  await ended.promise
+}
+
+/** The Worker logs the events of its locker as JSON. Whatever else it logs is for whoever watches. */
+function report(line: string): void {
+  if (!process.connected) return
+  try {
+    // A parent that goes away at this moment is told by the event `disconnect`.
+    process.send?.(JSON.parse(line), undefined, undefined, () => undefined)
+  } catch {
+    console.error(line)
+  }
+}

@@ -1,0 +1,33 @@
+import { env } from 'cloudflare:workers'
+import { createLocker, type Duration, type LockerEvent } from '@leasehold/core'
+import { createApp } from '@leasehold/example-hono-api/app'
+import { couponLimits } from '@leasehold/example-hono-api/coupons'
+import { redisRecords } from '@leasehold/example-hono-api/records'
+import { fetchStore, fetchTransport } from '@leasehold/upstash'
+import { auditedLocks } from './audited-locks.ts'
+import { noLocks } from './no-locks.ts'
+
+/** The Hono example as the demo needs it: every hold goes into the ledger, and every event of the locker into the log. */
+const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
+const transport = fetchTransport(redis)
+const server = env.SERVER_NAME
+
+const locker = createLocker({
+  store: fetchStore({ ...redis, prefix: env.LOCK_PREFIX, fenceMemory: env.FENCE_MEMORY as Duration }),
+  name: server,
+  ttl: env.LOCK_TTL as Duration,
+  wait: env.LOCK_WAIT as Duration,
+  onEvent: (event: LockerEvent) => console.log(JSON.stringify({ at: Date.now(), ...event })),
+})
+
+export default createApp({
+  locks: auditedLocks(env.LOCKS === 'off' ? noLocks() : locker, {
+    transport,
+    ledger: `${env.DATA_PREFIX}ledger`,
+    server,
+  }),
+  records: redisRecords(transport, env.DATA_PREFIX),
+  limits: couponLimits(env.COUPONS),
+  server,
+  workMs: Number(env.WORK_MS),
+})

@@ -1,0 +1,32 @@
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { RedisTransport } from '@leasehold/core/redis'
+import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+
+/** A Redis, as the locker and the records need it. */
+export interface RedisAccess {
+  readonly store: LeaseStore
+  readonly transport: RedisTransport
+  /** Wakes waiters in a millisecond; without one they poll. */
+  readonly notifier?: ReleaseNotifier
+  close(): void
+}
+
+/** One connection for commands, and one for wake-ups. */
+export function overTcp(url: string): RedisAccess {
+  // A command whose answer got lost may have been carried out: that is told to the caller, never tried again unseen.
+  const client = new Redis(url, { autoResendUnfulfilledCommands: false })
+  client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
+  return {
+    store: ioredisStore(client),
+    transport: ioredisTransport(client),
+    notifier: ioredisNotifier(client),
+    close: () => client.disconnect(),
+  }
+}
+
+/** For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`. */
+export function overHttp(endpoint: RestEndpoint): RedisAccess {
+  return { store: fetchStore(endpoint), transport: fetchTransport(endpoint), close: () => undefined }
+}

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { startGateway } from '../local/gateway.ts'
+import { startWorker } from '../local/workerd.ts'
+
+/** The same app three times, on one Redis. */
+export interface Shops extends AsyncDisposable {
+  readonly redis: RedisServer
+  /** By how it runs and how it reaches Redis. */
+  readonly urls: Readonly<Record<ShopName, string>>
+  /** The names of what was done, in order. */
+  effects(prefix: string): Promise<readonly string[]>
+}
+
+export const shopNames = ['Node, over TCP', 'Node, over HTTP', 'workerd, over HTTP'] as const
+export type ShopName = (typeof shopNames)[number]
+
+const coupons = 'few:7,tcp:3,http:3,workerd:3'
+const main = fileURLToPath(new URL('../src/node.ts', import.meta.url))
+
+export async function startShops(): Promise<Shops> {
+  const redis = await startRedis()
+  const gateway = await startGateway(redis.url)
+  const rest = { REDIS_URL: gateway.url, REDIS_TOKEN: gateway.token }
+  const [tcp, http, worker] = await Promise.all([
+    startNode({ REDIS_URL: redis.url, COUPONS: coupons }),
+    startNode({ ...rest, COUPONS: coupons }),
+    startWorker({ bindings: { ...rest, COUPONS: coupons } }),
+  ])
+  return {
+    redis,
+    urls: { 'Node, over TCP': tcp.url, 'Node, over HTTP': http.url, 'workerd, over HTTP': worker.url },
+    async effects(prefix) {
+      const lines = (await redis.command('LRANGE', 'shop:ledger', 0, -1)) as readonly string[]
+      return lines.map((line) => JSON.parse(line).effect as string).filter((effect) => effect.startsWith(prefix))
+    },
+    async [Symbol.asyncDispose]() {
+      for (const part of [tcp, http, worker, gateway, redis]) await part[Symbol.asyncDispose]()
+    },
+  }
+}
+
+interface NodeShop extends AsyncDisposable {
+  readonly url: string
+  /** Asks it to end, and answers its exit code. */
+  stop(): Promise<number | null>
+}
+
+export async function startNode(env: Readonly<Record<string, string>>): Promise<NodeShop> {
+  const child = spawn(process.execPath, [main], { env: { PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  const [greeting] = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then((code) => Promise.reject(new Error(`It ended with code ${code} before it listened`))),
+  ])
+  async function stop(): Promise<number | null> {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return {
+    url: /http:\/\/\S+/.exec(greeting as string)?.[0] ?? '',
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop()
+    },
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export async function post(url: string, body: unknown): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' }
+  return answerOf(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }))
+}
+
+/** As a client does that reads `Retry-After`. */
+export async function postPatiently(url: string, body: unknown): Promise<Answer> {
+  for (;;) {
+    const answer = await post(url, body)
+    const seconds = answer.headers.get('retry-after')
+    if (seconds === null) return answer
+    await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1_000))
+  }
+}
+
+export const answerOf = async (response: Response): Promise<Answer> => ({
+  status: response.status,
+  headers: response.headers,
+  body: (await response.json()) as Answer['body'],
+})

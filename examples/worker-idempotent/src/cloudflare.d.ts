@@ -1,0 +1,11 @@
+/** What this Worker uses of the platform. In a project of your own, `wrangler types` writes this, and the rest. */
+declare module 'cloudflare:workers' {
+  export const env: {
+    /** An Upstash database, or a `leasehold-gateway` in front of a Redis of your own. */
+    readonly REDIS_URL: string
+    readonly REDIS_TOKEN: string
+    readonly PAYMENTS_URL: string
+  }
+  /** Keeps the request's work alive after its answer, or its client, is gone: 30 s at most. */
+  export function waitUntil(work: Promise<unknown>): void
+}

@@ -1,0 +1,40 @@
+import { env, waitUntil } from 'cloudflare:workers'
+import { createLocker } from '@leasehold/core'
+import { fetchStore, fetchTransport } from '@leasehold/upstash'
+import { answerOnce } from './answer-once.ts'
+import { idempotencyKey, payFor, paymentFrom } from './payment.ts'
+import { Problem, problemResponse } from './problem.ts'
+import { storedAnswers } from './stored-answers.ts'
+
+// At module scope: to make these sends nothing, and requests share no timer and no promise through them.
+const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
+const locks = createLocker({ store: fetchStore(redis), name: 'payments', ttl: '30s', wait: '2s' })
+const answers = storedAnswers(fetchTransport(redis))
+
+/** How long a lock that nobody was told of may take to be given back, in milliseconds. */
+const cleanUpMs = 10_000
+
+async function answer(request: Request): Promise<Response> {
+  try {
+    if (new URL(request.url).pathname !== '/payments') throw new Problem(404, 'not-found', 'There is only /payments')
+    if (request.method !== 'POST') throw new Problem(405, 'method-not-allowed', 'Send a POST', { allow: 'POST' })
+    const key = idempotencyKey(request)
+    const body = await request.text()
+    const payment = paymentFrom(body)
+    return await answerOnce({ locks, answers }, key, body, (lease) => payFor(payment, key, lease.signal))
+  } catch (error) {
+    const problem = problemResponse(error)
+    // The locker may have asked for the lock and heard nothing. It takes that back behind us, while the request lives.
+    if (problem.status === 503) waitUntil(new Promise((resolve) => setTimeout(resolve, cleanUpMs)))
+    return problem
+  }
+}
+
+export default {
+  fetch(request: Request): Promise<Response> {
+    const answered = answer(request)
+    // The client may leave. What was begun goes on and is recorded, so that its retry finds an answer.
+    waitUntil(answered)
+    return answered
+  },
+}

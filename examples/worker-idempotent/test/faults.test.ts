@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { payment, type Reply, type Setting, startSetting } from './setting.ts'
+
+let setting: Setting
+beforeAll(async () => {
+  setting = await startSetting()
+})
+afterAll(() => setting[Symbol.asyncDispose]())
+
+const paymentsFor = (key: string): number => setting.payments.payments.filter((each) => each === key).length
+const replayed = ({ headers }: Reply): boolean => headers.get('idempotency-replayed') === 'true'
+
+// Local workerd lets it go on in any case. Cloudflare would end it with its client, but for `waitUntil`.
+test('a payment goes on when its client leaves, and the retry finds it', async () => {
+  const { gathered, release } = setting.payments.gather(1)
+  const client = new AbortController()
+  const left = setting.pay('left', payment, client.signal)
+  await gathered
+  client.abort()
+  await expect(left).rejects.toThrow()
+  release()
+  const retry = await setting.payPatiently('left')
+  expect([retry.status, replayed(retry), paymentsFor('left')]).toEqual([201, true, 1])
+})
+
+describe('when the lock is taken away during the payment', () => {
+  const takeAway = (key: string): Promise<unknown> => setting.redis.command('DEL', `lock:payment:${key}`)
+
+  test('the answer of who came after stays, and is given to both', async () => {
+    const { gathered, release } = setting.payments.gather(1)
+    const first = setting.pay('taken')
+    await gathered
+    await takeAway('taken')
+    setting.payments.gather(0).release()
+    const second = await setting.pay('taken')
+    release()
+    expect(second).toMatchObject({ status: 201, body: { id: `pay-${setting.payments.payments.length}` } })
+    expect([(await first).body, replayed(await first)]).toEqual([second.body, true])
+  })
+
+  test('and nobody came after, the payment is stored, and its answer is given', async () => {
+    const { gathered, release } = setting.payments.gather(1)
+    const first = setting.pay('revoked')
+    await gathered
+    await takeAway('revoked')
+    release()
+    expect([(await first).status, replayed(await first)]).toEqual([201, false])
+    expect([replayed(await setting.pay('revoked')), paymentsFor('revoked')]).toEqual([true, 1])
+  })
+})
+
+describe('when the store does not answer', () => {
+  const unavailable = { status: 503, body: { type: '/problems/store-unavailable', status: 503 } }
+
+  test('whether it granted the lock, nothing is paid, and the lock is given back after the 503', async () => {
+    // From then on the server knows the scripts, and every request is the one that counts.
+    await setting.pay('first')
+    const looked = setting.network.nextRequest()
+    const reply = setting.pay('silent')
+    await looked
+    const granted = setting.network.dropNextReply('silence')
+    await granted
+    expect(await setting.redis.command('EXISTS', 'lock:payment:silent')).toBe(1)
+    expect(await reply).toMatchObject(unavailable)
+    expect(paymentsFor('silent')).toBe(0)
+    await expect.poll(() => setting.redis.command('EXISTS', 'lock:payment:silent')).toBe(0)
+  })
+
+  test('whether it stored the answer, the client gets that, and is not told to ask again', async () => {
+    const { gathered, release } = setting.payments.gather(1)
+    const reply = setting.pay('unsure')
+    await gathered
+    // It is sent again after half of the time that there is for an answer.
+    const lost = [setting.network.dropNextReply('silence'), setting.network.dropNextReply('silence')]
+    release()
+    expect(await reply).toMatchObject({ status: 201, body: payment })
+    await Promise.all(lost)
+    expect((await reply).headers.get('idempotency-recorded')).toBe('unknown')
+  })
+
+  test('at all, nothing is paid: 503, and when to ask again', async () => {
+    await setting.network.stop()
+    const reply = await setting.pay('down')
+    expect(reply).toMatchObject(unavailable)
+    expect(reply.headers.get('content-type')).toBe('application/problem+json')
+    expect([reply.headers.get('retry-after'), paymentsFor('down')]).toEqual(['2', 0])
+  })
+})

@@ -1,0 +1,68 @@
+import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { startGateway } from './gateway.ts'
+import { type PaymentService, startPaymentService } from './payment-service.ts'
+import { startWorker } from './workerd.ts'
+
+/** The Worker, and everything it needs: a real Redis, the gateway in front of it, and a payment service. */
+export interface Setting extends AsyncDisposable {
+  readonly redis: RedisServer
+  /** Stands between the Worker and the gateway. */
+  readonly network: HttpProxy
+  readonly payments: PaymentService
+  /** One request, as it comes. */
+  pay(key: string, payment?: object, signal?: AbortSignal): Promise<Reply>
+  /** As a client does that reads `Retry-After`. */
+  payPatiently(key: string): Promise<Reply>
+  /** Any other request. */
+  request(path: string, init?: RequestInit): Promise<Reply>
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What most tests pay. */
+export const payment = { amount: 1_999, currency: 'EUR' }
+
+export async function startSetting(): Promise<Setting> {
+  const redis = await startRedis()
+  const gateway = await startGateway(redis.url)
+  const network = await startHttpProxy({ target: gateway.url })
+  const payments = await startPaymentService()
+  const bindings = { REDIS_URL: network.url, REDIS_TOKEN: gateway.token, PAYMENTS_URL: payments.url }
+  const worker = await startWorker(bindings)
+
+  async function request(path: string, init?: RequestInit): Promise<Reply> {
+    const response = await fetch(worker.url + path, init)
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] }
+  }
+  const pay = (key: string, body: object = payment, signal: AbortSignal | null = null): Promise<Reply> =>
+    request('/payments', {
+      method: 'POST',
+      headers: { 'idempotency-key': key },
+      body: JSON.stringify(body),
+      signal,
+    })
+
+  return {
+    redis,
+    network,
+    payments,
+    request,
+    pay,
+    async payPatiently(key) {
+      for (;;) {
+        const reply = await pay(key)
+        const seconds = reply.headers.get('retry-after')
+        if (seconds === null) return reply
+        await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1_000))
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const part of [worker, payments, network, gateway, redis]) await part[Symbol.asyncDispose]()
+    },
+  }
+}
