@@ -1,0 +1,25 @@
+import type { Contestant, Held } from './contestant.ts'
+
+/** Waiters of one process and nothing else: no store, no lease, no time limit. What a hand-off within a process cannot beat. */
+export const promiseQueue: Contestant = {
+  name: 'promise-queue',
+  role: 'floor',
+  sends: [],
+  async connect() {
+    const lines = new Map<string, (() => void)[]>()
+    return {
+      async acquire(key): Promise<Held> {
+        const line = lines.get(key)
+        if (line) await new Promise<void>((resolve) => line.push(resolve))
+        else lines.set(key, [])
+        return {
+          async release() {
+            const next = lines.get(key)?.shift()
+            if (next) next()
+            else lines.delete(key)
+          },
+        }
+      },
+    }
+  },
+}

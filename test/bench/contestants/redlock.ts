@@ -1,0 +1,31 @@
+import { connectIoredis } from './connect-ioredis.ts'
+import { type Contestant, ttlMs, waitMs } from './contestant.ts'
+
+/** With its defaults: eleven tries, 100 to 300 ms apart. Under contention it gives up. */
+export const redlock: Contestant = variant('redlock', {})
+
+/** Polls each 25 to 75 ms for as long as the others wait. */
+export const redlock50: Contestant = variant('redlock-50', {
+  retryCount: waitMs / 50,
+  retryDelay: 50,
+  retryJitter: 25,
+})
+
+interface Settings {
+  readonly retryCount?: number
+  readonly retryDelay?: number
+  readonly retryJitter?: number
+}
+
+function variant(name: string, settings: Settings): Contestant {
+  return {
+    name,
+    role: 'other',
+    sends: ['evalsha', 'eval'],
+    async connect(port) {
+      const { default: Redlock } = await import('redlock')
+      const locks = new Redlock([await connectIoredis(port)], settings)
+      return { acquire: (key) => locks.acquire([key], ttlMs) }
+    },
+  }
+}

@@ -1,0 +1,19 @@
+import { type Contestant, ttlMs, waitMs } from './contestant.ts'
+
+/** Each release wakes every waiter, by one channel for all locks. */
+export const simpleRedisMutex: Contestant = {
+  name: 'simple-redis-mutex',
+  role: 'other',
+  sends: ['set', 'incr', 'evalsha', 'eval', 'script|load', 'subscribe'],
+  async connect(port) {
+    const [{ createClient }, { lock }] = await Promise.all([import('redis'), import('simple-redis-mutex')])
+    const client = createClient({ socket: { host: '127.0.0.1', port } })
+    await client.connect()
+    return {
+      async acquire(key) {
+        const release = await lock(client, key, { timeout: ttlMs, failAfter: waitMs })
+        return { fence: release.fencingToken, release }
+      },
+    }
+  },
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Held, Locks } from '../contestants/contestant.ts'
+import { nowMs, until } from '../measure/clock.ts'
+import type { Served } from '../measure/hand-offs.ts'
+
+export interface WaitOrder {
+  readonly key: string
+  /** When each waiter of this process arrives, in milliseconds of `nowMs`. */
+  readonly arrivals: readonly number[]
+  readonly holdMs: number
+}
+
+export interface Waited {
+  readonly served: readonly Served[]
+  /** How many the library gave up on. */
+  readonly failed: number
+}
+
+export interface LoopOrder {
+  readonly inFlight: number
+  readonly forMs: number
+}
+
+/** What a process does with locks. */
+export function lockJobs(locks: Locks) {
+  const held = new Map<string, Held>()
+
+  async function waitOnce(key: string, holdMs: number): Promise<Served | undefined> {
+    const arrivedAt = nowMs()
+    const lease = await locks.acquire(key).catch(() => undefined)
+    if (!lease) return undefined
+    const acquiredAt = nowMs()
+    await sleep(holdMs)
+    const releasedAt = nowMs()
+    await lease.release()
+    return { arrivedAt, acquiredAt, releasedAt, doneAt: nowMs(), fence: lease.fence ?? null }
+  }
+
+  async function arrive<T>(arrivals: readonly number[], each: () => Promise<T>): Promise<readonly Promise<T>[]> {
+    const calls: Promise<T>[] = []
+    for (const arrival of arrivals) {
+      await until(arrival)
+      calls.push(each())
+    }
+    return calls
+  }
+
+  return {
+    /** Takes a lock until `letGo`. */
+    async hold({ key }: { readonly key: string }): Promise<void> {
+      held.set(key, await locks.acquire(key))
+    },
+
+    async letGo({ key }: { readonly key: string }): Promise<{ readonly releasedAt: number }> {
+      const lease = held.get(key)
+      held.delete(key)
+      const releasedAt = nowMs()
+      await lease?.release()
+      return { releasedAt }
+    },
+
+    /** Waits for one lock many times over; each waiter holds it for a while when its turn has come. */
+    async wait({ key, arrivals, holdMs }: WaitOrder): Promise<Waited> {
+      const all = await Promise.all(await arrive(arrivals, () => waitOnce(key, holdMs)))
+      const served = all.filter((waiter) => waiter !== undefined)
+      return { served, failed: all.length - served.length }
+    },
+
+    /** As `wait`, but answers as soon as one has the lock, which keeps it. The others wait on: end the process. */
+    async first({ key, arrivals }: Omit<WaitOrder, 'holdMs'>): Promise<{ readonly acquiredAt: number }> {
+      const acquiring = async (): Promise<number> => {
+        held.set(key, await locks.acquire(key))
+        return nowMs()
+      }
+      return { acquiredAt: await Promise.any(await arrive(arrivals, acquiring)) }
+    },
+
+    /** Takes and gives back a key of its own in each of many loops; answers how long each pair took, in milliseconds. */
+    async loop({ inFlight, forMs }: LoopOrder): Promise<readonly number[]> {
+      const pairs: number[] = []
+      const endAt = nowMs() + forMs
+      const loop = async (key: string): Promise<void> => {
+        for (let from = nowMs(); from < endAt; from = nowMs()) {
+          const lease = await locks.acquire(key)
+          await lease.release()
+          pairs.push(nowMs() - from)
+        }
+      }
+      await Promise.all(Array.from({ length: inFlight }, (_, index) => loop(`loop-${process.pid}-${index}`)))
+      return pairs
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import { rawIoredis } from '../contestants/raw-ioredis.ts'
+import { startCrew } from '../crew/crew.ts'
+import { median, percentile } from '../measure/statistics.ts'
+import type { BenchOptions } from '../options.ts'
+import { holdMsFor, tableFor } from './hand-off-sizes.ts'
+import type { Figures, Sample, Turn } from './scenario.ts'
+
+/**
+ * What no hand-off through the server can beat: a PUBLISH until its subscriber hears of it, and one round trip. Both
+ * pause between two measurements as holders do. What the lock itself has to send is one command to give it back, one to
+ * take it.
+ */
+export const handOffFloor = (processes: number, options: BenchOptions): Turn => ({
+  name: `floor, ${processes} processes`,
+  async play({ server }) {
+    await using crew = await startCrew(Math.min(processes, 2), rawIoredis, server.port)
+    const [publisher, subscriber = publisher] = crew.members
+    if (!publisher || !subscriber) throw new Error('There is nobody to measure with')
+    const samples: Sample[] = []
+    for (const waiters of options.waiters) {
+      const series = { count: Math.min(waiters, 100), everyMs: holdMsFor(waiters, options) }
+      const channel = `floor-${randomUUID()}`
+      await subscriber.listen({ channel, count: series.count })
+      const sent = await publisher.announce({ channel, ...series })
+      const heard = await subscriber.listen({ channel, count: series.count })
+      const published = sent.map((sentAt, message) => (heard[message] ?? Number.NaN) - sentAt)
+      const roundTrips = await publisher.roundTrips(series)
+
+      const row = (name: string, figures: Figures): Sample => ({
+        table: tableFor(waiters, processes, options),
+        row: name,
+        role: 'floor',
+        figures,
+      })
+      const [wakeMs, tripMs] = [median(published), median(roundTrips)]
+      samples.push(
+        row('floor: PUBLISH', { p50: wakeMs, p99: percentile(published, 0.99), commands: 2 }),
+        row('floor: round trip', { p50: tripMs, p99: percentile(roundTrips, 0.99) }),
+        row('2 PUBLISH + round trip', { p50: 2 * wakeMs + tripMs }),
+      )
+    }
+    return samples
+  },
+})
