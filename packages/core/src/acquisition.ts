@@ -20,6 +20,8 @@ export interface Attempt {
   readonly leftMs?: () => number
   /** Consecutive fences to reserve with the grant; by default 1. */
   readonly fences?: number
+  /** Somebody was seen to hold the lock already. */
+  readonly sawHolder?: boolean
   /** Called when a try is refused for the first time. */
   onHeld(): void
 }
@@ -35,7 +37,7 @@ export async function acquisition(
   context: Context,
   plan: Plan,
   signal: AbortSignal,
-  { leftMs: waitLeftMs, fences = 1, onHeld }: Attempt,
+  { leftMs: waitLeftMs, fences = 1, sawHolder = false, onHeld }: Attempt,
 ): Promise<Acquired> {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, budget } = plan
@@ -43,7 +45,7 @@ export async function acquisition(
   const timeLeftMs = waitLeftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
   let commands = 0
-  let everHeld = false
+  let everHeld = sawHolder
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)

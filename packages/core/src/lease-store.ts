@@ -23,7 +23,7 @@ export interface LeaseStore {
   /** Compares a lock with the cursor a refused acquire returned. */
   look(key: string, cursor: string, signal: AbortSignal): Promise<LookOutcome>
   inspect(key: string, signal: AbortSignal): Promise<InspectOutcome>
-  /** Takes the lock from whoever holds it, a foreign holder included. */
+  /** Takes the lock from whoever is seen to hold it, a foreign holder included, and from nobody who comes after. */
   revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome>
 }
 

@@ -1,4 +1,12 @@
-import { follow, ManualClock, replyAfter, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import {
+  follow,
+  ManualClock,
+  replyAfter,
+  requestLost,
+  ScriptedNotifier,
+  ScriptedStore,
+  unavailable,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Lease, type Locker, type LockerEvent } from './index.ts'
 
@@ -76,6 +84,7 @@ describe('waiters of one process', () => {
   })
 
   it('the fence of the next grant of the store is above all that were handed over', async () => {
+    locks = createLocker({ store, clock, notifier: new ScriptedNotifier() })
     const fences: number[] = []
     const work = (): Promise<unknown> =>
       locks.withLock('k', ({ fence }) => fences.push(fence as number), { wait: '1h' })
@@ -87,12 +96,14 @@ describe('waiters of one process', () => {
   })
 
   it('pass a grant on at most sixteen times in a row before it goes back to the store', async () => {
+    locks = createLocker({ store, clock, notifier: new ScriptedNotifier() })
     await Promise.all(Array.from({ length: 34 }, () => locks.withLock('k', () => undefined, { wait: '1h' })))
     expect(calls('acquire')).toBe(2)
     expect(calls('release')).toBe(2)
   })
 
   it('pass a grant on for at most a second, counted from when it was first passed on', async () => {
+    locks = createLocker({ store, clock, notifier: new ScriptedNotifier() })
     const holder = await locks.acquire('k')
     const second = locks.acquire('k')
     const third = locks.acquire('k')
@@ -298,7 +309,7 @@ describe('waiters of one process', () => {
 
   it('do not renew twice at once after a hand-over', async () => {
     const lease = await locks.acquire('k', { ttl: '10s' })
-    const waiting = follow(locks.acquire('k', { ttl: '1s' }), clock)
+    const waiting = follow(locks.acquire('k', { ttl: '5s' }), clock)
     store.always('renew', replyAfter(900))
     while (store.called('renew').length === 0) await clock.advance(10)
     await lease.release()
@@ -334,5 +345,37 @@ describe('a line with somebody ahead of it', () => {
     expect(await revoking).toBe(true)
     second.assertValid()
     await second.release()
+  })
+})
+
+describe('a wait in line', () => {
+  it('ends as busy when this process held the lock meanwhile, though the store has gone silent since', async () => {
+    await locks.acquire('k', { ttl: '1s', renew: false })
+    const waiting = follow(locks.acquire('k', { wait: '4s' }), clock)
+    await clock.advance(100)
+    store.always('acquire', requestLost)
+    await clock.advance(4_000)
+    expect(waiting.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+  })
+
+  it('does not leave a lock held for much longer than the ttl its holder asked for', async () => {
+    const long = await locks.acquire('k', { ttl: '10m' })
+    const next = locks.acquire('k', { ttl: '2s' })
+    await long.release()
+    await next
+    const state = await locks.inspect('k')
+    expect(state.held && state.expiresIn).toBeLessThanOrEqual(2_000)
+  })
+
+  it('of a caller who aborts in the moment of the hand-over gives the lock back', async () => {
+    const holder = await locks.acquire('k')
+    const stop = new AbortController()
+    const waiting = follow(locks.acquire('k', { signal: stop.signal }), clock)
+    await clock.advance(0)
+    void holder.release()
+    stop.abort('gave up')
+    await clock.advance(10)
+    expect(waiting).toMatchObject({ state: 'rejected', reason: 'gave up' })
+    expect(await others.isLocked('k')).toBe(false)
   })
 })

@@ -3,6 +3,7 @@ import { unanswered } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
+import { jitter } from './timing/backoff.ts'
 import { deadline, sleep } from './timing/deadline.ts'
 import { elapsedMs, type Instant, instant } from './timing/validity.ts'
 
@@ -62,7 +63,7 @@ export interface LocalQueue {
 }
 
 export function localQueue(context: Context): LocalQueue {
-  const { clock } = context
+  const { clock, notifier } = context
   const lines = new Map<string, Line>()
 
   function lineOf(key: string): Line {
@@ -105,6 +106,8 @@ export function localQueue(context: Context): LocalQueue {
     await sleep(clock, leftMs(), signal, (wake) => {
       waiter.wake = wake
       line.waiters.add(waiter)
+      // Only now: whoever listens may end what it waits for.
+      context.emit({ type: 'contended', key: plan.key })
       tellHolder(line)
       // At once, however the wait ends: who has given up must not be given anything.
       return () => line.waiters.delete(waiter)
@@ -118,16 +121,17 @@ export function localQueue(context: Context): LocalQueue {
     leftMs: () => number,
     signal: AbortSignal,
     contended: () => void,
+    sawHolder = false,
   ): Promise<Acquired> {
     const line = lineOf(plan.key)
     line.competing = true
-    line.sawHolder = false
+    line.sawHolder = sawHolder
     const onHeld = (): void => {
       seeHolder(line)
       contended()
     }
     try {
-      const acquired = await acquisition(context, plan, signal, { leftMs, fences, onHeld })
+      const acquired = await acquisition(context, plan, signal, { leftMs, fences, sawHolder, onHeld })
       if (acquired.grant) hold(acquired.grant)
       return acquired
     } finally {
@@ -169,10 +173,9 @@ export function localQueue(context: Context): LocalQueue {
       const line = lineOf(plan.key)
       if (!line.grant && !line.competing) return compete(plan, leftMs, signal, contended)
 
-      contended()
       const { turn, sawHolder } = await waitInLine(line, plan, leftMs, signal)
       if (turn === 'compete') {
-        const acquired = await compete(plan, leftMs, signal, () => undefined)
+        const acquired = await compete(plan, leftMs, signal, () => undefined, sawHolder)
         return { ...acquired, waitedMs: waitedMs() }
       }
       if (!turn && !sawHolder) throw unanswered('acquire')
@@ -187,6 +190,8 @@ export function localQueue(context: Context): LocalQueue {
       if (line.competing) return false
       const { ttlMs, minValidityMs } = next.plan
       if (grant.remainingMs() < Math.max(ttlMs / 2, minValidityMs)) return false
+      // Nor may a dead holder block others for much longer than the ttl it asked for.
+      if (grant.expiresInMs() > 2 * ttlMs) return false
       if (line.handOffs++ === 0) line.firstHandOff = instant(clock)
       grant.passOn(ttlMs)
       line.wanted = false
@@ -201,16 +206,20 @@ export function localQueue(context: Context): LocalQueue {
       const line = lines.get(grant.key)
       if (line?.grant !== grant) return
       line.grant = undefined
-      if (line.waiters.size === 0 || listeners === 0 || !stretchIsOver(line)) {
+      const [next] = line.waiters
+      const nobodyElse = notifier !== undefined && listeners === 0
+      if (!next || nobodyElse || !stretchIsOver(line)) {
         advance(grant.key, line)
         return
       }
-      // Keeps the place of the one of us who will try, while others who were told go first.
+      // Keeps the place of the one of us who will try, while others go first. Those who poll cannot be told: without a
+      // notifier our next one waits as long as it would after a refusal.
+      const pauseMs = notifier ? headStartMs : next.plan.strategy.delayMs(1, jitter())
       line.competing = true
       clock.schedule(() => {
         line.competing = false
         advance(grant.key, line)
-      }, headStartMs)
+      }, pauseMs)
     },
   }
 }

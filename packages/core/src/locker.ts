@@ -114,6 +114,11 @@ export function createLocker(options: LockerOptions): Locker {
     if (!grant) return acquired
     const watchdog = shares ? jointRenewal : renewal(context)
     const lease = new HeldLease(context, watchdog, line, { grant, waitedMs, commands })
+    if (plan.signal?.aborted) {
+      // The caller gave up in the very moment of the grant and will not look at it.
+      work.background(lease.release())
+      throw plan.signal.reason
+    }
     if (!lease.lostBecause) watchdog.watch(grant, plan.renew, plan.maxHoldMs)
     context.emit({ type: 'acquired', key: plan.key, fence: lease.fence, waitedMs, commands })
     return lease

@@ -77,7 +77,10 @@ export function renewal(context: Context): Renewal {
 
   /** Nobody renews this one, and most of its time is over. */
   function warn(grant: Grant): void {
-    grant.dueMs = Infinity
+    // Its holder may have extended it since.
+    const earlyMs = grant.expiresInMs() - grant.ttlMs * (1 - warnAt)
+    grant.dueMs = earlyMs > 1 ? clock.monotonicMs() + earlyMs : Infinity
+    if (earlyMs > 1) return
     context.emit({ type: 'expiring', key: grant.key, fence: grant.fence, remainingMs: grant.remainingMs() })
   }
 

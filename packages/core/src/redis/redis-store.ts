@@ -93,7 +93,10 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     },
 
     async revoke(key, signal) {
-      const requests: [[string], [string, string]][] = [[[keys.lock(key)], ['', keys.releaseChannel(key)]]]
+      const lock = await stored(key, signal)
+      if (lock.type !== 'held') return lock
+      // Who is seen to hold it and nobody else: a client that sends this again must not hit a successor.
+      const requests: [[string], [string, string]][] = [[[keys.lock(key)], [lock.value, keys.releaseChannel(key)]]]
       const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, signal)
       return outcome as RevokeOutcome
     },

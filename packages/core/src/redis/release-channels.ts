@@ -56,7 +56,7 @@ export class ReleaseChannels {
   listen(name: string, onClose?: () => void): Subscription {
     const known = this.#channels.get(name)
     const channel: Channel = known ?? { listeners: new Set(), confirmed: this.#patternConfirmed, stopLinger: undefined }
-    this.#channels.set(name, channel)
+    if (!this.#closed.signal.aborted) this.#channels.set(name, channel)
     channel.stopLinger?.()
     channel.stopLinger = undefined
 
@@ -66,7 +66,8 @@ export class ReleaseChannels {
     channel.listeners.add(listener)
     if (channel.confirmed || this.#closed.signal.aborted) resolve()
     else if (!this.#connection) this.#connect()
-    else if (!known) void this.#confirm(this.#connection, [name])
+    // Also for a channel that is known: it may have been refused, and permissions change.
+    else void this.#confirm(this.#connection, [name])
 
     return {
       ready,

@@ -74,8 +74,14 @@ export const releaseOutcome: (reply: ScriptReply) => ReleaseOutcome = decoder<Re
 
 export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<RevokeOutcome>({
   released: () => ({ type: 'revoked' }),
-  gone: () => ({ type: 'free' }),
+  gone: revokedBefore,
+  superseded: revokedBefore,
 })
+
+/** It is no longer whoever was seen there: because of us, if this may be the answer to a repeat. */
+function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
+  return { type: resent ? 'revoked' : 'free' }
+}
 
 /** A lock as it is stored. */
 export type Holding =

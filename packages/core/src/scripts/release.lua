@@ -1,7 +1,7 @@
 -- Frees each lock whose holder asks for it, or whoever holds it for an operator, and tells those who wait for it.
 -- @arg word      what is announced: "released" or "revoked", followed by the fence
 -- @key lock      the lock's entry
--- @each token    the holder's whole token; its owner, to undo an acquire; empty to revoke
+-- @each token    the holder's whole token, or value; its owner, to undo an acquire; empty for what is no lock
 -- @each channel  where it is announced
 -- @returns {"released", n}  and n subscribers were told; -1 if it could not be announced (no permission)
 -- @returns {"gone"}         no entry
