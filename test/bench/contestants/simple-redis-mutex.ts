@@ -7,7 +7,8 @@ export const simpleRedisMutex: Contestant = {
   sends: ['set', 'incr', 'evalsha', 'eval', 'script|load', 'subscribe'],
   async connect(port) {
     const [{ createClient }, { lock }] = await Promise.all([import('redis'), import('simple-redis-mutex')])
-    const client = createClient({ socket: { host: '127.0.0.1', port } })
+    // A command of the client's that times out would end the process: nobody catches what a woken waiter's try rejects with.
+    const client = createClient({ socket: { host: '127.0.0.1', port }, commandOptions: { timeout: waitMs } })
     await client.connect()
     return {
       async acquire(key) {
