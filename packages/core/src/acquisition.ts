@@ -24,6 +24,8 @@ export interface Attempt {
   readonly sawHolder?: boolean
   /** Called when a try is refused for the first time. */
   onHeld(): void
+  /** Called when a grant came too late to be of use, and was given back. */
+  readonly onLate?: () => void
 }
 
 /**
@@ -37,7 +39,7 @@ export async function acquisition(
   context: Context,
   plan: Plan,
   signal: AbortSignal,
-  { leftMs: waitLeftMs, fences = 1, sawHolder = false, onHeld }: Attempt,
+  { leftMs: waitLeftMs, fences = 1, sawHolder = false, onHeld, onLate }: Attempt,
 ): Promise<Acquired> {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, budget } = plan
@@ -50,7 +52,7 @@ export async function acquisition(
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
   const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++)
-  const ended = (grant?: Grant): Acquired => ({ grant, waitedMs: elapsedMs(clock, startedAt), commands })
+  const ended = (grant?: Grant): Acquired => ({ grant, waitedMs: elapsedMs(instant(clock), startedAt), commands })
 
   let claim = begin()
   try {
@@ -66,6 +68,7 @@ export async function acquisition(
       if (outcome.type === 'granted' || outcome.type === 'spent') {
         // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
         claim.abandon()
+        if (outcome.type === 'granted') onLate?.()
         claim = begin()
       } else if (outcome.type === 'held') {
         if (!everHeld) onHeld()

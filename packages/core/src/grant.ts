@@ -50,31 +50,31 @@ export class Grant {
   }
 
   /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
-  remainingMs(): number {
+  remainingMs(now: Instant = instant(this.#clock)): number {
     if (!this.#held) return 0
-    return Math.min(remainingMs(this.#clock, this.#validity), this.holdUntilMs - this.#clock.monotonicMs())
+    return Math.min(remainingMs(now, this.#validity), this.holdUntilMs - now.monotonicMs)
   }
 
   /** Loses it if its time is over, which a late timer may not have noticed yet. */
-  check(): void {
-    if (this.remainingMs() > 0) return
-    if (this.holdUntilMs <= this.#clock.monotonicMs()) this.lose('max-hold')
+  check(now: Instant = instant(this.#clock)): void {
+    if (this.remainingMs(now) > 0) return
+    if (this.holdUntilMs <= now.monotonicMs) this.lose('max-hold')
     else this.lose(this.unanswered > 0 || this.renewing ? 'unreachable' : 'expired')
   }
 
   /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
-  expiresInMs(): number {
-    return this.#validity.ttlMs - elapsedMs(this.#clock, this.#validity.sentAt)
+  expiresInMs(now: Instant = instant(this.#clock)): number {
+    return this.#validity.ttlMs - elapsedMs(now, this.#validity.sentAt)
   }
 
   /** For how long its present holder has had it, in milliseconds. */
-  heldMs(): number {
-    return elapsedMs(this.#clock, this.#heldSince)
+  heldMs(now: Instant = instant(this.#clock)): number {
+    return elapsedMs(now, this.#heldSince)
   }
 
   /** Gives it to another holder of this process, with the next fence; whoever that is sets `onLost` anew. */
-  passOn(ttlMs: number): void {
-    this.#heldSince = instant(this.#clock)
+  passOn(ttlMs: number, now: Instant): void {
+    this.#heldSince = now
     this.ttlMs = ttlMs
     this.onLost = undefined
     this.holdUntilMs = Infinity
@@ -87,7 +87,8 @@ export class Grant {
    */
   take(outcome: RenewOutcome | undefined, validity: Validity): void {
     if (outcome?.type === 'gone' || outcome?.type === 'superseded') this.lose(outcome.type)
-    const further = remainingMs(this.#clock, validity) > remainingMs(this.#clock, this.#validity)
+    const now = instant(this.#clock)
+    const further = remainingMs(now, validity) > remainingMs(now, this.#validity)
     if (outcome?.type === 'renewed' && further) this.#validity = validity
   }
 

@@ -196,9 +196,24 @@ describe('renew', () => {
     expect(events.map(({ type }) => type)).toEqual(['acquired', 'released'])
   })
 
+  it('that finds the lock gone after its lease was handed off ends the one who has it now', async () => {
+    const lease = await locks.acquire('k')
+    const next = locks.acquire('k', { renew: true })
+    store.next('renew', replyAfter(500))
+    await store.revoke('k', new AbortController().signal)
+    const renewing = follow(lease.renew({ ttl: '10s' }), clock)
+    await clock.advance(100)
+    await lease.release()
+    const successor = await next
+    expect(successor.signal.aborted).toBe(false)
+    await clock.advance(500)
+    expect(renewing.reason).toMatchObject({ code: 'LEASE_RELEASED' })
+    expect(successor.signal.reason).toEqual(lost('gone'))
+  })
+
   it.each([
     ...[{ ttl: 0 }, { ttl: Number.NaN }, { ttl: -5 }, { ttl: 'soon' }, { ttl: 2 ** 53 }, { ttl: null }],
-    ...[{}, { ttl: '1s', by: '1s' }, { until: 5 }],
+    ...[{}, { ttl: '1s', by: '1s' }, { until: 5 }, undefined, null, 5_000],
   ])('with a bad extension is refused by name, and nothing is sent: %j', async (extension) => {
     const lease = await locks.acquire('k')
     const renewing = lease.renew(extension as unknown as Extension)

@@ -10,6 +10,7 @@ import type { LocalQueue } from './local-queue.ts'
 import { releaseGrant } from './release.ts'
 import type { Renewal } from './renewal.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
+import { instant } from './timing/validity.ts'
 
 /** What a caller has of a grant, for as long as it is this caller's. */
 export class HeldLease implements Lease {
@@ -73,7 +74,7 @@ export class HeldLease implements Lease {
   }
 
   async renew(extension: Extension): Promise<void> {
-    const { ttl, by }: { ttl?: Duration; by?: Duration } = extension
+    const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
     if ((ttl === undefined) === (by === undefined))
       throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
     const askedMs = by === undefined ? parseDuration('ttl', ttl) : parseDuration('by', by)
@@ -84,22 +85,24 @@ export class HeldLease implements Lease {
     const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, (signal) =>
       this.#context.store.renew([{ key, token, ttlMs }], signal),
     )
-    this.#assertNotReleased()
+    // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
     this.#grant.take(outcome, { sentAt, ttlMs })
+    this.#assertNotReleased()
     if (this.lostBecause) throw this.#lostError()
     answered('renew', outcome)
   }
 
   release(): Promise<ReleaseResult> {
+    const now = instant(this.#context.clock)
     // The timer may be late; a validity that is over is a loss whoever notices it.
-    if (this.#released === undefined) this.#grant.check()
+    if (this.#released === undefined) this.#grant.check(now)
     if (this.#released === undefined) {
       let settle = (_: Promise<ReleaseResult>): void => undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
       // Only now: whoever listens to the events of this release may call it again.
-      settle(this.#release())
+      settle(this.#release(this.#grant.heldMs(now)))
     }
     return this.#released
   }
@@ -112,9 +115,8 @@ export class HeldLease implements Lease {
     this.#grant.lose(cause)
   }
 
-  async #release(): Promise<ReleaseResult> {
-    const heldMs = this.#grant.heldMs()
-    const outcome = this.#queue?.handOver(this.#grant) ? 'released' : await this.#giveBack()
+  async #release(heldMs: number): Promise<ReleaseResult> {
+    const outcome = this.#queue?.handOff(this.#grant) ? 'released' : await this.#giveBack()
     this.#context.work.drop(this)
     this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
     return outcome

@@ -8,7 +8,7 @@ import {
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Lease, type Locker, type LockerEvent } from './index.ts'
+import { createLocker, type Duration, type Lease, type Locker, type LockerEvent, poll } from './index.ts'
 
 let clock: ManualClock
 let store: ScriptedStore
@@ -320,6 +320,49 @@ describe('waiters of one process', () => {
 })
 
 describe('a line with somebody ahead of it', () => {
+  it('does not wait behind one who hardly ever looks', async () => {
+    const elsewhere = await others.acquire('k', { ttl: '1h', renew: false })
+    const slow = follow(locks.acquire('k', { wait: '1h', strategy: poll({ every: '40s' }) }), clock)
+    const waiting = Array.from({ length: 5 }, () => follow(locks.acquire('k', { wait: '1m' }), clock))
+    await clock.advance(5_000)
+    await elsewhere.release()
+    for (const each of waiting) {
+      while (each.state === 'pending') await clock.advance(100)
+      await each.value?.release()
+    }
+    expect(clock.monotonicMs()).toBeLessThan(5_000 + 5 * 1_100)
+    expect(slow.state).toBe('pending')
+    await clock.advance(60_000)
+    await slow.value?.release()
+  })
+
+  it('still has one of those who look alike compete for all of them', async () => {
+    await others.acquire('k', { ttl: '1h', renew: false })
+    const stop = new AbortController()
+    const acquire = (every: Duration) =>
+      locks.acquire('k', { wait: '1h', signal: stop.signal, strategy: poll({ every }) }).catch(() => undefined)
+    const all = [acquire('10s'), ...Array.from({ length: 50 }, () => acquire('1s'))]
+    store.calls.length = 0
+    await clock.advance(20_000)
+    // One that polls each 10 s, and one that polls each second.
+    expect(calls('acquire')).toBeGreaterThanOrEqual(15)
+    expect(calls('acquire')).toBeLessThanOrEqual(45)
+    stop.abort()
+    await Promise.all(all)
+  })
+
+  it('does not wait behind one whom every grant reaches too late', async () => {
+    store.always('acquire', replyAfter(400))
+    const fussy = follow(locks.acquire('k', { ttl: '10s', minValidity: '9.6s', wait: '30s' }), clock)
+    await clock.advance(10)
+    const waiting = follow(locks.acquire('k', { wait: '30s' }), clock)
+    await clock.advance(10_000)
+    expect(waiting.state).toBe('fulfilled')
+    expect(fussy.state).toBe('pending')
+    await waiting.value?.release()
+    await clock.advance(40_000)
+  })
+
   it('does not overtake the one who competes, when another call of the process gets the lock meanwhile', async () => {
     const elsewhere = await others.acquire('k', { ttl: '1h', renew: false })
     const order: string[] = []
@@ -349,6 +392,45 @@ describe('a line with somebody ahead of it', () => {
 })
 
 describe('a wait in line', () => {
+  it('that nobody ever saw a holder in says that it sent nothing', async () => {
+    store.always('acquire', requestLost)
+    const first = follow(locks.acquire('k', { wait: '5s' }), clock)
+    await clock.advance(10)
+    const second = follow(locks.acquire('k', { wait: '1s' }), clock)
+    await clock.advance(8_000)
+    expect(second.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no' })
+    expect(first.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
+  })
+
+  it('ends when its locker is closed by whoever hears that it began', async () => {
+    await locks.acquire('k')
+    const closing: Locker = createLocker({
+      store,
+      clock,
+      onEvent: ({ type }) => {
+        if (type === 'contended') void closing.close({ grace: 0 })
+      },
+    })
+    await closing.acquire('mine')
+    const waiting = follow(closing.acquire('mine'), clock)
+    await clock.advance(100)
+    expect(waiting.reason).toMatchObject({ code: 'CLOSED' })
+  })
+
+  it('ends each at its own time, whoever came first', async () => {
+    await locks.acquire('k')
+    const waits = [3_000, 1_000, 2_000, 1_000]
+    const waiting = waits.map((wait) => follow(locks.acquire('k', { wait }), clock))
+    for (const atMs of [1_000, 2_000, 3_000]) {
+      await clock.advance(999)
+      const states = (): string[] => waiting.map(({ state }) => state)
+      expect(states()).toEqual(waits.map((wait) => (wait < atMs ? 'rejected' : 'pending')))
+      await clock.advance(1)
+      expect(states()).toEqual(waits.map((wait) => (wait <= atMs ? 'rejected' : 'pending')))
+    }
+    for (const [at, { reason }] of waiting.entries()) expect(reason).toMatchObject({ waitedMs: waits[at], commands: 0 })
+  })
+
   it('ends as busy when this process held the lock meanwhile, though the store has gone silent since', async () => {
     await locks.acquire('k', { ttl: '1s', renew: false })
     const waiting = follow(locks.acquire('k', { wait: '4s' }), clock)

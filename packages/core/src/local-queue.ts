@@ -4,8 +4,9 @@ import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
 import { jitter } from './timing/backoff.ts'
-import { deadline, sleep } from './timing/deadline.ts'
 import { elapsedMs, type Instant, instant } from './timing/validity.ts'
+import { patienceMs, restMs } from './waiter.ts'
+import { type WaitingCall, WaitingLine } from './waiting-line.ts'
 
 /** How often a grant may pass from waiter to waiter of this process before others have a chance. */
 const mostHandOffs = 16
@@ -17,31 +18,30 @@ const headStartMs = 2
 /** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
 const fences: number = mostHandOffs + 1
 
-/** What a waiter in line gets: the grant of the one before it, or its turn to try the store. */
-type Turn = { readonly grant: Grant } | 'compete'
-
-interface Waiter {
-  readonly plan: Plan
-  turn: Turn | undefined
-  /** Somebody was seen to hold the lock by this waiter, or by the one it waits behind. */
+/** A call that tries the store. */
+interface Competitor {
+  /** How long it may go without looking at the store, in milliseconds. */
+  readonly patienceMs: number
+  /** It has been told that the lock is held. */
   sawHolder: boolean
-  /** Ends its sleep. */
-  wake(): void
+  /** It was granted the lock too late for what it asks, so it may well never get it. */
+  late: boolean
 }
 
-/** One key, as far as this process is concerned. It is *held* by one of us, *competed* for by one of us, or neither. */
-interface Line {
+/** The caller, while it waits or tries the store. */
+type Caller = Pick<WaitingCall, 'plan' | 'since' | 'patienceMs' | 'sawHolder'>
+
+/** One key, as far as this process is concerned. It is *held* by one of us, *competed* for by some of us, or neither. */
+interface Contest {
+  readonly key: string
+  readonly line: WaitingLine
+  readonly competitors: Set<Competitor>
   grant: Grant | undefined
-  competing: boolean
-  /** Who competes has been told that the lock is held. */
-  sawHolder: boolean
   /** Our holder has been told that others of us wait. */
   wanted: boolean
-  /** How often what we hold has been handed over, and when that was first. */
+  /** How often what we hold has been handed off, and when that was first. */
   handOffs: number
   firstHandOff: Instant
-  /** In order of arrival. */
-  readonly waiters: Set<Waiter>
 }
 
 /**
@@ -50,12 +50,15 @@ interface Line {
  * While this process holds a key, or one of its calls competes for it on the store, the others wait here, in order and
  * without any command. When a lease is given back and the next waiter is one of ours, the grant passes on without a round
  * trip, with the next of its reserved fences; bounds on that let other processes in.
+ *
+ * Nobody waits behind a call that looks at the store less often than itself would, nor behind one that a grant has reached
+ * too late: what one call asks for must not hold up another.
  */
 export interface LocalQueue {
   /** An acquire as `acquisition` does it, if need be after a wait in line. Without a wait the store is always asked. */
-  acquire(plan: Plan, signal: AbortSignal): Promise<Acquired>
+  acquire(plan: Plan): Promise<Acquired>
   /** Passes a grant on to the next waiter if it may be passed on; then it is that waiter's. */
-  handOver(grant: Grant): boolean
+  handOff(grant: Grant): boolean
   /** The grant is no longer ours. `listeners` is how many were told of its release, null if nobody knows. */
   ended(grant: Grant, listeners: number | null): void
   /** The grant by which this process holds a key now. */
@@ -63,162 +66,171 @@ export interface LocalQueue {
 }
 
 export function localQueue(context: Context): LocalQueue {
-  const { clock, notifier } = context
-  const lines = new Map<string, Line>()
+  const { clock, notifier, work } = context
+  const contests = new Map<string, Contest>()
+  work.onClosing((reason) => {
+    for (const { line } of contests.values()) line.end(reason)
+  })
 
-  function lineOf(key: string): Line {
-    const line: Line = lines.get(key) ?? {
+  function contestFor(key: string): Contest {
+    const contest: Contest = contests.get(key) ?? {
+      key,
+      line: new WaitingLine(clock, timeUp),
+      competitors: new Set(),
       grant: undefined,
-      competing: false,
-      sawHolder: false,
       wanted: false,
       handOffs: 0,
       firstHandOff: instant(clock),
-      waiters: new Set(),
     }
-    lines.set(key, line)
-    return line
+    contests.set(key, contest)
+    return contest
   }
 
-  function give(line: Line, waiter: Waiter, turn: Turn): void {
-    line.waiters.delete(waiter)
-    line.competing ||= turn === 'compete'
-    waiter.turn = turn
-    waiter.wake()
+  const waitedMs = ({ since }: Pick<Caller, 'since'>, now = instant(clock)): number => elapsedMs(now, since)
+
+  /** Somebody tries the store in place of this call, too. */
+  function isCovered({ competitors }: Contest, { patienceMs }: Pick<Caller, 'patienceMs'>): boolean {
+    for (const each of competitors) if (!each.late && each.patienceMs <= patienceMs) return true
+    return false
   }
 
-  /** Lets the next waiter try the store, unless one of us holds the key or tries already. */
-  function advance(key: string, line: Line): void {
-    if (line.grant || line.competing) return
-    const [next] = line.waiters
-    if (next) give(line, next, 'compete')
-    else lines.delete(key)
+  /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
+  function advance(contest: Contest): void {
+    const { key, line, competitors } = contest
+    if (contest.grant) return
+    for (const call of line) {
+      if (isCovered(contest, call)) continue
+      line.leave(call)
+      call.resolve(compete(contest, call, () => undefined))
+    }
+    if (line.size === 0 && competitors.size === 0) contests.delete(key)
   }
 
-  function seeHolder(line: Line): void {
-    line.sawHolder = true
-    for (const waiter of line.waiters) waiter.sawHolder = true
+  function timeUp(call: WaitingCall): void {
+    if (call.sawHolder) call.resolve({ grant: undefined, waitedMs: waitedMs(call), commands: 0 })
+    else call.reject(unanswered('acquire', { type: 'unknown', executed: 'no' }))
   }
 
-  async function waitInLine(line: Line, plan: Plan, leftMs: () => number, signal: AbortSignal): Promise<Waiter> {
-    const sawHolder = line.sawHolder || line.grant !== undefined
-    const waiter: Waiter = { plan, turn: undefined, sawHolder, wake: () => undefined }
-    await sleep(clock, leftMs(), signal, (wake) => {
-      waiter.wake = wake
-      line.waiters.add(waiter)
+  function stand(contest: Contest, caller: Omit<Caller, 'sawHolder'>): Promise<Acquired> {
+    const { grant, competitors, line, key } = contest
+    const sawHolder = grant !== undefined || [...competitors].some((competitor) => competitor.sawHolder)
+    return new Promise((resolve, reject) => {
+      line.join({ ...caller, sawHolder, resolve, reject })
       // Only now: whoever listens may end what it waits for.
-      context.emit({ type: 'contended', key: plan.key })
-      tellHolder(line)
-      // At once, however the wait ends: who has given up must not be given anything.
-      return () => line.waiters.delete(waiter)
+      context.emit({ type: 'contended', key })
+      tellHolder(contest)
     })
-    return waiter
   }
 
-  /** Tries the store as the one of us who does, and lets the next one do so if nothing comes of it. */
-  async function compete(
-    plan: Plan,
-    leftMs: () => number,
-    signal: AbortSignal,
-    contended: () => void,
-    sawHolder = false,
-  ): Promise<Acquired> {
-    const line = lineOf(plan.key)
-    line.competing = true
-    line.sawHolder = sawHolder
-    const onHeld = (): void => {
-      seeHolder(line)
-      contended()
+  /** Tries the store, and lets the next one do so if nothing comes of it. */
+  async function compete(contest: Contest, caller: Caller, contended: () => void): Promise<Acquired> {
+    const { plan, patienceMs, sawHolder } = caller
+    const { competitors, line } = contest
+    const competitor: Competitor = { patienceMs, sawHolder, late: false }
+    competitors.add(competitor)
+    const attempt = {
+      leftMs: () => plan.waitMs - waitedMs(caller),
+      fences,
+      sawHolder,
+      onHeld(): void {
+        competitor.sawHolder = true
+        line.seeHolder()
+        contended()
+      },
+      onLate(): void {
+        competitor.late = true
+        advance(contest)
+      },
     }
     try {
-      const acquired = await acquisition(context, plan, signal, { leftMs, fences, sawHolder, onHeld })
+      const acquired = await work.wait(plan.signal, (signal) => acquisition(context, plan, signal, attempt))
       if (acquired.grant) hold(acquired.grant)
-      return acquired
+      return { ...acquired, waitedMs: waitedMs(caller) }
     } finally {
-      line.competing = false
-      advance(plan.key, line)
+      competitors.delete(competitor)
+      advance(contest)
     }
+  }
+
+  async function tryOnce(plan: Plan): Promise<Acquired> {
+    const onHeld = (): void => context.emit({ type: 'contended', key: plan.key })
+    const acquired = await work.wait(plan.signal, (signal) => acquisition(context, plan, signal, { fences, onHeld }))
+    if (acquired.grant) hold(acquired.grant)
+    return acquired
   }
 
   function hold(grant: Grant): void {
-    const line = lineOf(grant.key)
-    line.grant = grant
-    line.handOffs = 0
-    line.wanted = false
-    seeHolder(line)
-    tellHolder(line)
+    const contest = contestFor(grant.key)
+    contest.grant = grant
+    contest.handOffs = 0
+    contest.wanted = false
+    contest.line.seeHolder()
+    tellHolder(contest)
   }
 
-  function tellHolder(line: Line): void {
-    if (!line.grant || line.wanted || line.waiters.size === 0) return
-    line.wanted = true
-    context.emit({ type: 'wanted', key: line.grant.key, fence: line.grant.fence })
+  function tellHolder(contest: Contest): void {
+    const { grant, key, line } = contest
+    if (!grant || contest.wanted || line.size === 0) return
+    contest.wanted = true
+    context.emit({ type: 'wanted', key, fence: grant.fence })
   }
 
-  const stretchIsOver = (line: Line): boolean =>
-    line.handOffs >= mostHandOffs || (line.handOffs > 0 && elapsedMs(clock, line.firstHandOff) >= longestStretchMs)
+  const stretchIsOver = ({ handOffs, firstHandOff }: Contest, now: Instant): boolean =>
+    handOffs >= mostHandOffs || (handOffs > 0 && elapsedMs(now, firstHandOff) >= longestStretchMs)
 
   return {
-    async acquire(plan, signal) {
+    acquire(plan) {
+      work.assertOpen()
+      plan.signal?.throwIfAborted()
+      if (plan.waitMs === 0) return tryOnce(plan)
+      const contest = contestFor(plan.key)
+      const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
+      if (contest.grant || isCovered(contest, caller)) return stand(contest, caller)
       const contended = (): void => context.emit({ type: 'contended', key: plan.key })
-      if (plan.waitMs === 0) {
-        const acquired = await acquisition(context, plan, signal, { fences, onHeld: contended })
-        if (acquired.grant) hold(acquired.grant)
-        return acquired
-      }
-
-      const startedAt = instant(clock)
-      const waitedMs = (): number => elapsedMs(clock, startedAt)
-      const leftMs = deadline(clock, plan.waitMs)
-      const line = lineOf(plan.key)
-      if (!line.grant && !line.competing) return compete(plan, leftMs, signal, contended)
-
-      const { turn, sawHolder } = await waitInLine(line, plan, leftMs, signal)
-      if (turn === 'compete') {
-        const acquired = await compete(plan, leftMs, signal, () => undefined, sawHolder)
-        return { ...acquired, waitedMs: waitedMs() }
-      }
-      if (!turn && !sawHolder) throw unanswered('acquire')
-      return { grant: turn?.grant, waitedMs: waitedMs(), commands: 0 }
+      return compete(contest, { ...caller, sawHolder: false }, contended)
     },
 
-    handOver(grant) {
-      const line = lines.get(grant.key)
-      const [next] = line?.waiters ?? []
-      if (line?.grant !== grant || !next?.plan.renew || grant.tokenLeft || stretchIsOver(line)) return false
+    handOff(grant) {
+      const contest = contests.get(grant.key)
+      const next = contest?.line.first
+      if (contest?.grant !== grant || !next?.plan.renew || grant.tokenLeft) return false
+      const now = instant(clock)
+      if (stretchIsOver(contest, now)) return false
       // Whoever competes came before those in line.
-      if (line.competing) return false
+      if (isCovered(contest, next)) return false
       const { ttlMs, minValidityMs } = next.plan
-      if (grant.remainingMs() < Math.max(ttlMs / 2, minValidityMs)) return false
+      if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
       // Nor may a dead holder block others for much longer than the ttl it asked for.
-      if (grant.expiresInMs() > 2 * ttlMs) return false
-      if (line.handOffs++ === 0) line.firstHandOff = instant(clock)
-      grant.passOn(ttlMs)
-      line.wanted = false
-      give(line, next, { grant })
-      tellHolder(line)
+      if (grant.expiresInMs(now) > 2 * ttlMs) return false
+      if (contest.handOffs++ === 0) contest.firstHandOff = now
+      grant.passOn(ttlMs, now)
+      contest.wanted = false
+      contest.line.leave(next)
+      next.resolve({ grant, waitedMs: waitedMs(next, now), commands: 0 })
+      tellHolder(contest)
       return true
     },
 
-    holding: (key) => lines.get(key)?.grant,
+    holding: (key) => contests.get(key)?.grant,
 
     ended(grant, listeners) {
-      const line = lines.get(grant.key)
-      if (line?.grant !== grant) return
-      line.grant = undefined
-      const [next] = line.waiters
+      const contest = contests.get(grant.key)
+      if (contest?.grant !== grant) return
+      contest.grant = undefined
+      const next = contest.line.first
       const nobodyElse = notifier !== undefined && listeners === 0
-      if (!next || nobodyElse || !stretchIsOver(line)) {
-        advance(grant.key, line)
+      if (!next || nobodyElse || !stretchIsOver(contest, instant(clock))) {
+        advance(contest)
         return
       }
       // Keeps the place of the one of us who will try, while others go first. Those who poll cannot be told: without a
       // notifier our next one waits as long as it would after a refusal.
-      const pauseMs = notifier ? headStartMs : next.plan.strategy.delayMs(1, jitter())
-      line.competing = true
+      const pauseMs = notifier ? headStartMs : restMs(next.plan, 1, jitter())
+      const placeholder: Competitor = { patienceMs: 0, sawHolder: false, late: false }
+      contest.competitors.add(placeholder)
       clock.schedule(() => {
-        line.competing = false
-        advance(grant.key, line)
+        contest.competitors.delete(placeholder)
+        advance(contest)
       }, pauseMs)
     },
   }

@@ -4,11 +4,12 @@ import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, demandOption, InvalidOptionError } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
+import type { Grant } from './grant.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Lease } from './lease.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
 import { openWork } from './open-work.ts'
-import { type AcquireOptions, checkKey, checkName, type Plan, planFor } from './options.ts'
+import { type AcquireOptions, checkKey, checkName, demandObject, type Plan, planFor } from './options.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
 import { renewal } from './renewal.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
@@ -90,8 +91,11 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
  * @throws InvalidOptionError for a bad name or default
  */
 export function createLocker(options: LockerOptions): Locker {
+  demandOption(Object(options) === options, 'options', 'an object with a store')
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
   demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
+  demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
+  demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   checkName(name)
   planFor('-', defaults)
   demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
@@ -100,20 +104,19 @@ export function createLocker(options: LockerOptions): Locker {
   const context: Context = { store, notifier, clock, name, work, emit: emitter(onEvent) }
   const jointRenewal = renewal(context)
   const queue = localQueue(context)
-  const contended = (key: string): void => context.emit({ type: 'contended', key })
   let closing: Promise<void> | undefined
 
-  /** The lease, or what it took to find that someone else has the lock. */
-  async function acquire(plan: Plan): Promise<HeldLease | Acquired> {
+  const attempt = (plan: Plan): Promise<Acquired> => {
+    const onHeld = (): void => context.emit({ type: 'contended', key: plan.key })
+    if (sharesBetweenCalls() && queue) return queue.acquire(plan)
+    return work.wait(plan.signal, (signal) => acquisition(context, plan, signal, { onHeld }))
+  }
+
+  /** What the caller gets of a grant. */
+  function leased(plan: Plan, grant: Grant, { waitedMs, commands }: Acquired): HeldLease {
     const shares = sharesBetweenCalls()
-    const line = shares ? queue : undefined
-    const acquired = await work.wait(plan.signal, (signal) =>
-      line ? line.acquire(plan, signal) : acquisition(context, plan, signal, { onHeld: () => contended(plan.key) }),
-    )
-    const { grant, waitedMs, commands } = acquired
-    if (!grant) return acquired
     const watchdog = shares ? jointRenewal : renewal(context)
-    const lease = new HeldLease(context, watchdog, line, { grant, waitedMs, commands })
+    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, { grant, waitedMs, commands })
     if (plan.signal?.aborted) {
       // The caller gave up in the very moment of the grant and will not look at it.
       work.background(lease.release())
@@ -124,14 +127,15 @@ export function createLocker(options: LockerOptions): Locker {
     return lease
   }
 
-  async function demand(plan: Plan): Promise<HeldLease> {
-    const got = await acquire(plan)
-    if (got instanceof HeldLease) return got
-    throw new AcquireTimeoutError(plan.key, got.waitedMs, got.commands)
+  /** All that remains of a call while it waits is this function and its promise. */
+  async function demand(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Promise<HeldLease> {
+    const plan = planFor(key, defaults, ...layers)
+    const acquired = await attempt(plan)
+    if (acquired.grant) return leased(plan, acquired.grant, acquired)
+    throw new AcquireTimeoutError(plan.key, acquired.waitedMs, acquired.commands)
   }
 
   function bind(key: string, bound?: AcquireOptions): KeyLocker {
-    const plan = (options?: AcquireOptions): Plan => planFor(key, defaults, bound, options)
     const query = async <Q extends 'inspect' | 'revoke'>(action: Q): Promise<Answered<Q>> => {
       checkKey(key)
       work.assertOpen()
@@ -143,16 +147,20 @@ export function createLocker(options: LockerOptions): Locker {
     const inspect = async (): Promise<LockState> => (await query('inspect')).state
 
     return {
-      acquire: async (options) => demand(plan(options)),
-      async tryAcquire(options = {}) {
+      acquire: (options) => demand(key, bound, options),
+      async tryAcquire(options) {
+        const plan = planFor(key, defaults, bound, options, { wait: 0 })
         for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
-          if ((options as AcquireOptions)[name as keyof AcquireOptions] !== undefined)
+          if ((options as AcquireOptions | undefined)?.[name as keyof AcquireOptions] !== undefined)
             throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
         }
-        const got = await acquire(plan({ ...options, wait: 0 }))
-        return got instanceof HeldLease ? got : null
+        const acquired = await attempt(plan)
+        return acquired.grant ? leased(plan, acquired.grant, acquired) : null
       },
-      withLock: async (work, options) => withLease(clock, await demand(plan(options)), work),
+      async withLock(work, options) {
+        demandOption(typeof work === 'function', 'work', 'a function, which gets the lease')
+        return withLease(clock, await demand(key, bound, options), work)
+      },
       inspect,
       isLocked: async () => (await inspect()).held,
       async revoke() {
@@ -166,7 +174,7 @@ export function createLocker(options: LockerOptions): Locker {
   }
 
   return {
-    acquire: async (key, options) => bind(key).acquire(options),
+    acquire: (key, options) => demand(key, options),
     tryAcquire: async (key, options) => bind(key).tryAcquire(options),
     withLock: async (key, work, options) => bind(key).withLock(work, options),
     for(key, options) {
@@ -177,6 +185,7 @@ export function createLocker(options: LockerOptions): Locker {
     isLocked: async (key) => bind(key).isLocked(),
     revoke: async (key) => bind(key).revoke(),
     async close(options = {}) {
+      demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => notifier?.close())
       return closing

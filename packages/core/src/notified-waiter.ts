@@ -2,13 +2,14 @@ import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 import { jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
-import { floorMs, lookMs, refusalCount, type Waiter, type WaitPlan } from './waiter.ts'
+import { floorMs, lookMs, patienceMs, refusalCount, restMs, type Waiter, type WaitPlan } from './waiter.ts'
 
 /**
  * A waiter that a notifier wakes.
  *
  * It subscribes after its first refusal and then waits for a signal; a timer under every pause makes sure that a lost
- * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries. Either way the
+ * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries, and that timer still bounds
+ * them. Either way the
  * holder's remaining time bounds the pause, unless the notifier looks for itself.
  *
  * Two floors keep a waiter that is refused by the same holder again and again from spinning: one under the timer, which
@@ -16,7 +17,7 @@ import { floorMs, lookMs, refusalCount, type Waiter, type WaitPlan } from './wai
  */
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   /** How long to rely on the notifier. */
-  const recheckMs = plan.recheckMs ?? notifier.recheckMs
+  const recheckMs = patienceMs(plan, notifier)
   const count = refusalCount()
   let subscription: Subscription | undefined
   let seen = 0
@@ -49,8 +50,8 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       if (isNew && !notifier.looks) return readSignals(subscribed)
 
       const { live } = subscribed
-      const restMs = live ? recheckMs : plan.strategy.delayMs(refusals, jitter())
-      const timerMs = live && notifier.looks ? restMs : lookMs(refusal, restMs, sameHolder)
+      const untilMs = live ? recheckMs : Math.min(recheckMs, restMs(plan, refusals, jitter()))
+      const timerMs = live && notifier.looks ? untilMs : lookMs(refusal, untilMs, sameHolder)
       const delayMs = Math.min(timerMs, leftMs())
       const distanceMs = Math.min(floorMs(falseSignals, recheckMs), leftMs())
       await sleep(clock, distanceMs, signal)

@@ -8,6 +8,8 @@ export interface OpenWork {
   assertOpen(): void
   /** Runs a wait under a signal of its own, which the caller's signal and closing abort. */
   wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Calls back when the locker is being closed, with the error that ends waits. */
+  onClosing(end: (reason: LeaseholdError) => void): void
   /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
@@ -30,6 +32,7 @@ export function openWork(): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
+  const closing: ((reason: LeaseholdError) => void)[] = []
   let closed = false
   let onIdle: (() => void) | undefined
 
@@ -69,6 +72,10 @@ export function openWork(): OpenWork {
       }
     },
 
+    onClosing(end) {
+      closing.push(end)
+    },
+
     hold(lease) {
       if (!closed) leases.add(lease)
       else takeAway([lease])
@@ -81,6 +88,7 @@ export function openWork(): OpenWork {
 
     async close(clock, graceMs, cleanUpMs) {
       closed = true
+      for (const end of closing) end(closedError())
       for (const stop of waits.keys()) stop.abort(closedError())
       // They end at once; only then is it known what they leave to clean up.
       await withDeadline(clock, cleanUpMs, () => Promise.allSettled(waits.values()))

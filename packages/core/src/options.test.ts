@@ -141,6 +141,36 @@ describe('a locker', () => {
     expect(() => createLocker(options)).toThrow(refused('store'))
   })
 
+  it.each([undefined, null, 5, 'redis://localhost'])('refuses options that are none: %j', (none) => {
+    expect(() => createLocker(none as unknown as LockerOptions)).toThrow(refused('options'))
+  })
+
+  it('refuses a notifier, and a listener, that are none', () => {
+    const make = (options: Record<string, unknown>) => () => createLocker({ store, ...options } as LockerOptions)
+    for (const none of [{}, 'redis', store]) expect(make({ notifier: none })).toThrow(refused('notifier'))
+    for (const none of [{}, 'log', true]) expect(make({ onEvent: none })).toThrow(refused('onEvent'))
+  })
+
+  it.each([null, 5, '5s', true])('refuses options of a call that are none: %j', async (none) => {
+    const options = none as unknown as undefined
+    await expect(locks.acquire('k', options)).rejects.toThrow(refused('options'))
+    await expect(locks.tryAcquire('k', options)).rejects.toThrow(refused('options'))
+    await expect(locks.withLock('k', () => undefined, options)).rejects.toThrow(refused('options'))
+    await expect(locks.close(options)).rejects.toThrow(refused('options'))
+    expect(() => locks.for('k', options)).toThrow(refused('options'))
+  })
+
+  it.each([undefined, null, {}, 'work'])('refuses work that is none, and takes no lock for it: %j', async (none) => {
+    await expect(locks.withLock('k', none as unknown as () => void)).rejects.toThrow(refused('work'))
+    expect(store.calls).toEqual([])
+  })
+
+  it.each([Number.NaN, -1, 'soon', undefined])('refuses a strategy that answers %j', async (delayMs) => {
+    const strategy = { delayMs: () => delayMs as number }
+    await locks.acquire('k')
+    await expect(createLocker({ store, clock }).acquire('k', { strategy })).rejects.toThrow(refused('strategy'))
+  })
+
   it('refuses bad options of a bound key when they are bound', () => {
     expect(() => locks.for('', {})).toThrow(refused('key'))
     expect(() => locks.for('k', { ttl: 0 })).toThrow(refused('ttl'))

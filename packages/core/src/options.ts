@@ -37,6 +37,8 @@ export interface Plan extends WaitPlan {
   readonly budget: number
 }
 
+const defaultStrategy = backoff()
+
 /** A locker's names become part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
 
@@ -46,7 +48,7 @@ const longestKey = 512
 /** @throws InvalidOptionError for a key that is empty, too long, or not well-formed Unicode. */
 export function checkKey(key: unknown): asserts key is string {
   // A lone surrogate is sent as U+FFFD: two different keys would become one.
-  const wellFormed = typeof key === 'string' && !/\p{Surrogate}/u.test(key)
+  const wellFormed = typeof key === 'string' && key.length <= longestKey && !/\p{Surrogate}/u.test(key)
   const bytes = wellFormed ? new TextEncoder().encode(key).length : 0
   demandOption(bytes > 0 && bytes <= longestKey, 'key', `well-formed text of 1 to ${longestKey} bytes`)
 }
@@ -75,7 +77,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     maxHold,
     minValidity,
     recheck,
-    strategy = backoff(),
+    strategy = defaultStrategy,
     budget = Infinity,
     ...unknown
   } = merged(layers)
@@ -108,10 +110,15 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
 function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions {
   const options: Record<string, unknown> = {}
   for (const layer of layers) {
+    demandObject(layer)
     for (const [name, value] of Object.entries(layer ?? {})) options[name] = value === undefined ? options[name] : value
   }
   return options
 }
+
+/** @throws InvalidOptionError for options that are not in an object, such as a number in their place. */
+export const demandObject = (options: unknown): void =>
+  demandOption(options === undefined || Object(options) === options, 'options', 'an object')
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>
   value === undefined ? undefined : parseDuration(name, value)

@@ -217,6 +217,19 @@ describe('many leases', () => {
     expect([ttls('short'), ttls('long')]).toEqual([new Set([1_000]), new Set([60_000])])
   })
 
+  it('with short ttls do not shorten the time in which the others are answered', async () => {
+    // It has 500 ms for an answer, so an attempt 250; the others have a second.
+    const short = await locks.acquire('short', { ttl: '1500ms' })
+    const long = await takeMany(20)
+    store.always('renew', replyAfter(600))
+    await clock.advance(30_000)
+    expect(long.filter(({ signal }) => signal.aborted)).toEqual([])
+    for (const { requests } of store.called('renew')) {
+      expect(new Set(requests.map(({ ttlMs }) => ttlMs)).size).toBe(1)
+    }
+    await short.release()
+  })
+
   it('are judged one by one: one that is gone does not end the others', async () => {
     const leases = await takeMany(10)
     await locks.revoke('k3')

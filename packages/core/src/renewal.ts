@@ -4,7 +4,7 @@ import type { Grant } from './grant.ts'
 import type { RenewOutcome } from './lease-store.ts'
 import { doublingMs, jitter } from './timing/backoff.ts'
 import { withDeadline } from './timing/deadline.ts'
-import { instant } from './timing/validity.ts'
+import { type Instant, instant } from './timing/validity.ts'
 
 /** Leases renewed by one command: a script over more would keep Redis from others for too long. */
 const chunkSize = 100
@@ -45,21 +45,21 @@ export function renewal(context: Context): Renewal {
   }
 
   /** Sees to it that the timer does not fire later than this grant needs it. */
-  function arm(grant: Grant): void {
-    const nowMs = clock.monotonicMs()
-    const atMs = Math.min(grant.dueMs, nowMs + grant.remainingMs())
+  function arm(grant: Grant, now: Instant): void {
+    const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now))
     if (atMs >= timerAtMs) return
     disarm()
     timerAtMs = atMs
-    cancelTimer = clock.schedule(wake, Math.max(1, Math.ceil(atMs - nowMs)), 'background')
+    cancelTimer = clock.schedule(wake, Math.max(1, Math.ceil(atMs - now.monotonicMs)), 'background')
   }
 
   function wake(): void {
     disarm()
-    const nowMs = clock.monotonicMs()
+    const now = instant(clock)
+    const nowMs = now.monotonicMs
     const joining: Grant[] = []
     for (const grant of watched) {
-      grant.check()
+      grant.check(now)
       if (!watched.has(grant)) continue
       if (!grant.renews && grant.dueMs <= nowMs) warn(grant)
       else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
@@ -72,7 +72,7 @@ export function renewal(context: Context): Renewal {
       }
       send()
     }
-    for (const grant of watched) arm(grant)
+    for (const grant of watched) arm(grant, now)
   }
 
   /** Nobody renews this one, and most of its time is over. */
@@ -85,16 +85,32 @@ export function renewal(context: Context): Renewal {
   }
 
   function send(): void {
-    while (inFlight < mostInFlight && queue.length > 0) {
-      const chunk = queue.splice(0, chunkSize).filter((grant) => watched.has(grant))
-      if (chunk.length > 0) void renew(chunk)
+    while (inFlight < mostInFlight) {
+      const chunk = nextChunk()
+      if (chunk.length === 0) return
+      void renew(chunk)
     }
+  }
+
+  const attemptMs = ({ ttlMs }: { readonly ttlMs: number }): number => commandDeadlineMs(context, ttlMs) / 2
+
+  /** Takes what may share a command off the queue: a short ttl must not cut short the time that longer ones have. */
+  function nextChunk(): readonly Grant[] {
+    const due = queue.splice(0).filter((grant) => watched.has(grant))
+    const [first] = due
+    const chunk: Grant[] = []
+    for (const grant of due) {
+      const joins = chunk.length < chunkSize && first && attemptMs(grant) === attemptMs(first)
+      if (joins) chunk.push(grant)
+      else queue.push(grant)
+    }
+    return chunk
   }
 
   async function renew(chunk: readonly Grant[]): Promise<void> {
     inFlight++
     const requests = chunk.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
-    const attemptMs = commandDeadlineMs(context, Math.min(...requests.map(({ ttlMs }) => ttlMs))) / 2
+    const limitMs = Math.min(...requests.map(attemptMs))
     const sentAt = instant(clock)
     const take = (outcomes: readonly RenewOutcome[]): void => {
       for (const [index, grant] of chunk.entries()) {
@@ -102,7 +118,7 @@ export function renewal(context: Context): Renewal {
         grant.take(outcomes[index], { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
       }
     }
-    const outcomes = await withDeadline(clock, attemptMs, (signal) => store.renew(requests, signal), take).catch(
+    const outcomes = await withDeadline(clock, limitMs, (signal) => store.renew(requests, signal), take).catch(
       (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'unknown', cause })),
     )
     take(outcomes ?? [])
@@ -113,7 +129,8 @@ export function renewal(context: Context): Renewal {
 
   /** Sets when each grant of a batch that is through comes next. */
   function schedule(chunk: readonly Grant[], outcomes: readonly RenewOutcome[]): void {
-    const nowMs = clock.monotonicMs()
+    const now = instant(clock)
+    const nowMs = now.monotonicMs
     const spread = 0.9 + jitter() / 5
     for (const [index, grant] of chunk.entries()) {
       grant.renewing = false
@@ -127,21 +144,23 @@ export function renewal(context: Context): Renewal {
         grant.dueMs = nowMs + Math.max(pauseMs.least, restMs)
         context.emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(outcome) })
       }
-      arm(grant)
+      arm(grant, now)
     }
   }
 
   return {
     watch(grant, renew, maxHoldMs = Infinity) {
-      const nowMs = clock.monotonicMs()
+      const now = instant(clock)
+      const nowMs = now.monotonicMs
+      const heldMs = grant.heldMs(now)
       // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
       // A grant that was handed over keeps the time it had, or it might be put off again and again.
-      const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - grant.heldMs()
+      const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - heldMs
       if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
       grant.renews = renew
-      grant.holdUntilMs = nowMs + maxHoldMs - grant.heldMs()
+      grant.holdUntilMs = nowMs + maxHoldMs - heldMs
       watched.add(grant)
-      arm(grant)
+      arm(grant, now)
     },
     forget(grant) {
       watched.delete(grant)

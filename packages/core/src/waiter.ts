@@ -1,3 +1,5 @@
+import { demandOption } from './errors.ts'
+import type { ReleaseNotifier } from './release-notifier.ts'
 import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
@@ -29,17 +31,31 @@ export interface WaitPlan {
 }
 
 /** A waiter that nobody wakes: the strategy spaces its tries, and the holder's remaining time bounds the pause. */
-export function unaidedWaiter(clock: Clock, { strategy }: WaitPlan): Waiter {
+export function unaidedWaiter(clock: Clock, plan: WaitPlan): Waiter {
   const count = refusalCount()
   return {
     pause(refusal, leftMs, signal) {
       const { refusals, sameHolder } = count(refusal)
-      const restMs = strategy.delayMs(refusals, jitter())
-      return sleep(clock, Math.min(lookMs(refusal, restMs, sameHolder), leftMs()), signal)
+      const untilMs = lookMs(refusal, restMs(plan, refusals, jitter()), sameHolder)
+      return sleep(clock, Math.min(untilMs, leftMs()), signal)
     },
     close: () => undefined,
   }
 }
+
+/** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */
+export function restMs({ strategy }: WaitPlan, refusals: number, jitter: number): number {
+  const delayMs = strategy.delayMs(refusals, jitter)
+  demandOption(delayMs >= 0, 'strategy', 'one whose delayMs answers 0 or more milliseconds')
+  return delayMs
+}
+
+/** A refusal after so many others: by then a strategy has become as patient as it will. */
+const manyRefusals = 30
+
+/** How long a waiter may go without looking at the store, in milliseconds. */
+export const patienceMs = (plan: WaitPlan, notifier: ReleaseNotifier | undefined): number =>
+  notifier ? (plan.recheckMs ?? notifier.recheckMs) : restMs(plan, manyRefusals, 1)
 
 /** Counts a waiter's refusals: all of them, and how often the last was repeated by the same holder. */
 export function refusalCount(): (refusal: Refusal) => { readonly refusals: number; readonly sameHolder: number } {

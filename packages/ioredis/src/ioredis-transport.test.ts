@@ -126,6 +126,44 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await run(transport, increment)).toEqual(value(2))
   })
 
+  it('sends no more to a connection with a thousand calls that were given up, until it answers', async () => {
+    const transport = ioredisTransport(connect())
+    await run(transport, script('return 1'))
+    const release = proxy.holdReplies()
+    const controller = new AbortController()
+    const given = Array.from({ length: 1_000 }, () => run(transport, increment, controller.signal))
+    controller.abort()
+    for (const reply of await Promise.all(given)) expect(reply).toMatchObject({ executed: 'unknown' })
+    expect(await run(transport, increment)).toMatchObject({ type: 'unknown', executed: 'no' })
+    release()
+    // Asked again and again, as a caller does, until the answers are in.
+    let reply = await run(transport, increment)
+    while (reply?.type === 'unknown') {
+      await new Promise((resolve) => setImmediate(resolve))
+      reply = await run(transport, increment)
+    }
+    expect(reply).toEqual(value(1_001))
+  })
+
+  it('sends again to a connection that took the place of one with a thousand calls given up', async () => {
+    const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false }))
+    await run(transport, script('return 1'))
+    proxy.blackHole()
+    const controller = new AbortController()
+    const given = Array.from({ length: 1_000 }, () => run(transport, increment, controller.signal))
+    controller.abort()
+    await Promise.all(given)
+    expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
+    proxy.restore()
+    proxy.cut()
+    let reply = await run(transport, increment)
+    while (reply?.type === 'unknown') {
+      await new Promise((resolve) => setImmediate(resolve))
+      reply = await run(transport, increment)
+    }
+    expect(reply).toMatchObject({ type: 'value' })
+  })
+
   it('connects a client that was never asked to', async () => {
     const client = connect({ lazyConnect: true })
     const transport = ioredisTransport(client)

@@ -1,8 +1,16 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { countAbandoned, isSwamped } from './abandoned-calls.ts'
 import { nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
 import { isReady, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
+
+/** What becomes of one call. */
+interface Sending {
+  sent(stream: IoredisStream | undefined): void
+  /** The client is through with it, in whichever way. */
+  answered(stream: IoredisStream | undefined): void
+}
 
 /** The answer to a call that was handed to the client, for as long as there is no other. */
 const unanswered: ScriptReply = {
@@ -16,7 +24,8 @@ const unanswered: ScriptReply = {
  *
  * A call waits here, not in the client's offline queue, until its connection is ready, so that after an abort nothing of
  * it is sent. Once handed over it is the client's: after a lost connection that may send it again (its options
- * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells.
+ * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells. To a
+ * connection with a thousand calls that were given up without an answer nothing is sent until it answers or is replaced.
  *
  * Changes no option of the client, and leaves no listener on it.
  *
@@ -30,29 +39,36 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
 
+  const connectionFor = (call: ScriptCall): IoredisConnection | undefined =>
+    cluster ? nodeOf(client, call.keys[0]) : client
+
   /** What is not ready yet and has to be before the call can be sent. */
   function obstacle(call: ScriptCall): IoredisConnection | undefined {
     if (!isReady(client)) return client
-    const node = cluster ? nodeOf(client, call.keys[0]) : undefined
+    const node = connectionFor(call)
     // A node that has ended is about to be replaced; the client finds the new one by itself.
     return node && !isReady(node) && node.status !== 'end' ? node : undefined
   }
 
   /** Answers undefined if the call was not sent. */
-  async function deliver(call: ScriptCall, signal: AbortSignal, onSend: () => void): Promise<ScriptReply | undefined> {
+  async function deliver(call: ScriptCall, signal: AbortSignal, sending: Sending): Promise<ScriptReply | undefined> {
     for (let waitFor = obstacle(call); waitFor; waitFor = obstacle(call)) {
       if (waitFor.status === 'end') return undefined
       await readinessChange(waitFor, signal)
       if (signal.aborted) return undefined
     }
+    const stream = connectionFor(call)?.stream
+    if (isSwamped(stream)) return undefined
     const before = streams(client)
-    onSend()
+    sending.sent(stream)
     try {
       const { body, keys, args } = call
       const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
       return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
     } catch (error) {
       return failure(error, call, !areSame(before, streams(client)))
+    } finally {
+      sending.answered(stream)
     }
   }
 
@@ -63,23 +79,35 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       new Promise((resolve) => {
         /** What can be answered at this moment; nothing for a call that was not sent. */
         const replies: (ScriptReply | undefined)[] = calls.map(() => undefined)
+        const awaited = new Map<number, IoredisStream | undefined>()
         let open = calls.length
         const settle = (): void => {
-          signal.removeEventListener('abort', settle)
+          signal.removeEventListener('abort', giveUp)
           resolve(replies.map((reply) => reply ?? notSent(client)))
         }
+        const giveUp = (): void => {
+          for (const stream of awaited.values()) countAbandoned(stream, 1)
+          settle()
+        }
         if (signal.aborted || open === 0) return settle()
-        signal.addEventListener('abort', settle, { once: true })
+        signal.addEventListener('abort', giveUp, { once: true })
 
         // Everything that can be sent now leaves in one write per connection. Not the client's pipeline: on a cluster that
         // is for one node only, and is not redirected call by call.
         const corked = calls.length > 1 ? streams(client) : []
         for (const stream of corked) stream.cork()
         for (const [index, call] of calls.entries()) {
-          const onSend = (): void => {
-            replies[index] = unanswered
+          const sending: Sending = {
+            sent(stream) {
+              replies[index] = unanswered
+              awaited.set(index, stream)
+            },
+            answered(stream) {
+              awaited.delete(index)
+              if (signal.aborted) countAbandoned(stream, -1)
+            },
           }
-          void deliver(call, signal, onSend).then((reply) => {
+          void deliver(call, signal, sending).then((reply) => {
             replies[index] = reply
             if (--open === 0) settle()
           })

@@ -18,12 +18,12 @@ export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotoni
  * Milliseconds since `start`, by whichever clock moved further: a frozen monotonic clock or a wall clock set back must
  * not make a lease look younger than it is.
  */
-export const elapsedMs = (clock: Clock, start: Instant): number =>
-  Math.max(clock.monotonicMs() - start.monotonicMs, clock.wallMs() - start.wallMs)
+export const elapsedMs = (now: Instant, start: Instant): number =>
+  Math.max(now.monotonicMs - start.monotonicMs, now.wallMs - start.wallMs)
 
 /** Allowance for clocks that run at different rates: 1 % of the ttl, and 2 ms for their resolution. */
 export const driftMs = (ttlMs: number): number => ttlMs / 100 + 2
 
 /** What is left of a validity; negative when it is over. */
-export const remainingMs = (clock: Clock, { sentAt, ttlMs }: Validity): number =>
-  ttlMs - driftMs(ttlMs) - elapsedMs(clock, sentAt)
+export const remainingMs = (now: Instant, { sentAt, ttlMs }: Validity): number =>
+  ttlMs - driftMs(ttlMs) - elapsedMs(now, sentAt)
