@@ -56,7 +56,7 @@ const losses: readonly (readonly [string, () => Promise<void>])[] = [
 
 describe.each(losses)('a reply is lost and %s', (_, lose) => {
   const ttl = 6_000
-  /** A grant and sixteen hand-overs to others of the same process. */
+  /** A grant and sixteen hand-offs to others of the same process. */
   const reservedFences = 17
 
   it('acquire: one lease, one token, one fence', async () => {

@@ -1,4 +1,5 @@
 import type { LossCause } from './errors.ts'
+import type { ReleaseResult } from './lease.ts'
 
 /** What a locker tells about its own work, to `onEvent`. A listener that throws changes nothing. */
 export type LockerEvent =
@@ -32,16 +33,6 @@ export type LockerEvent =
   | { readonly type: 'renewal-unanswered'; readonly key: string; readonly cause: unknown }
   /** Releases cannot be announced (no permission for the channel); waiters must look for themselves. Told once. */
   | { readonly type: 'unannounced'; readonly key: string }
-
-/**
- * How giving a lease back ended.
- *
- * - `released`: the lock is free
- * - `expired`: the entry was no longer there
- * - `superseded`: another holder has the lock by now
- * - `unknown`: no answer came; the lock frees itself when its ttl is over
- */
-export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
 
 export type OnEvent = (event: LockerEvent) => void
 

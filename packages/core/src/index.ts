@@ -9,8 +9,8 @@ export {
   type LossCause,
   StoreUnavailableError,
 } from './errors.ts'
-export type { LockerEvent, OnEvent, ReleaseResult } from './events.ts'
-export type { Extension, Lease } from './lease.ts'
+export type { LockerEvent, OnEvent } from './events.ts'
+export type { Extension, Lease, ReleaseResult } from './lease.ts'
 export type {
   AcquireOutcome,
   AcquireRequest,

@@ -1,9 +1,18 @@
 import type { LeaseLostError } from './errors.ts'
-import type { ReleaseResult } from './events.ts'
 import type { Duration } from './timing/duration.ts'
 
 /** How far to extend a lease: to `ttl` from now, or `by` so much beyond its present expiry. */
 export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
+
+/**
+ * How giving a lease back ended.
+ *
+ * - `released`: the lock is free
+ * - `expired`: the entry was no longer there
+ * - `superseded`: another holder has the lock by now
+ * - `unknown`: no answer came; the lock frees itself when its ttl is over
+ */
+export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
 
 /**
  * A lock granted to this caller for a bounded time.

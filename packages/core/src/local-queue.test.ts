@@ -83,7 +83,7 @@ describe('waiters of one process', () => {
     expect(events.map(({ type }) => type)).toEqual(['acquired', 'contended', 'wanted', 'released', 'acquired', 'lost'])
   })
 
-  it('the fence of the next grant of the store is above all that were handed over', async () => {
+  it('the fence of the next grant of the store is above all that were handed off', async () => {
     locks = createLocker({ store, clock, notifier: new ScriptedNotifier() })
     const fences: number[] = []
     const work = (): Promise<unknown> =>
@@ -204,7 +204,7 @@ describe('waiters of one process', () => {
     await holder.release()
   })
 
-  it('a lease that was handed over is renewed, to the ttl of its new holder', async () => {
+  it('a lease that was handed off is renewed, to the ttl of its new holder', async () => {
     const holder = await locks.acquire('k', { ttl: '10s' })
     const next = locks.acquire('k', { ttl: '18s' })
     await holder.release()
@@ -292,7 +292,7 @@ describe('waiters of one process', () => {
     }
   })
 
-  it('do not trust a renewal that was under way at the hand-over for longer than it asked for', async () => {
+  it('do not trust a renewal that was under way at the hand-off for longer than it asked for', async () => {
     const lease = await locks.acquire('k', { ttl: '10s' })
     const waiting = follow(locks.acquire('k', { ttl: '12s' }), clock)
     store.next('renew', replyAfter(900))
@@ -307,7 +307,7 @@ describe('waiters of one process', () => {
     expect(await held('k')).toBe(true)
   })
 
-  it('do not renew twice at once after a hand-over', async () => {
+  it('do not renew twice at once after a hand-off', async () => {
     const lease = await locks.acquire('k', { ttl: '10s' })
     const waiting = follow(locks.acquire('k', { ttl: '5s' }), clock)
     store.always('renew', replyAfter(900))
@@ -449,7 +449,7 @@ describe('a wait in line', () => {
     expect(state.held && state.expiresIn).toBeLessThanOrEqual(2_000)
   })
 
-  it('of a caller who aborts in the moment of the hand-over gives the lock back', async () => {
+  it('of a caller who aborts in the moment of the hand-off gives the lock back', async () => {
     const holder = await locks.acquire('k')
     const stop = new AbortController()
     const waiting = follow(locks.acquire('k', { signal: stop.signal }), clock)

@@ -1,7 +1,7 @@
 import { ask } from './ask.ts'
 import type { Context } from './context.ts'
-import type { ReleaseResult } from './events.ts'
 import type { Grant } from './grant.ts'
+import type { ReleaseResult } from './lease.ts'
 import type { ReleaseOutcome } from './lease-store.ts'
 
 export interface Released {

@@ -154,7 +154,7 @@ export function renewal(context: Context): Renewal {
       const nowMs = now.monotonicMs
       const heldMs = grant.heldMs(now)
       // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
-      // A grant that was handed over keeps the time it had, or it might be put off again and again.
+      // A grant that was handed off keeps the time it had, or it might be put off again and again.
       const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - heldMs
       if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
       grant.renews = renew

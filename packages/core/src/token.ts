@@ -20,3 +20,12 @@ export function parseToken(value: unknown): { name: string | null; fence: number
   const match = typeof value === 'string' && form.exec(value)
   return match ? { name: match[1] ?? null, fence: Number(match[2]) } : undefined
 }
+
+/** An owner ends with its random part; a locker's name and a dot may precede it. */
+export const randomPart = (owner: string): string => owner.slice(-32)
+
+/** What precedes the *last* dot of a stored value: with a name, the owner itself has one. Nothing for a foreign holder's. */
+export const ownerOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
+
+/** The fence of a stored value as text, `-` for a value that has none: a foreign holder's. */
+export const cursorOf = (value: string): string => /\.(\d+)$/.exec(value)?.[1] ?? '-'

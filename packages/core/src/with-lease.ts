@@ -1,7 +1,6 @@
 import { LeaseLostError } from './errors.ts'
-import type { ReleaseResult } from './events.ts'
 import type { HeldLease } from './held-lease.ts'
-import type { Lease } from './lease.ts'
+import type { Lease, ReleaseResult } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
 import { withDeadline } from './timing/deadline.ts'
 

@@ -13,7 +13,7 @@ import type {
 } from '../lease-store.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { parseToken } from '../token.ts'
+import { cursorOf, ownerOf, parseToken, randomPart } from '../token.ts'
 import { ExpiringMap, type MapEntry } from './expiring-map.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
 
@@ -50,15 +50,6 @@ export function openTables(clock: Clock): Tables {
   const wheel = new ExpiryWheel(clock)
   return { locks: new ExpiringMap(wheel), fences: new ExpiringMap(wheel) }
 }
-
-/** An owner ends with its random part; a locker's name and a dot may precede it. */
-const randomPart = (owner: string): string => owner.slice(-32)
-
-/** What precedes the *last* dot: with a name, the owner itself has one. Nothing for a foreign holder's value. */
-const ownerOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
-
-/** The fence as text, `-` for a value that has none: a foreign holder's. */
-const cursorOf = (value: string): string => /\.(\d+)$/.exec(value)?.[1] ?? '-'
 
 export class MemoryStore implements LeaseStore {
   /** It answers at once; this only bounds what the core plans for. */
