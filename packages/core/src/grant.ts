@@ -20,8 +20,8 @@ export class Grant {
   tokenLeft = false
   /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
   lostBecause: LossCause | undefined
-  /** Called once, when the grant is lost. */
-  onLost: ((cause: LossCause) => void) | undefined
+  /** Told once, when the grant is lost. */
+  holder: { onLost(cause: LossCause): void } | undefined
 
   /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
   renews = false
@@ -72,11 +72,11 @@ export class Grant {
     return elapsedMs(now, this.#heldSince)
   }
 
-  /** Gives it to another holder of this process, with the next fence; whoever that is sets `onLost` anew. */
+  /** Gives it to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
   passOn(ttlMs: number, now: Instant): void {
     this.#heldSince = now
     this.ttlMs = ttlMs
-    this.onLost = undefined
+    this.holder = undefined
     this.holdUntilMs = Infinity
     if (this.fence !== null) this.fence++
   }
@@ -97,7 +97,7 @@ export class Grant {
     if (!this.#held) return
     this.#held = false
     this.lostBecause = cause
-    this.onLost?.(cause)
+    this.holder?.onLost(cause)
   }
 
   /** Ends it without loss: from here on nothing can be lost any more. */

@@ -43,9 +43,9 @@ export class HeldLease implements Lease {
     this.fence = grant.fence
     this.waitedMs = waitedMs
     this.commands = commands
-    grant.onLost = (cause) => this.#onLost(cause)
+    grant.holder = this
     // It can end between two holders.
-    if (grant.lostBecause) this.#onLost(grant.lostBecause)
+    if (grant.lostBecause) this.onLost(grant.lostBecause)
     else context.work.hold(this)
   }
 
@@ -129,7 +129,8 @@ export class HeldLease implements Lease {
     return result
   }
 
-  #onLost(cause: LossCause): void {
+  /** Its grant is lost: what its holder sees of it. */
+  onLost(cause: LossCause): void {
     this.lostBecause = cause
     this.#renewal.forget(this.#grant)
     this.#abort?.abort(this.#lostError())

@@ -34,14 +34,15 @@ type Caller = Pick<WaitingCall, 'plan' | 'since' | 'patienceMs' | 'sawHolder'>
 /** One key, as far as this process is concerned. It is *held* by one of us, *competed* for by some of us, or neither. */
 interface Contest {
   readonly key: string
-  readonly line: WaitingLine
-  readonly competitors: Set<Competitor>
+  /** Made when somebody has to wait: most keys are held without that. */
+  line: WaitingLine | undefined
+  competitors: readonly Competitor[]
   grant: Grant | undefined
   /** Our holder has been told that others of us wait. */
   wanted: boolean
   /** How often what we hold has been handed off, and when that was first. */
   handOffs: number
-  firstHandOff: Instant
+  firstHandOff: Instant | undefined
 }
 
 /**
@@ -69,18 +70,18 @@ export function localQueue(context: Context): LocalQueue {
   const { clock, notifier, work } = context
   const contests = new Map<string, Contest>()
   work.onClosing((reason) => {
-    for (const { line } of contests.values()) line.end(reason)
+    for (const { line } of contests.values()) line?.end(reason)
   })
 
   function contestFor(key: string): Contest {
     const contest: Contest = contests.get(key) ?? {
       key,
-      line: new WaitingLine(clock, timeUp),
-      competitors: new Set(),
+      line: undefined,
+      competitors: [],
       grant: undefined,
       wanted: false,
       handOffs: 0,
-      firstHandOff: instant(clock),
+      firstHandOff: undefined,
     }
     contests.set(key, contest)
     return contest
@@ -89,21 +90,28 @@ export function localQueue(context: Context): LocalQueue {
   const waitedMs = ({ since }: Pick<Caller, 'since'>, now = instant(clock)): number => elapsedMs(now, since)
 
   /** Somebody tries the store in place of this call, too. */
-  function isCovered({ competitors }: Contest, { patienceMs }: Pick<Caller, 'patienceMs'>): boolean {
-    for (const each of competitors) if (!each.late && each.patienceMs <= patienceMs) return true
-    return false
-  }
+  const isCovered = ({ competitors }: Contest, { patienceMs }: Pick<Caller, 'patienceMs'>): boolean =>
+    competitors.some((each) => !each.late && each.patienceMs <= patienceMs)
 
   /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
   function advance(contest: Contest): void {
-    const { key, line, competitors } = contest
+    const { key, line } = contest
     if (contest.grant) return
-    for (const call of line) {
+    for (const call of line ?? []) {
       if (isCovered(contest, call)) continue
-      line.leave(call)
+      line?.leave(call)
       call.resolve(compete(contest, call, () => undefined))
     }
-    if (line.size === 0 && competitors.size === 0) contests.delete(key)
+    if (!line?.size && contest.competitors.length === 0) contests.delete(key)
+  }
+
+  /** Counts a competitor in; what it returns counts it out, and lets the next one try. */
+  function enter(contest: Contest, competitor: Competitor): () => void {
+    contest.competitors = [...contest.competitors, competitor]
+    return () => {
+      contest.competitors = contest.competitors.filter((each) => each !== competitor)
+      advance(contest)
+    }
   }
 
   function timeUp(call: WaitingCall): void {
@@ -111,11 +119,13 @@ export function localQueue(context: Context): LocalQueue {
     else call.reject(unanswered('acquire', { type: 'unknown', executed: 'no' }))
   }
 
-  function stand(contest: Contest, caller: Omit<Caller, 'sawHolder'>): Promise<Acquired> {
-    const { grant, competitors, line, key } = contest
-    const sawHolder = grant !== undefined || [...competitors].some((competitor) => competitor.sawHolder)
+  function stand(contest: Contest, { plan, since, patienceMs }: Omit<Caller, 'sawHolder'>): Promise<Acquired> {
+    const { grant, competitors, key } = contest
+    const sawHolder = grant !== undefined || competitors.some((competitor) => competitor.sawHolder)
+    contest.line ??= new WaitingLine(clock, timeUp)
+    const { line } = contest
     return new Promise((resolve, reject) => {
-      line.join({ ...caller, sawHolder, resolve, reject })
+      line.join({ plan, since, patienceMs, sawHolder, resolve, reject })
       // Only now: whoever listens may end what it waits for.
       context.emit({ type: 'contended', key })
       tellHolder(contest)
@@ -125,16 +135,15 @@ export function localQueue(context: Context): LocalQueue {
   /** Tries the store, and lets the next one do so if nothing comes of it. */
   async function compete(contest: Contest, caller: Caller, contended: () => void): Promise<Acquired> {
     const { plan, patienceMs, sawHolder } = caller
-    const { competitors, line } = contest
     const competitor: Competitor = { patienceMs, sawHolder, late: false }
-    competitors.add(competitor)
+    const leave = enter(contest, competitor)
     const attempt = {
       leftMs: () => plan.waitMs - waitedMs(caller),
       fences,
       sawHolder,
       onHeld(): void {
         competitor.sawHolder = true
-        line.seeHolder()
+        contest.line?.seeHolder()
         contended()
       },
       onLate(): void {
@@ -147,8 +156,7 @@ export function localQueue(context: Context): LocalQueue {
       if (acquired.grant) hold(acquired.grant)
       return { ...acquired, waitedMs: waitedMs(caller) }
     } finally {
-      competitors.delete(competitor)
-      advance(contest)
+      leave()
     }
   }
 
@@ -163,20 +171,21 @@ export function localQueue(context: Context): LocalQueue {
     const contest = contestFor(grant.key)
     contest.grant = grant
     contest.handOffs = 0
+    contest.firstHandOff = undefined
     contest.wanted = false
-    contest.line.seeHolder()
+    contest.line?.seeHolder()
     tellHolder(contest)
   }
 
   function tellHolder(contest: Contest): void {
     const { grant, key, line } = contest
-    if (!grant || contest.wanted || line.size === 0) return
+    if (!grant || contest.wanted || !line?.size) return
     contest.wanted = true
     context.emit({ type: 'wanted', key, fence: grant.fence })
   }
 
   const stretchIsOver = ({ handOffs, firstHandOff }: Contest, now: Instant): boolean =>
-    handOffs >= mostHandOffs || (handOffs > 0 && elapsedMs(now, firstHandOff) >= longestStretchMs)
+    handOffs >= mostHandOffs || (firstHandOff !== undefined && elapsedMs(now, firstHandOff) >= longestStretchMs)
 
   return {
     acquire(plan) {
@@ -192,7 +201,7 @@ export function localQueue(context: Context): LocalQueue {
 
     handOff(grant) {
       const contest = contests.get(grant.key)
-      const next = contest?.line.first
+      const next = contest?.line?.first
       if (contest?.grant !== grant || !next?.plan.renew || grant.tokenLeft) return false
       const now = instant(clock)
       if (stretchIsOver(contest, now)) return false
@@ -202,10 +211,11 @@ export function localQueue(context: Context): LocalQueue {
       if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
       // Nor may a dead holder block others for much longer than the ttl it asked for.
       if (grant.expiresInMs(now) > 2 * ttlMs) return false
-      if (contest.handOffs++ === 0) contest.firstHandOff = now
+      contest.handOffs++
+      contest.firstHandOff ??= now
       grant.passOn(ttlMs, now)
       contest.wanted = false
-      contest.line.leave(next)
+      contest.line?.leave(next)
       next.resolve({ grant, waitedMs: waitedMs(next, now), commands: 0 })
       tellHolder(contest)
       return true
@@ -217,7 +227,7 @@ export function localQueue(context: Context): LocalQueue {
       const contest = contests.get(grant.key)
       if (contest?.grant !== grant) return
       contest.grant = undefined
-      const next = contest.line.first
+      const next = contest.line?.first
       const nobodyElse = notifier !== undefined && listeners === 0
       if (!next || nobodyElse || !stretchIsOver(contest, instant(clock))) {
         advance(contest)
@@ -226,12 +236,7 @@ export function localQueue(context: Context): LocalQueue {
       // Keeps the place of the one of us who will try, while others go first. Those who poll cannot be told: without a
       // notifier our next one waits as long as it would after a refusal.
       const pauseMs = notifier ? headStartMs : restMs(next.plan, 1, jitter())
-      const placeholder: Competitor = { patienceMs: 0, sawHolder: false, late: false }
-      contest.competitors.add(placeholder)
-      clock.schedule(() => {
-        contest.competitors.delete(placeholder)
-        advance(contest)
-      }, pauseMs)
+      clock.schedule(enter(contest, { patienceMs: 0, sawHolder: false, late: false }), pauseMs)
     },
   }
 }

@@ -127,9 +127,16 @@ export function createLocker(options: LockerOptions): Locker {
     return lease
   }
 
-  /** All that remains of a call while it waits is this function and its promise. */
-  async function demand(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Promise<HeldLease> {
-    const plan = planFor(key, defaults, ...layers)
+  /** Rejects for bad options. Not an async function, which would keep what it was given for as long as the call waits. */
+  function demand(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Promise<HeldLease> {
+    try {
+      return wait(planFor(key, defaults, ...layers))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async function wait(plan: Plan): Promise<HeldLease> {
     const acquired = await attempt(plan)
     if (acquired.grant) return leased(plan, acquired.grant, acquired)
     throw new AcquireTimeoutError(plan.key, acquired.waitedMs, acquired.commands)
