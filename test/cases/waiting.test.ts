@@ -155,6 +155,7 @@ it('10,000 waiters on 100 keys in one process, all aborted, leave nothing behind
   const left = (await heapBytes()) - before
   console.log(`10,000 waiters: ${Math.round(perWaiter)} bytes each while they wait, ${Math.round(left / 10_000)} after`)
   expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
+  expect(perWaiter).toBeLessThan(2_500)
   expect(left).toBeLessThan(2_000_000)
   await Promise.all(holders.map((holder) => holder.release()))
   await close()
