@@ -22,6 +22,11 @@ const coreFolders: Readonly<Record<string, readonly string[]>> = {
   fencing: ['.', 'timing', 'scripts', 'redis'],
 }
 
+/** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */
+const wiring: Readonly<Record<string, readonly string[]>> = {
+  'packages/bridge/src/durable-object/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
+}
+
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const packageNames = readdirSync(join(root, 'packages'))
 
@@ -33,7 +38,7 @@ function forbiddenImports(file: string, source: string): readonly string[] {
   return importsOf(source).filter((specifier) =>
     specifier.startsWith('.')
       ? !staysInside(name, file, join(dirname(file), specifier))
-      : !packages[name]?.some((allowed) => allows(allowed, specifier)),
+      : ![...(packages[name] ?? []), ...(wiring[file] ?? [])].some((allowed) => allows(allowed, specifier)),
   )
 }
 

@@ -29,7 +29,10 @@ export interface Lease extends AsyncDisposable {
   readonly token: string
   /** Grows with every grant of this key; null where the store cannot mint one. */
   readonly fence: number | null
-  /** Aborted when the lease is lost, with a {@link LeaseLostError}; never by a release. */
+  /**
+   * Aborted when the lease is lost, with a {@link LeaseLostError}; never by a release. A held lease does not keep a process
+   * alive: a program that only waits for this needs something else that does.
+   */
   readonly signal: AbortSignal
   /** How long the acquire took, in milliseconds, and how many store commands it used. */
   readonly waitedMs: number

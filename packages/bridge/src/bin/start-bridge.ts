@@ -16,6 +16,8 @@ export interface RunningBridge {
 const graceMs = 5_000
 /** The longest pause before the next try to connect, in milliseconds: a Redis that is back should be found soon. */
 const longestRetryMs = 1_000
+/** How long an answer may take until the connection is given up, in milliseconds: as long as the bridge waits for a look. */
+const socketTimeout = 2_000
 /** How long it may take to connect at the start, in milliseconds. */
 const connectTimeout = 5_000
 
@@ -31,6 +33,8 @@ export async function startBridge(settings: BridgeSettings, log: Logger): Promis
   const redis = new Redis(settings.redisUrl, {
     lazyConnect: true,
     connectTimeout,
+    // A connection that is dead on the way, and says nothing of it, would fail every look for as long as TCP tries.
+    socketTimeout,
     // A look that was not answered is made again by the bridge, when it is still wanted.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

@@ -1,0 +1,48 @@
+import { Hono } from 'hono'
+import { problem } from '../server/problem.ts'
+import { type BridgeNamespace, type BridgeStubOptions, bridgeStub } from './bridge-stub.ts'
+
+/** What a Worker exports by default. */
+export interface BridgeHandler<Env> {
+  /** Needs no `this`, so that it can be mounted: `app.mount('/bridge', handler.fetch)`. */
+  readonly fetch: (request: Request, env: Env) => Promise<Response>
+}
+
+/** What the object answers. For anything else it is not woken. */
+const paths = ['/v1/*', '/healthz', '/readyz', '/metrics']
+
+/**
+ * Passes a Worker's requests on to the bridge's object. While that is replaced, or has too much to do, the answer is a 503,
+ * after which clients come back.
+ *
+ * @param namespaceOf finds the binding of the object. Without one a request fails with an `InvalidOptionError`.
+ */
+export function bridgeHandler<Env>(
+  namespaceOf: (env: Env) => BridgeNamespace,
+  options?: BridgeStubOptions,
+): BridgeHandler<Env> {
+  const app = new Hono<{ Bindings: Env & object }>()
+  for (const path of paths) {
+    app.all(path, ({ env, req: { raw } }) =>
+      // The signal by name: a request that is passed on has it only with a compatibility flag.
+      bridgeStub(namespaceOf(env), options).fetch(raw, { signal: raw.signal }),
+    )
+  }
+  app.notFound((c) => problem(c, 404, 'The paths are /v1/wait and /v1/events'))
+  app.onError((error, c) => {
+    // A mistake, of the settings' function or ours: the request fails, and the Worker's log has it.
+    if (!isOfPlatform(error)) throw error
+    return problem(c, 503, 'The bridge cannot be reached now; look for yourself and come back')
+  })
+  return { fetch: async (request, env) => app.fetch(request, env as Env & object) }
+}
+
+/** How Cloudflare marks the errors of an object that it could not reach, that has too much to do, or that it has ended. */
+interface PlatformError extends Error {
+  readonly retryable?: boolean
+  readonly overloaded?: boolean
+  readonly durableObjectReset?: boolean
+}
+
+const isOfPlatform = ({ retryable, overloaded, durableObjectReset }: PlatformError): boolean =>
+  retryable === true || overloaded === true || durableObjectReset === true

@@ -1,0 +1,61 @@
+import { InvalidOptionError } from '@leasehold/core'
+import { wholeNumber } from '../http/whole-number.ts'
+import type { BridgeLimits, BridgeOptions } from '../server/index.ts'
+
+/** An object has 128 MB of memory; this many event streams take most of it. */
+const mostOpen = 1_000
+
+/** The bridge's options but for its ports, and where Redis is. */
+export interface BridgeObjectSettings extends Omit<BridgeOptions, 'store' | 'subscriber' | 'signal' | 'clock'> {
+  /**
+   * Where Redis is: `redis://user:password@host:6379/0`, or `rediss://` for TLS with a certificate that the public
+   * authorities have signed. One server; no Sentinel and no Cluster. It holds a password: keep it in a secret.
+   */
+  readonly redisUrl: string
+  /** How many waits and streams may be open at a time; default 1,000, of one client and in total. */
+  readonly limits?: BridgeLimits
+  /**
+   * How long the connections to Redis are kept when nobody waits any more, in milliseconds; default 10,000. While they are
+   * open the object stays in memory, and is billed for it.
+   */
+  readonly lingerMs?: number
+}
+
+export interface CheckedSettings extends Omit<BridgeObjectSettings, 'lingerMs'> {
+  readonly prefix: string
+  readonly limits: BridgeLimits
+  readonly lingerMs: number
+}
+
+/** @throws InvalidOptionError naming the setting, never with its value in it. */
+export function checkSettings(settings: BridgeObjectSettings): CheckedSettings {
+  const { redisUrl, prefix = 'lock:', limits, lingerMs } = settings
+  if (!isRedisUrl(redisUrl)) {
+    throw new InvalidOptionError(
+      'redisUrl',
+      'must be a URL such as "rediss://user:password@redis.example:6379/0"; is the secret set in this Worker, and its password percent-encoded?',
+    )
+  }
+  return {
+    ...settings,
+    prefix,
+    limits: { total: mostOpen, ...limits },
+    lingerMs: wholeNumber('lingerMs', lingerMs, 10_000),
+  }
+}
+
+/** A host, at most the number of a database after it, and a user and password that can be decoded. */
+function isRedisUrl(given: unknown): boolean {
+  if (typeof given !== 'string' || !/^rediss?:\/\/[^/]/.test(given) || !URL.canParse(given)) return false
+  const { hostname, pathname, username, password } = new URL(given)
+  return hostname !== '' && /^(\/\d*)?$/.test(pathname) && isEncoded(username) && isEncoded(password)
+}
+
+/** Whether every `%` in it begins a character, as in a password that was percent-encoded. */
+function isEncoded(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,35 @@
+import { InvalidOptionError } from '@leasehold/core'
+
+/** The binding of a Durable Object, as far as it is used; Cloudflare's `DurableObjectNamespace` fits. */
+export interface BridgeNamespace<Stub = BridgeStub> {
+  getByName(name: string, options?: { locationHint?: string }): Stub
+}
+
+/** What sends requests to an object; Cloudflare's `DurableObjectStub` fits. */
+export interface BridgeStub {
+  fetch(request: Request | string, init?: RequestInit): Promise<Response>
+}
+
+export interface BridgeStubOptions {
+  /** Which object it is; default `leasehold-bridge`. Another name is another bridge, with connections of its own. */
+  readonly name?: string
+  /**
+   * Where the object should be made, such as `weur`; best near Redis. Default: near whoever asks first. It counts only when
+   * the object is made.
+   */
+  readonly locationHint?: string
+}
+
+/**
+ * Finds the one object that is the bridge. A Worker that waits for locks itself should ask it so, and not by its own
+ * address: `bridgeNotifier({ …, fetch: (url, request) => bridgeStub(env.BRIDGE).fetch(url, request) })`.
+ *
+ * @throws InvalidOptionError if there is no such binding.
+ */
+export function bridgeStub<Stub>(namespace: BridgeNamespace<Stub>, options: BridgeStubOptions = {}): Stub {
+  const { name = 'leasehold-bridge', locationHint } = options
+  if (typeof namespace?.getByName !== 'function') {
+    throw new InvalidOptionError('namespace', 'must be the binding of a Durable Object; does this Worker have it?')
+  }
+  return namespace.getByName(name, locationHint === undefined ? undefined : { locationHint })
+}

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { startRedis } from '@leasehold/testkit/redis'
+import { expect, test } from 'vitest'
+import { startTestWorker, workerFile } from '../../test-durable-object.ts'
+
+const wrangler = fileURLToPath(new URL('../../node_modules/.bin/wrangler', import.meta.url))
+
+/** What the Worker may weigh as it is sent to Cloudflare, in KiB: most of it is ioredis. The free plan has room for 3,072. */
+const limitKiB = 140
+
+/** What the README tells a user to write. */
+const config = {
+  name: 'bridge',
+  main: workerFile,
+  compatibility_date: '2026-11-02',
+  compatibility_flags: ['nodejs_compat', 'enable_request_signal'],
+  durable_objects: { bindings: [{ name: 'BRIDGE', class_name: 'Bridge' }] },
+  migrations: [{ tag: 'v1', new_sqlite_classes: ['Bridge'] }],
+}
+
+test(`wrangler bundles it as it is, to at most ${limitKiB} KiB, and the bundle runs`, {
+  timeout: 60_000,
+}, async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'leasehold-deploy-'))
+  context.onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'wrangler.json'), JSON.stringify(config))
+  const { stdout } = await promisify(execFile)(wrangler, ['deploy', '--dry-run', '--outdir', 'out'], {
+    cwd: folder,
+    env: {
+      // The same Node as ours, and nobody is told.
+      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      HOME: folder,
+      WRANGLER_SEND_METRICS: 'false',
+      CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+      CI: '1',
+    },
+  })
+  const [total, gzip = ''] = /Total Upload: .* \/ gzip: ([\d.]+) KiB/.exec(stdout) ?? [stdout]
+  console.log(`the Worker with the bridge, and a locker: ${total}`)
+  expect(Number(gzip)).toBeGreaterThan(0)
+  expect(Number(gzip)).toBeLessThanOrEqual(limitKiB)
+
+  const script = await readFile(join(folder, 'out/test-durable-object-worker.js'), 'utf8')
+  await using redis = await startRedis()
+  await using worker = await startTestWorker({ script, redisUrl: redis.url })
+  expect((await worker.get('/readyz')).status).toBe(200)
+  expect(await (await worker.wait('free', '-')).json()).toEqual({ changed: true })
+  expect(worker.complaints).toEqual([])
+})

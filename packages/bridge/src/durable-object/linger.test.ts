@@ -1,0 +1,66 @@
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
+
+const lingerMs = 400
+
+let server: RedisServer
+let worker: TestWorker
+beforeAll(async () => {
+  server = await startRedis()
+  worker = await startTestWorker({ redisUrl: await bridgeUser(server), settings: { lingerMs, heartbeatMs: 100 } })
+  await server.command('SET', 'lock:held', 'somebody')
+})
+afterAll(async () => {
+  await worker[Symbol.asyncDispose]()
+  await server.stop()
+})
+
+/** Lets real time pass, in which something must not happen. */
+const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Resolves with how long it took until nothing of the object was left at Redis, in milliseconds. */
+async function quiet(): Promise<number> {
+  const start = performance.now()
+  await expect.poll(() => connectionsOf(server), { interval: 20 }).toEqual([])
+  expect(await server.command('PUBSUB', 'NUMPAT')).toBe(0)
+  return performance.now() - start
+}
+
+test('the connections stay for as long as a poll or a stream is open, and a while longer, and then are closed', async () => {
+  const stream = await worker.stream('key=held')
+  await stream.heard('data: ')
+  const connections = await connectionsOf(server)
+  expect(connections).toHaveLength(2)
+  expect((await worker.wait('held', '-', `&timeout=${2 * lingerMs}ms`)).status).toBe(204)
+  stream.close()
+  expect((await worker.wait('held', '-', `&timeout=${2 * lingerMs}ms`)).status).toBe(204)
+  expect(await connectionsOf(server)).toEqual(connections)
+  // Twice in it: a request within the linger begins it anew.
+  expect((await worker.wait('free', '-')).status).toBe(200)
+  expect(await connectionsOf(server)).toEqual(connections)
+  expect(await quiet()).toBeGreaterThan(lingerMs / 2)
+})
+
+test('who comes after that is served as the first was', async () => {
+  const answer = worker.wait('held', '-')
+  await expect.poll(() => connectionsOf(server)).toHaveLength(2)
+  await server.command('DEL', 'lock:held')
+  await server.command('PUBLISH', 'lock:release:held', '')
+  expect((await answer).status).toBe(200)
+  await quiet()
+})
+
+/** The longest pause before an object that still tries would try again, and some time to do it. */
+const tryAgainMs = 1_500
+
+test('an object that cannot reach Redis gives up trying when nobody waits any more', async () => {
+  await server.kill()
+  expect((await worker.wait('held', '-')).status).toBe(503)
+  await elapse(2 * lingerMs)
+  await server.restart()
+  await bridgeUser(server)
+  await elapse(tryAgainMs)
+  expect(await connectionsOf(server)).toEqual([])
+  expect(worker.complaints).toEqual([])
+})

@@ -1,0 +1,74 @@
+import { createLocker, type Lease, type Locker } from '@leasehold/core'
+import { ioredisStore } from '@leasehold/ioredis'
+import { fetchStore, upstashStore } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bridgeToken } from '../../test-bridge.ts'
+import { startTestWorker, type TestWorker } from '../../test-durable-object.ts'
+import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
+import { bridgeNotifier } from '../client/index.ts'
+
+/* Lockers that speak HTTP alone: to the gateway for their store, and to the object for wake-ups. */
+
+let gateway: TestGateway
+let worker: TestWorker
+let redis: Redis
+/** Over TCP. */
+let servers: Locker
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  worker = await startTestWorker({ redisUrl: gateway.server.url, gateway: { url: gateway.url, token } })
+  redis = new Redis(gateway.server.url)
+  servers = createLocker({ store: ioredisStore(redis) })
+})
+afterAll(async () => {
+  redis.disconnect()
+  await worker[Symbol.asyncDispose]()
+  await gateway[Symbol.asyncDispose]()
+})
+
+/** Much less than the 30 s after which a waiter looks for itself. */
+const soonMs = 1_000
+
+/** Resolves with how long after the release the waiter had it, in milliseconds. */
+async function handOver(from: Lease, waiting: Promise<unknown>): Promise<number> {
+  const releasedAt = performance.now()
+  await from.release()
+  await waiting
+  return performance.now() - releasedAt
+}
+
+test.each([
+  ['fetchStore', 'sse'],
+  ['fetchStore', 'long-poll'],
+  ['upstashStore', 'sse'],
+  ['upstashStore', 'long-poll'],
+] as const)('a locker with %s that waits by %s gets the lock when a server releases it', async (kind, mode) => {
+  const store = kind === 'fetchStore' ? fetchStore({ url: gateway.url, token }) : upstashStore(gateway.client())
+  const locks = createLocker({ store, notifier: bridgeNotifier({ url: worker.url, token: bridgeToken, mode }) })
+  const key = `${kind}-${mode}`
+  const held = await servers.acquire(key, { ttl: '60s' })
+  const waiting = locks.acquire(key, { wait: '15s' })
+  await worker.opened(mode === 'sse' ? 'streams' : 'waits', 1)
+  const tookMs = await handOver(held, waiting)
+  const lease = await waiting
+  console.log(`${key}: ${tookMs.toFixed(1)} ms after the release, ${lease.commands} commands`)
+  expect(tookMs).toBeLessThan(soonMs)
+  expect(lease.fence).toBeGreaterThan(Number(held.fence))
+  expect(lease.commands).toBe(2)
+  await lease.release()
+  await locks.close()
+})
+
+test('a Worker that waits through its own object gets the lock when a server releases it', async () => {
+  const held = await servers.acquire('inside', { ttl: '60s' })
+  const waiting = worker.get('/test/lock?inside')
+  await worker.opened('waits', 1)
+  const tookMs = await handOver(held, waiting)
+  console.log(`inside: ${tookMs.toFixed(1)} ms after the release, the lock given back`)
+  expect(tookMs).toBeLessThan(soonMs)
+  const { fence, commands } = (await (await waiting).json()) as { readonly fence: number; readonly commands: number }
+  expect(fence).toBeGreaterThan(Number(held.fence))
+  expect(commands).toBe(2)
+  expect(worker.complaints).toEqual([])
+})

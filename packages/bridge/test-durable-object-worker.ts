@@ -1,0 +1,76 @@
+/* A Worker with the bridge, as its user would write it, and what tests need beside. */
+
+import { createLocker } from '@leasehold/core'
+import { fetchStore } from '@leasehold/upstash'
+import { bridgeNotifier } from './src/client/index.ts'
+import { type BridgeNamespace, bridgeHandler, bridgeObject, bridgeStub } from './src/durable-object/index.ts'
+
+interface Env {
+  readonly BRIDGE: BridgeNamespace
+  readonly REDIS_URL: string
+  readonly BRIDGE_TOKEN: string
+  readonly SETTINGS: { readonly prefix?: string; readonly lingerMs?: number; readonly heartbeatMs?: number }
+  readonly GATEWAY: { readonly url: string; readonly token: string }
+}
+
+/** How many are open in the object, which is in the same isolate. */
+const open = { waits: 0, streams: 0 }
+
+export class Bridge extends bridgeObject((env: Env) => ({
+  redisUrl: env.REDIS_URL,
+  auth: { tokens: [env.BRIDGE_TOKEN] },
+  ...env.SETTINGS,
+  metrics: async () => ({ contentType: 'application/json', text: JSON.stringify(open) }),
+  onEvent: (event) => {
+    if (event.type === 'waits' || event.type === 'streams') open[event.type] = event.open
+  },
+})) {
+  readonly #state: { abort(reason: string): void }
+
+  constructor(state: { abort(reason: string): void }, env: Env) {
+    super(state, env)
+    this.#state = state
+  }
+
+  override fetch(request: Request): Promise<Response> {
+    // Cloudflare does it when the Worker is deployed anew.
+    if (request.headers.has('test-replace')) this.#state.abort('The object is replaced')
+    if (request.headers.has('test-mistake')) throw new Error('A mistake in the object')
+    return super.fetch(request)
+  }
+}
+
+const bridge = bridgeHandler((env: Env) => env.BRIDGE)
+
+/** Waits for a lock within the Worker itself, woken by its own object. */
+async function lock(key: string, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promise<Response> {
+  const notifier = bridgeNotifier({
+    url: 'https://bridge.internal',
+    token: BRIDGE_TOKEN,
+    mode: 'long-poll',
+    fetch: (url, request) => bridgeStub(BRIDGE).fetch(url, request),
+  })
+  const locks = createLocker({ store: fetchStore(GATEWAY), notifier })
+  await using lease = await locks.acquire(key, { wait: '15s' })
+  return Response.json({ fence: lease.fence, commands: lease.commands })
+}
+
+/** Begins a long poll and leaves it. */
+async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Response> {
+  const headers = { authorization: `Bearer ${BRIDGE_TOKEN}` }
+  const asking = bridgeStub(BRIDGE).fetch(`https://bridge.internal/v1/wait${query}`, {
+    headers,
+    signal: AbortSignal.timeout(300),
+  })
+  return asking.catch(() => new Response('left'))
+}
+
+// biome-ignore lint/style/noDefaultExport: that is what a Worker is
+export default {
+  fetch(request: Request, env: Env): Promise<Response> {
+    const { pathname, search } = new URL(request.url)
+    if (pathname === '/test/lock') return lock(search.slice(1), env)
+    if (pathname === '/test/leave') return leave(search, env)
+    return bridge.fetch(request, env)
+  },
+}
