@@ -1,40 +1,55 @@
 /*
  * What a server does with a lock, over the built packages: holds it beyond its ttl while another call waits, hands it on,
- * and loses it. Prints what it saw. Argument: the Redis URL.
+ * gives it to a waiter that is notified, and loses it. Prints what it saw, and is left to end by itself.
+ * Argument: the Redis URL.
  */
-import { createLocker, LeaseLostError } from '@leasehold/core'
+import { createLocker, LeaseLostError, type WaitStrategy } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
-import { ioredisStore } from '@leasehold/ioredis'
+import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { runtime } from './runtime.ts'
 
 const redis = new Redis(process.argv[2] ?? '')
 const locks = createLocker({ store: ioredisStore(redis), name: 'server' })
-const others = createLocker({ store: ioredisStore(redis) })
+const others = createLocker({ store: ioredisStore(redis), notifier: ioredisNotifier(redis) })
+/** Who waits with this one, and does not look for himself, is woken by a notification or not at all. */
+const never: WaitStrategy = { delayMs: () => 3_600_000 }
+const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-const first = await locks.acquire('story', { ttl: 600 })
+const first = await locks.acquire('story', { ttl: '2s' })
 const refused = await others.tryAcquire('story')
 const next = locks.acquire('story', { wait: '10s' })
-await new Promise((resolve) => setTimeout(resolve, 900))
+await elapse(2_500)
 first.assertValid()
 const released = await first.release()
 const second = await next
 const seen = await others.inspect('story')
 
+const waiting = others.acquire('story', { wait: '8s', strategy: never, recheck: '1h' })
+while ((await redis.pubsub('NUMSUB', 'lock:release:story'))[1] !== 1) await elapse(10)
+const releasedAt = performance.now()
+const passedOn = await second.release()
+const third = await waiting
+const wokenMs = Math.round(performance.now() - releasedAt)
+
 await others.revoke('story')
-const lost = await second.renew({ ttl: '10s' }).catch((error: unknown) => error)
+const lost = await third.renew({ ttl: '10s' }).catch((error: unknown) => error)
 const embedded = await createLocker({ store: memoryStore() }).withLock('story', (lease) => lease.remaining() > 0)
 await Promise.all([locks.close(), others.close()])
 redis.disconnect()
 
 console.log(
   JSON.stringify({
-    node: process.versions.node.split('.')[0],
+    runtime,
     refused,
-    released,
-    risen: Number(second.fence) > Number(first.fence),
+    released: [released, passedOn],
+    risen: [first, second, third].every(
+      ({ fence }, index, leases) => Number(fence) > Number(leases[index - 1]?.fence ?? 0),
+    ),
     holder: seen.held && seen.holder,
     lost: lost instanceof LeaseLostError && lost.cause,
-    disposable: Symbol.asyncDispose in second,
+    disposable: Symbol.asyncDispose in third,
     embedded,
+    wokenMs,
   }),
 )

@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly publishConfig: { readonly exports: object }
+}
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** A folder outside of the workspace in which programs find our packages as their users do. */
+export interface Installation extends AsyncDisposable {
+  readonly folder: string
+  /** Where a file of a package is. */
+  file(packageName: string, path: string): string
+  /** Compiles a program of `programs/`, for the oldest runtime; answers where it is. */
+  program(name: string): Promise<string>
+}
+
+/** Builds the packages of these folders as they are published, and installs them with what they depend on. */
+export async function installPackages(...names: readonly string[]): Promise<Installation> {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-runtimes-'))
+  const modules = join(folder, 'node_modules')
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const remove = async (): Promise<void> => rmSync(folder, { recursive: true })
+  try {
+    await Promise.all(names.map((name) => install(here(`../../packages/${name}`), modules)))
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return {
+    folder,
+    file: (packageName, path) => join(modules, packageName, path),
+    async program(name) {
+      const outfile = join(folder, `${name}.js`)
+      const options = { bundle: true, packages: 'external', format: 'esm', target: 'es2022' } as const
+      await build({ entryPoints: [here(`programs/${name}.ts`)], outfile, ...options })
+      return outfile
+    },
+    [Symbol.asyncDispose]: remove,
+  }
+}
+
+async function install(source: string, modules: string): Promise<void> {
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Manifest
+  const installed = join(modules, manifest.name)
+  mkdirSync(installed, { recursive: true })
+  writeFileSync(join(installed, 'package.json'), JSON.stringify({ ...manifest, ...manifest.publishConfig }))
+  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
+    const link = join(modules, name)
+    mkdirSync(dirname(link), { recursive: true })
+    // Ours are built.
+    if (!name.startsWith('@leasehold/') && !existsSync(link)) symlinkSync(join(source, 'node_modules', name), link)
+  }
+  await promisify(execFile)(here('../../node_modules/.bin/tsdown'), ['--out-dir', join(installed, 'dist')], {
+    cwd: source,
+  })
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+export interface Ended {
+  readonly code: number | null
+  readonly lines: readonly string[]
+  readonly err: string
+  /** How long it took to end once it had written its last line, in milliseconds. */
+  readonly lingeredMs: number
+}
+
+/** A process of its own. Kill it when the test is over. */
+export interface RunningProgram {
+  /** Resolves with the first line that matches; rejects if it ends without. */
+  line(pattern: RegExp): Promise<string>
+  readonly ended: Promise<Ended>
+  kill(): Promise<void>
+}
+
+/** Runs a program that finds nothing of ours in its environment. */
+export function runProgram(command: readonly string[], folder: string): RunningProgram {
+  const [binary = '', ...args] = command
+  const env = { HOME: folder, DENO_DIR: `${folder}/deno`, DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1' }
+  const child = spawn(binary, args, { cwd: folder, env })
+  const lines: string[] = []
+  let err = ''
+  let lastLineAt = performance.now()
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  const output = createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    lastLineAt = performance.now()
+  })
+  const ended = once(child, 'close').then(
+    ([code]): Ended => ({ code: code as number | null, lines, err, lingeredMs: performance.now() - lastLineAt }),
+  )
+  return {
+    async line(pattern) {
+      const over = ended.then((what) => Promise.reject(new Error(`It ended: ${JSON.stringify(what)}`)))
+      over.catch(() => undefined)
+      for (let seen = 0; ; seen++) {
+        if (seen === lines.length) await Promise.race([once(output, 'line'), over])
+        const line = lines[seen] as string
+        if (pattern.test(line)) return line
+      }
+    },
+    ended,
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A runtime for which the packages are published, and how it is told to run a program. */
+export interface Runtime {
+  readonly name: string
+  /** Undefined where there is none for this machine. */
+  readonly binary: string | undefined
+  readonly flags: readonly string[]
+  /** What else it has to be told where a client library opens sockets. */
+  readonly flagsForTcp: readonly string[]
+  /** The programs of the bridge are published for it, too. */
+  readonly serves: boolean
+}
+
+const { platform, arch } = process
+
+/** A file of a package that is installed only on the machines that it is for. */
+function installed(path: string): string | undefined {
+  const file = fileURLToPath(new URL(`../node_modules/${path}`, import.meta.url))
+  return existsSync(file) ? file : undefined
+}
+
+const node = (version: number, path: string): Runtime => ({
+  name: `Node ${version}`,
+  binary: installed(path),
+  flags: [],
+  flagsForTcp: [],
+  serves: true,
+})
+
+export const node24: Runtime = node(24, 'node/bin/node')
+
+/** None of them may fetch what it does not find: there is nothing but the packages as they were built. */
+export const runtimes: readonly Runtime[] = [
+  node(20, `node-20-${platform}-${arch}/bin/node`),
+  node(22, `node-22-${platform}-${arch}/bin/node`),
+  node24,
+  {
+    name: 'Bun 1',
+    binary: installed(`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`),
+    flags: ['--no-install'],
+    flagsForTcp: [],
+    serves: false,
+  },
+  {
+    name: 'Deno 2',
+    binary: installed(`@deno/${platform}-${arch}-glibc/deno`),
+    flags: ['run', '--no-prompt', '--no-remote', '--node-modules-dir=manual', '--allow-net=127.0.0.1'],
+    // ioredis looks whether it is asked to tell what it does.
+    flagsForTcp: ['--allow-env'],
+    serves: false,
+  },
+]
