@@ -3,6 +3,7 @@ import { beginClaim, type Claim } from './claim.ts'
 import type { Context } from './context.ts'
 import { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
+import type { SignalCount } from './signal-count.ts'
 import { deadline } from './timing/deadline.ts'
 import { elapsedMs, instant } from './timing/validity.ts'
 import { unaidedWaiter } from './waiter.ts'
@@ -24,6 +25,10 @@ export interface Attempt {
   readonly sawHolder?: boolean
   /** Called when a try is refused for the first time. */
   onHeld(): void
+  /** Each ends a pause that nobody else ends: whoever sends one knows that the lock may be free. */
+  readonly nudges?: SignalCount
+  /** Called when a try is refused, each time. */
+  readonly onRefused?: () => void
   /** Called when a grant came too late to be of use, and was given back. */
   readonly onLate?: () => void
 }
@@ -39,13 +44,13 @@ export async function acquisition(
   context: Context,
   plan: Plan,
   signal: AbortSignal,
-  { leftMs: waitLeftMs, fences = 1, sawHolder = false, onHeld, onLate }: Attempt,
+  { leftMs: waitLeftMs, fences = 1, sawHolder = false, nudges, onHeld, onRefused, onLate }: Attempt,
 ): Promise<Acquired> {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, budget } = plan
   const startedAt = instant(clock)
   const timeLeftMs = waitLeftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
-  const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
+  const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan, nudges)
   let commands = 0
   let everHeld = sawHolder
 
@@ -73,6 +78,7 @@ export async function acquisition(
       } else if (outcome.type === 'held') {
         if (!everHeld) onHeld()
         everHeld = true
+        onRefused?.()
         if (waitMs === 0) return ended()
         if (leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
       } else if (outcome.type === 'refused' || !everHeld) {

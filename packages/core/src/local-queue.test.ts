@@ -8,7 +8,16 @@ import {
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Duration, type Lease, type Locker, type LockerEvent, poll } from './index.ts'
+import {
+  type AcquireOptions,
+  createLocker,
+  type Duration,
+  type Lease,
+  type Locker,
+  type LockerEvent,
+  poll,
+} from './index.ts'
+import { sleep } from './timing/deadline.ts'
 
 let clock: ManualClock
 let store: ScriptedStore
@@ -351,6 +360,55 @@ describe('a line with somebody ahead of it', () => {
     await Promise.all(all)
   })
 
+  it('has few compete, however many different ways to wait there are', async () => {
+    await others.acquire('k', { ttl: '1h', renew: false })
+    const stop = new AbortController()
+    const all = Array.from({ length: 200 }, (_, at) => {
+      const strategy = poll({ every: 1_000 - at })
+      return locks.acquire('k', { wait: '1h', signal: stop.signal, strategy }).catch(() => undefined)
+    })
+    store.calls.length = 0
+    await clock.advance(10_000)
+    // One of them alone would try about 10 times.
+    expect(calls('acquire')).toBeLessThan(40)
+    stop.abort()
+    await Promise.all(all)
+  })
+
+  it('has one of those compete whom grants reach too late, and no more', async () => {
+    store.always('acquire', replyAfter(400))
+    const stop = new AbortController()
+    const all = Array.from({ length: 100 }, () =>
+      locks.acquire('k', { minValidity: '9.6s', wait: '1h', signal: stop.signal }).catch(() => undefined),
+    )
+    await clock.advance(20_000)
+    expect(store.mostAtOnce('acquire')).toBeLessThanOrEqual(2)
+    stop.abort()
+    await clock.advance(30_000)
+    await Promise.all(all)
+  })
+
+  it('serves one who came first and hardly ever looks, when a stretch of hand-offs ends', async () => {
+    const elsewhere = await others.acquire('k', { ttl: '1h', renew: false })
+    const slow = follow(locks.acquire('k', { wait: '1m', strategy: poll({ every: '20s' }) }), clock)
+    await clock.advance(10)
+    const stop = new AbortController()
+    const works = Array.from({ length: 10 }, async () => {
+      while (!stop.signal.aborted) {
+        const lease = await locks.acquire('k', { wait: '1m' })
+        await sleep(clock, 10)
+        await lease.release()
+      }
+    })
+    await elsewhere.release()
+    await clock.advance(3_000)
+    expect(slow.state).toBe('fulfilled')
+    stop.abort()
+    await slow.value?.release()
+    await clock.advance(60_000)
+    await Promise.all(works)
+  })
+
   it('does not wait behind one whom every grant reaches too late', async () => {
     store.always('acquire', replyAfter(400))
     const fussy = follow(locks.acquire('k', { ttl: '10s', minValidity: '9.6s', wait: '30s' }), clock)
@@ -388,6 +446,77 @@ describe('a line with somebody ahead of it', () => {
     expect(await revoking).toBe(true)
     second.assertValid()
     await second.release()
+  })
+})
+
+describe('the head start of others after a stretch of hand-offs', () => {
+  /** Ends a stretch: what follows `acquire` waits in line then. */
+  async function afterStretch(wait: (options?: AcquireOptions) => void, ...next: AcquireOptions[]): Promise<void> {
+    let lease = await locks.acquire('k')
+    for (let handOff = 0; handOff < 16; handOff++) {
+      const following = locks.acquire('k')
+      await lease.release()
+      lease = await following
+    }
+    for (const options of next) wait(options)
+    await clock.advance(0)
+    await lease.release()
+  }
+  const none = { delayMs: (refusals: number) => refusals - 20 }
+
+  it('holds up nobody for longer than that one would have paused', async () => {
+    const waiting: ReturnType<typeof follow<Lease>>[] = []
+    const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
+    await afterStretch(wait, { wait: '2m', strategy: poll({ every: '40s' }) }, { strategy: poll({ every: 50 }) })
+    await clock.advance(100)
+    expect(waiting.map(({ state }) => state)).toEqual(['pending', 'fulfilled'])
+    await waiting[1]?.value?.release()
+    await clock.advance(2 * 60_000)
+    await waiting[0]?.value?.release()
+  })
+
+  it('is no reason to believe that the store is away', async () => {
+    await afterStretch(() => void locks.acquire('k', { wait: '1h' }).then((lease) => lease.release()), {})
+    const brief = follow(locks.acquire('k', { wait: 1 }), clock)
+    await clock.advance(1)
+    expect(brief.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', commands: 0 })
+    await clock.advance(1_000)
+  })
+
+  it('ends with the locker', async () => {
+    const waiting: ReturnType<typeof follow<Lease>>[] = []
+    const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
+    await afterStretch(wait, { wait: '1h', strategy: poll({ every: '30m' }) })
+    await locks.close()
+    expect(waiting[0]?.reason).toMatchObject({ code: 'CLOSED' })
+    expect(clock.pending).toBe(0)
+  })
+
+  it('and a strategy that fails hurt its own caller only', async () => {
+    const waiting: ReturnType<typeof follow<Lease>>[] = []
+    const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
+    await afterStretch(wait, { wait: '1m', strategy: none }, { wait: '1m' })
+    await clock.advance(2_000)
+    expect(waiting.map(({ state }) => state)).toContain('fulfilled')
+    for (const { value } of waiting) await value?.release()
+    await clock.advance(60_000)
+    for (const { value } of waiting) await value?.release()
+    expect(await others.isLocked('k')).toBe(false)
+  })
+})
+
+describe('a strategy of one’s own', () => {
+  it('is taken at its word: a jitter below 1, and as many refusals as there were', async () => {
+    const pauses = [10, 20, 50]
+    const byJitter = { delayMs: (_: number, jitter: number) => pauses[Math.floor(jitter * pauses.length)] as number }
+    const byRefusals = { delayMs: (refusals: number) => pauses[refusals - 1] as number }
+    for (const strategy of [byJitter, byRefusals]) {
+      const lease = await locks.acquire('k', { strategy })
+      const next = follow(locks.acquire('k', { strategy }), clock)
+      await lease.release()
+      await clock.advance(100)
+      await next.value?.release()
+    }
   })
 })
 

@@ -1,11 +1,13 @@
 import { type Acquired, acquisition } from './acquisition.ts'
 import { unanswered } from './ask.ts'
+import { type Competitor, Contest } from './contest.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
+import { SignalCount } from './signal-count.ts'
 import { jitter } from './timing/backoff.ts'
 import { elapsedMs, type Instant, instant } from './timing/validity.ts'
-import { patienceMs, restMs } from './waiter.ts'
+import { patienceMs, restHintMs } from './waiter.ts'
 import { type WaitingCall, WaitingLine } from './waiting-line.ts'
 
 /** How often a grant may pass from waiter to waiter of this process before others have a chance. */
@@ -18,32 +20,8 @@ const headStartMs = 2
 /** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
 const fences: number = mostHandOffs + 1
 
-/** A call that tries the store. */
-interface Competitor {
-  /** How long it may go without looking at the store, in milliseconds. */
-  readonly patienceMs: number
-  /** It has been told that the lock is held. */
-  sawHolder: boolean
-  /** It was granted the lock too late for what it asks, so it may well never get it. */
-  late: boolean
-}
-
-/** The caller, while it waits or tries the store. */
+/** A call, while it waits or tries the store. */
 type Caller = Pick<WaitingCall, 'plan' | 'since' | 'patienceMs' | 'sawHolder'>
-
-/** One key, as far as this process is concerned. It is *held* by one of us, *competed* for by some of us, or neither. */
-interface Contest {
-  readonly key: string
-  /** Made when somebody has to wait: most keys are held without that. */
-  line: WaitingLine | undefined
-  competitors: readonly Competitor[]
-  grant: Grant | undefined
-  /** Our holder has been told that others of us wait. */
-  wanted: boolean
-  /** How often what we hold has been handed off, and when that was first. */
-  handOffs: number
-  firstHandOff: Instant | undefined
-}
 
 /**
  * The waiters of one process, key by key.
@@ -52,8 +30,9 @@ interface Contest {
  * without any command. When a lease is given back and the next waiter is one of ours, the grant passes on without a round
  * trip, with the next of its reserved fences; bounds on that let other processes in.
  *
- * Nobody waits behind a call that looks at the store less often than itself would, nor behind one that a grant has reached
- * too late: what one call asks for must not hold up another.
+ * What one call asks for must not hold up another: nobody waits behind one that looks at the store far less often than
+ * itself would, nor behind one that grants reach too late. Who competes with a slow strategy of its own is passed over by a
+ * stretch of hand-offs, and told when that ends.
  */
 export interface LocalQueue {
   /** An acquire as `acquisition` does it, if need be after a wait in line. Without a wait the store is always asked. */
@@ -70,48 +49,40 @@ export function localQueue(context: Context): LocalQueue {
   const { clock, notifier, work } = context
   const contests = new Map<string, Contest>()
   work.onClosing((reason) => {
-    for (const { line } of contests.values()) line?.end(reason)
+    for (const { headStart, line } of contests.values()) {
+      headStart?.cancel()
+      line?.end(reason)
+    }
   })
 
   function contestFor(key: string): Contest {
-    const contest: Contest = contests.get(key) ?? {
-      key,
-      line: undefined,
-      competitors: [],
-      grant: undefined,
-      wanted: false,
-      handOffs: 0,
-      firstHandOff: undefined,
-    }
+    const contest = contests.get(key) ?? new Contest(key)
     contests.set(key, contest)
     return contest
   }
 
-  const waitedMs = ({ since }: Pick<Caller, 'since'>, now = instant(clock)): number => elapsedMs(now, since)
-
-  /** Somebody tries the store in place of this call, too. */
-  const isCovered = ({ competitors }: Contest, { patienceMs }: Pick<Caller, 'patienceMs'>): boolean =>
-    competitors.some((each) => !each.late && each.patienceMs <= patienceMs)
+  const waitedMs = ({ since }: Pick<Caller, 'since'>, now: Instant = instant(clock)): number => elapsedMs(now, since)
 
   /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
   function advance(contest: Contest): void {
     const { key, line } = contest
-    if (contest.grant) return
-    for (const call of line ?? []) {
-      if (isCovered(contest, call)) continue
-      line?.leave(call)
-      call.resolve(compete(contest, call, () => undefined))
+    if (!contest.grant) {
+      for (const call of line ?? []) {
+        if (contest.covers(call)) continue
+        line?.leave(call)
+        call.resolve(compete(contest, call))
+      }
     }
-    if (!line?.size && contest.competitors.length === 0) contests.delete(key)
+    if (contest.isOver) contests.delete(key)
   }
 
-  /** Counts a competitor in; what it returns counts it out, and lets the next one try. */
-  function enter(contest: Contest, competitor: Competitor): () => void {
-    contest.competitors = [...contest.competitors, competitor]
-    return () => {
-      contest.competitors = contest.competitors.filter((each) => each !== competitor)
-      advance(contest)
+  /** The lock may be free: who competes and pauses looks first, then who is next in line. */
+  function goOn(contest: Contest): void {
+    for (const competitor of contest.competitors) {
+      competitor.nudged = !notifier
+      competitor.nudges.add()
     }
+    advance(contest)
   }
 
   function timeUp(call: WaitingCall): void {
@@ -120,10 +91,8 @@ export function localQueue(context: Context): LocalQueue {
   }
 
   function stand(contest: Contest, { plan, since, patienceMs }: Omit<Caller, 'sawHolder'>): Promise<Acquired> {
-    const { grant, competitors, key } = contest
-    const sawHolder = grant !== undefined || competitors.some((competitor) => competitor.sawHolder)
     contest.line ??= new WaitingLine(clock, timeUp)
-    const { line } = contest
+    const { line, key, sawHolder } = contest
     return new Promise((resolve, reject) => {
       line.join({ plan, since, patienceMs, sawHolder, resolve, reject })
       // Only now: whoever listens may end what it waits for.
@@ -133,21 +102,29 @@ export function localQueue(context: Context): LocalQueue {
   }
 
   /** Tries the store, and lets the next one do so if nothing comes of it. */
-  async function compete(contest: Contest, caller: Caller, contended: () => void): Promise<Acquired> {
+  async function compete(contest: Contest, caller: Caller, isNew?: 'new'): Promise<Acquired> {
     const { plan, patienceMs, sawHolder } = caller
-    const competitor: Competitor = { patienceMs, sawHolder, late: false }
-    const leave = enter(contest, competitor)
+    const nudges = new SignalCount()
+    const competitor: Competitor = { plan, patienceMs, sawHolder, late: false, nudges, nudged: false }
+    contest.competitors = [...contest.competitors, competitor]
     const attempt = {
       leftMs: () => plan.waitMs - waitedMs(caller),
       fences,
       sawHolder,
+      nudges,
       onHeld(): void {
         competitor.sawHolder = true
         contest.line?.seeHolder()
-        contended()
+        // Who stood in line was told when it joined.
+        if (isNew) context.emit({ type: 'contended', key: plan.key })
+      },
+      onRefused(): void {
+        competitor.nudged = false
+        advance(contest)
       },
       onLate(): void {
         competitor.late = true
+        competitor.nudged = false
         advance(contest)
       },
     }
@@ -156,7 +133,8 @@ export function localQueue(context: Context): LocalQueue {
       if (acquired.grant) hold(acquired.grant)
       return { ...acquired, waitedMs: waitedMs(caller) }
     } finally {
-      leave()
+      contest.competitors = contest.competitors.filter((each) => each !== competitor)
+      advance(contest)
     }
   }
 
@@ -184,6 +162,11 @@ export function localQueue(context: Context): LocalQueue {
     context.emit({ type: 'wanted', key, fence: grant.fence })
   }
 
+  function endHeadStart(contest: Contest): void {
+    contest.headStart = undefined
+    goOn(contest)
+  }
+
   const stretchIsOver = ({ handOffs, firstHandOff }: Contest, now: Instant): boolean =>
     handOffs >= mostHandOffs || (firstHandOff !== undefined && elapsedMs(now, firstHandOff) >= longestStretchMs)
 
@@ -192,11 +175,10 @@ export function localQueue(context: Context): LocalQueue {
       work.assertOpen()
       plan.signal?.throwIfAborted()
       if (plan.waitMs === 0) return tryOnce(plan)
-      const contest = contestFor(plan.key)
       const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
-      if (contest.grant || isCovered(contest, caller)) return stand(contest, caller)
-      const contended = (): void => context.emit({ type: 'contended', key: plan.key })
-      return compete(contest, { ...caller, sawHolder: false }, contended)
+      const contest = contestFor(plan.key)
+      if (contest.grant || contest.covers(caller)) return stand(contest, caller)
+      return compete(contest, { ...caller, sawHolder: contest.sawHolder }, 'new')
     },
 
     handOff(grant) {
@@ -206,7 +188,7 @@ export function localQueue(context: Context): LocalQueue {
       const now = instant(clock)
       if (stretchIsOver(contest, now)) return false
       // Whoever competes came before those in line.
-      if (isCovered(contest, next)) return false
+      if (contest.covers(next)) return false
       const { ttlMs, minValidityMs } = next.plan
       if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
       // Nor may a dead holder block others for much longer than the ttl it asked for.
@@ -229,14 +211,12 @@ export function localQueue(context: Context): LocalQueue {
       contest.grant = undefined
       const next = contest.line?.first
       const nobodyElse = notifier !== undefined && listeners === 0
-      if (!next || nobodyElse || !stretchIsOver(contest, instant(clock))) {
-        advance(contest)
-        return
-      }
-      // Keeps the place of the one of us who will try, while others go first. Those who poll cannot be told: without a
-      // notifier our next one waits as long as it would after a refusal.
-      const pauseMs = notifier ? headStartMs : restMs(next.plan, 1, jitter())
-      clock.schedule(enter(contest, { patienceMs: 0, sawHolder: false, late: false }), pauseMs)
+      if (!next || nobodyElse || !stretchIsOver(contest, instant(clock))) return goOn(contest)
+      // Those who poll cannot be told: without a notifier our next one waits as long as it would after a refusal.
+      const pauseMs = notifier ? headStartMs : restHintMs(next.plan, 1, jitter(), 0)
+      const cancel = clock.schedule(() => endHeadStart(contest), pauseMs, 'background')
+      contest.headStart = { pauseMs, cancel }
+      advance(contest)
     },
   }
 }

@@ -2,22 +2,20 @@ import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 import { jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
-import { floorMs, lookMs, patienceMs, refusalCount, restMs, type Waiter, type WaitPlan } from './waiter.ts'
+import { floorMs, lookMs, recheckMs, refusalCount, restMs, type Waiter, type WaitPlan } from './waiter.ts'
 
 /**
  * A waiter that a notifier wakes.
  *
  * It subscribes after its first refusal and then waits for a signal; a timer under every pause makes sure that a lost
- * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries, and that timer still bounds
- * them. Either way the
- * holder's remaining time bounds the pause, unless the notifier looks for itself.
+ * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries, within that timer.
+ * Either way the holder's remaining time bounds the pause, unless the notifier looks for itself.
  *
  * Two floors keep a waiter that is refused by the same holder again and again from spinning: one under the timer, which
  * grows with every such refusal, and one under the signals, which grows only when a signal turned out to be for nothing.
  */
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
-  /** How long to rely on the notifier. */
-  const recheckMs = patienceMs(plan, notifier)
+  const reliedMs = recheckMs(plan, notifier)
   const count = refusalCount()
   let subscription: Subscription | undefined
   let seen = 0
@@ -27,7 +25,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   async function subscribe(cursor: string, leftMs: () => number, signal: AbortSignal): Promise<Subscription> {
     const made = notifier.subscribe(plan.key, cursor)
     subscription = made
-    await sleep(clock, Math.min(recheckMs, leftMs()), signal, (wake) => {
+    await sleep(clock, Math.min(reliedMs, leftMs()), signal, (wake) => {
       void made.ready.then(wake)
       return undefined
     })
@@ -50,10 +48,10 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       if (isNew && !notifier.looks) return readSignals(subscribed)
 
       const { live } = subscribed
-      const untilMs = live ? recheckMs : Math.min(recheckMs, restMs(plan, refusals, jitter()))
+      const untilMs = live ? reliedMs : Math.min(reliedMs, restMs(plan, refusals, jitter()))
       const timerMs = live && notifier.looks ? untilMs : lookMs(refusal, untilMs, sameHolder)
       const delayMs = Math.min(timerMs, leftMs())
-      const distanceMs = Math.min(floorMs(falseSignals, recheckMs), leftMs())
+      const distanceMs = Math.min(floorMs(falseSignals, reliedMs), leftMs())
       await sleep(clock, distanceMs, signal)
       // A signal during that distance is not lost: the count has moved, and this ends at once.
       await sleep(clock, delayMs - distanceMs, signal, (wake) => subscribed.onSignal(seen, wake))

@@ -33,7 +33,7 @@ export interface Renewal {
 export function renewal(context: Context): Renewal {
   const { store, clock } = context
   const watched = new Set<Grant>()
-  /** Due, and waiting for a free place. */
+  /** Due, and waiting for a free place; the shortest ttl first. */
   const queue: Grant[] = []
   let inFlight = 0
   let timerAtMs = Infinity
@@ -70,6 +70,7 @@ export function renewal(context: Context): Renewal {
         grant.renewing = true
         queue.push(grant)
       }
+      queue.sort((a, b) => a.ttlMs - b.ttlMs)
       send()
     }
     for (const grant of watched) arm(grant, now)
@@ -85,26 +86,22 @@ export function renewal(context: Context): Renewal {
   }
 
   function send(): void {
-    while (inFlight < mostInFlight) {
+    while (inFlight < mostInFlight && queue.length > 0) {
       const chunk = nextChunk()
-      if (chunk.length === 0) return
-      void renew(chunk)
+      if (chunk.length > 0) void renew(chunk)
     }
   }
 
   const attemptMs = ({ ttlMs }: { readonly ttlMs: number }): number => commandDeadlineMs(context, ttlMs) / 2
 
-  /** Takes what may share a command off the queue: a short ttl must not cut short the time that longer ones have. */
+  /**
+   * Takes what may share a command off the queue, the most urgent first. Those of a command have the time for an answer that
+   * the shortest ttl of them allows, so the longest may be of twice that and no more.
+   */
   function nextChunk(): readonly Grant[] {
-    const due = queue.splice(0).filter((grant) => watched.has(grant))
-    const [first] = due
-    const chunk: Grant[] = []
-    for (const grant of due) {
-      const joins = chunk.length < chunkSize && first && attemptMs(grant) === attemptMs(first)
-      if (joins) chunk.push(grant)
-      else queue.push(grant)
-    }
-    return chunk
+    const [first] = queue
+    const foreign = queue.findIndex((grant) => first && attemptMs(grant) > 2 * attemptMs(first))
+    return queue.splice(0, Math.min(chunkSize, foreign < 0 ? chunkSize : foreign)).filter((grant) => watched.has(grant))
   }
 
   async function renew(chunk: readonly Grant[]): Promise<void> {
@@ -121,9 +118,9 @@ export function renewal(context: Context): Renewal {
     const outcomes = await withDeadline(clock, limitMs, (signal) => store.renew(requests, signal), take).catch(
       (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'unknown', cause })),
     )
+    inFlight--
     take(outcomes ?? [])
     schedule(chunk, outcomes ?? [])
-    inFlight--
     send()
   }
 

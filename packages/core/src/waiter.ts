@@ -1,5 +1,6 @@
 import { demandOption } from './errors.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
+import type { SignalCount } from './signal-count.ts'
 import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
@@ -30,14 +31,20 @@ export interface WaitPlan {
   readonly recheckMs: number | undefined
 }
 
-/** A waiter that nobody wakes: the strategy spaces its tries, and the holder's remaining time bounds the pause. */
-export function unaidedWaiter(clock: Clock, plan: WaitPlan): Waiter {
+/**
+ * A waiter without a notifier: the strategy spaces its tries, and the holder's remaining time bounds the pause.
+ *
+ * @param nudges end a pause: somebody in this process knows that the lock may be free
+ */
+export function unaidedWaiter(clock: Clock, plan: WaitPlan, nudges?: SignalCount): Waiter {
   const count = refusalCount()
+  let seen = 0
   return {
-    pause(refusal, leftMs, signal) {
+    async pause(refusal, leftMs, signal) {
       const { refusals, sameHolder } = count(refusal)
       const untilMs = lookMs(refusal, restMs(plan, refusals, jitter()), sameHolder)
-      return sleep(clock, Math.min(untilMs, leftMs()), signal)
+      await sleep(clock, Math.min(untilMs, leftMs()), signal, (wake) => nudges?.onSignal(seen, wake))
+      seen = nudges?.signals ?? 0
     },
     close: () => undefined,
   }
@@ -46,16 +53,28 @@ export function unaidedWaiter(clock: Clock, plan: WaitPlan): Waiter {
 /** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */
 export function restMs({ strategy }: WaitPlan, refusals: number, jitter: number): number {
   const delayMs = strategy.delayMs(refusals, jitter)
-  demandOption(delayMs >= 0, 'strategy', 'one whose delayMs answers 0 or more milliseconds')
+  demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs answers 0 or more milliseconds')
   return delayMs
 }
 
-/** A refusal after so many others: by then a strategy has become as patient as it will. */
-const manyRefusals = 30
+/** About what it says, for others than its own caller, who must not suffer from a strategy that fails. */
+export function restHintMs(plan: WaitPlan, refusals: number, jitter: number, otherwiseMs: number): number {
+  try {
+    return restMs(plan, refusals, jitter)
+  } catch {
+    return otherwiseMs
+  }
+}
+
+/** By so many refusals, and with so much jitter, a strategy is as patient as it gets. */
+const mostPatient = { refusals: 30, jitter: 0.99 }
 
 /** How long a waiter may go without looking at the store, in milliseconds. */
 export const patienceMs = (plan: WaitPlan, notifier: ReleaseNotifier | undefined): number =>
-  notifier ? (plan.recheckMs ?? notifier.recheckMs) : restMs(plan, manyRefusals, 1)
+  notifier ? recheckMs(plan, notifier) : restHintMs(plan, mostPatient.refusals, mostPatient.jitter, Infinity)
+
+/** How long a waiter relies on its notifier, in milliseconds. */
+export const recheckMs = (plan: WaitPlan, notifier: ReleaseNotifier): number => plan.recheckMs ?? notifier.recheckMs
 
 /** Counts a waiter's refusals: all of them, and how often the last was repeated by the same holder. */
 export function refusalCount(): (refusal: Refusal) => { readonly refusals: number; readonly sameHolder: number } {

@@ -16,6 +16,9 @@ export interface WaitingCall {
   reject(reason: unknown): void
 }
 
+/** How many calls of a line may be looked at per millisecond, on average, for those whose wait is over. */
+const callsPerMs = 1_000
+
 /**
  * Calls of one process that wait for one key, in order of arrival. There may be thousands, so each costs little: no
  * command, no timer and no promise beyond its caller's own. One timer, at the earliest end of a wait, serves all.
@@ -81,9 +84,12 @@ export class WaitingLine {
     return plan.waitMs - elapsedMs(now, since)
   }
 
-  /** Sees to it that the timer does not fire later than this call needs it. Who leaves does not touch it. */
+  /**
+   * Sees to it that the timer does not fire later than this call needs it; a long line, which takes time to walk through,
+   * may be a few milliseconds late. Who leaves does not touch it.
+   */
   #arm(call: WaitingCall, now: Instant): void {
-    const leftMs = Math.max(0, this.#leftMs(call, now))
+    const leftMs = Math.max(Math.trunc(this.#calls.size / callsPerMs), this.#leftMs(call, now))
     const atMs = now.monotonicMs + leftMs
     if (atMs >= this.#timerAtMs) return
     this.#disarm()

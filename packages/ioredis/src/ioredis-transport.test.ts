@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ioredisTransport } from './ioredis-transport.ts'
 
 const token = '0123456789abcdef0123456789abcdef.1700000000000000'
@@ -126,42 +126,61 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await run(transport, increment)).toEqual(value(2))
   })
 
-  it('sends no more to a connection with a thousand calls that were given up, until it answers', async () => {
-    const transport = ioredisTransport(connect())
-    await run(transport, script('return 1'))
-    const release = proxy.holdReplies()
-    const controller = new AbortController()
-    const given = Array.from({ length: 1_000 }, () => run(transport, increment, controller.signal))
-    controller.abort()
-    for (const reply of await Promise.all(given)) expect(reply).toMatchObject({ executed: 'unknown' })
-    expect(await run(transport, increment)).toMatchObject({ type: 'unknown', executed: 'no' })
-    release()
-    // Asked again and again, as a caller does, until the answers are in.
-    let reply = await run(transport, increment)
-    while (reply?.type === 'unknown') {
-      await new Promise((resolve) => setImmediate(resolve))
-      reply = await run(transport, increment)
+  describe('on a connection on which a thousand calls were given up', () => {
+    const giveUp = async (transport: RedisTransport, count: number): Promise<void> => {
+      const controller = new AbortController()
+      const given = Array.from({ length: count }, () => run(transport, increment, controller.signal))
+      controller.abort()
+      for (const reply of await Promise.all(given)) expect(reply).toMatchObject({ executed: 'unknown' })
     }
-    expect(reply).toEqual(value(1_001))
-  })
+    /** Until it is sent; as a caller does, who is told that it was not. */
+    const asksAgain = async (transport: RedisTransport): Promise<ScriptReply | undefined> => {
+      for (;;) {
+        const reply = await run(transport, increment)
+        if (reply?.type !== 'unknown' || reply.executed !== 'no') return reply
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    const now = performance.now.bind(performance)
+    const passes = (ms: number): void => {
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
+    }
+    afterEach(() => {
+      vi.restoreAllMocks()
+    })
 
-  it('sends again to a connection that took the place of one with a thousand calls given up', async () => {
-    const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false }))
-    await run(transport, script('return 1'))
-    proxy.blackHole()
-    const controller = new AbortController()
-    const given = Array.from({ length: 1_000 }, () => run(transport, increment, controller.signal))
-    controller.abort()
-    await Promise.all(given)
-    expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
-    proxy.restore()
-    proxy.cut()
-    let reply = await run(transport, increment)
-    while (reply?.type === 'unknown') {
-      await new Promise((resolve) => setImmediate(resolve))
-      reply = await run(transport, increment)
-    }
-    expect(reply).toMatchObject({ type: 'value' })
+    it('sends nothing more once it has been silent for long, until it answers', async () => {
+      const transport = ioredisTransport(connect())
+      await run(transport, script('return 1'))
+      const release = proxy.holdReplies()
+      await giveUp(transport, 1_000)
+      passes(2_001)
+      expect(await run(transport, increment)).toMatchObject({ executed: 'no', cause: expect.any(Error) })
+      release()
+      expect(await asksAgain(transport)).toEqual(value(1_001))
+    })
+
+    it('sends on the connection that took its place', async () => {
+      const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false }))
+      await run(transport, script('return 1'))
+      proxy.blackHole()
+      await giveUp(transport, 1_000)
+      passes(2_001)
+      expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
+      proxy.restore()
+      proxy.cut()
+      expect(await asksAgain(transport)).toMatchObject({ type: 'value' })
+    })
+
+    it('goes on sending while that answers, however many were given up at once', async () => {
+      const transport = ioredisTransport(connect())
+      await run(transport, script('return 1'))
+      await giveUp(transport, 5_000)
+      expect(await run(transport, increment)).toEqual(value(5_001))
+      await giveUp(transport, 999)
+      passes(60_000)
+      expect(await run(transport, increment)).toEqual(value(6_001))
+    })
   })
 
   it('connects a client that was never asked to', async () => {

@@ -1,16 +1,9 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { countAbandoned, isSwamped } from './abandoned-calls.ts'
 import { nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
 import { isReady, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
-
-/** What becomes of one call. */
-interface Sending {
-  sent(stream: IoredisStream | undefined): void
-  /** The client is through with it, in whichever way. */
-  answered(stream: IoredisStream | undefined): void
-}
+import { countGivenUp, isSilent, noteAnswer } from './silence.ts'
 
 /** The answer to a call that was handed to the client, for as long as there is no other. */
 const unanswered: ScriptReply = {
@@ -25,7 +18,8 @@ const unanswered: ScriptReply = {
  * A call waits here, not in the client's offline queue, until its connection is ready, so that after an abort nothing of
  * it is sent. Once handed over it is the client's: after a lost connection that may send it again (its options
  * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells. To a
- * connection with a thousand calls that were given up without an answer nothing is sent until it answers or is replaced.
+ * connection that has been silent for 2 s after a thousand calls were given up nothing is sent until it answers or is
+ * replaced.
  *
  * Changes no option of the client, and leaves no listener on it.
  *
@@ -51,24 +45,30 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   }
 
   /** Answers undefined if the call was not sent. */
-  async function deliver(call: ScriptCall, signal: AbortSignal, sending: Sending): Promise<ScriptReply | undefined> {
+  async function deliver(
+    call: ScriptCall,
+    signal: AbortSignal,
+    onSend: (stream: IoredisStream | undefined) => void,
+  ): Promise<ScriptReply | undefined> {
     for (let waitFor = obstacle(call); waitFor; waitFor = obstacle(call)) {
       if (waitFor.status === 'end') return undefined
       await readinessChange(waitFor, signal)
       if (signal.aborted) return undefined
     }
     const stream = connectionFor(call)?.stream
-    if (isSwamped(stream)) return undefined
+    if (isSilent(stream)) return { type: 'unknown', executed: 'no', cause: silence }
     const before = streams(client)
-    sending.sent(stream)
+    onSend(stream)
     try {
       const { body, keys, args } = call
       const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
+      noteAnswer(stream)
       return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
     } catch (error) {
-      return failure(error, call, !areSame(before, streams(client)))
-    } finally {
-      sending.answered(stream)
+      const reply = failure(error, call, !areSame(before, streams(client)))
+      if (reply.type === 'error') noteAnswer(stream)
+      else countGivenUp(stream)
+      return reply
     }
   }
 
@@ -86,7 +86,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
           resolve(replies.map((reply) => reply ?? notSent(client)))
         }
         const giveUp = (): void => {
-          for (const stream of awaited.values()) countAbandoned(stream, 1)
+          for (const stream of awaited.values()) countGivenUp(stream)
           settle()
         }
         if (signal.aborted || open === 0) return settle()
@@ -97,17 +97,12 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         const corked = calls.length > 1 ? streams(client) : []
         for (const stream of corked) stream.cork()
         for (const [index, call] of calls.entries()) {
-          const sending: Sending = {
-            sent(stream) {
-              replies[index] = unanswered
-              awaited.set(index, stream)
-            },
-            answered(stream) {
-              awaited.delete(index)
-              if (signal.aborted) countAbandoned(stream, -1)
-            },
+          const onSend = (stream: IoredisStream | undefined): void => {
+            replies[index] = unanswered
+            awaited.set(index, stream)
           }
-          void deliver(call, signal, sending).then((reply) => {
+          void deliver(call, signal, onSend).then((reply) => {
+            awaited.delete(index)
             replies[index] = reply
             if (--open === 0) settle()
           })
@@ -116,6 +111,8 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       }),
   }
 }
+
+const silence = new Error('The request was not sent: Redis has not answered on this connection for long')
 
 function notSent({ status }: IoredisClient): ScriptReply {
   const cause = new Error(
