@@ -16,7 +16,11 @@ export default defineConfig({
         test: {
           name: 'node',
           include: soak
-            ? ['**/*.soak.test.ts', 'test/{cases,faults,model}/**/*.test.ts', 'test/runtimes/worker-and-server.test.ts']
+            ? [
+                '**/*.soak.test.ts',
+                'test/{cases,faults,model}/**/*.test.ts',
+                'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
+              ]
             : ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
           exclude: [...ignored, `${workerd}/**`, ...(soak ? [] : ['**/*.soak.test.ts'])],
           environment: 'node',

@@ -47,7 +47,6 @@ async function lock(key: string, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promis
   const notifier = bridgeNotifier({
     url: 'https://bridge.internal',
     token: BRIDGE_TOKEN,
-    mode: 'long-poll',
     fetch: (url, request) => bridgeStub(BRIDGE).fetch(url, request),
   })
   const locks = createLocker({ store: fetchStore(GATEWAY), notifier })

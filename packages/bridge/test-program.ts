@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 export interface RunningProgram {
   readonly child: ChildProcess
@@ -32,4 +33,66 @@ export function runProgram(
   ])
   firstLine.catch(() => undefined)
   return { child, firstLine, ended }
+}
+
+/** Resolves with where the bridge program listens, once it says that it is ready. */
+export async function readyUrl({ child, ended }: RunningProgram): Promise<string> {
+  let out = ''
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      out += chunk
+      const url = /"url":"([^"]+)"/.exec(out)?.[1]
+      if (url) resolve(url)
+    })
+    void ended.then((what) => reject(new Error(`It ended: ${JSON.stringify(what)}`)))
+  })
+}
+
+/** `leasehold-bridge` as a process of its own, that can die and come back. */
+export interface BridgeProgram extends AsyncDisposable {
+  /** The same after a restart. */
+  readonly url: string
+  readonly port: number
+  readonly token: string
+  /** A number of its page for Prometheus; 0 for one that is not there yet. */
+  metric(name: string): Promise<number>
+  /** The process dies on the spot, as in a crash. */
+  kill(): Promise<void>
+  /** Starts it again, on the same port. Only after `kill`. */
+  restart(): Promise<void>
+}
+
+const bridgeMain = fileURLToPath(new URL('src/bin/bridge.ts', import.meta.url))
+const bridgeToken = 'test-token-5a08'
+
+/** Starts the bridge program on a free port of 127.0.0.1. */
+export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgram> {
+  const env = { LEASEHOLD_BRIDGE_REDIS: redisUrl, LEASEHOLD_BRIDGE_TOKENS: bridgeToken }
+  const run = (port: string): RunningProgram => runProgram(bridgeMain, ['--port', port], env)
+  let running = run('0')
+  const url = await readyUrl(running)
+  const { port } = new URL(url)
+  async function kill(): Promise<void> {
+    running.child.kill('SIGKILL')
+    await running.ended
+  }
+  return {
+    url,
+    port: Number(port),
+    token: bridgeToken,
+    async metric(name) {
+      const page = await (await fetch(`${url}/metrics`)).text()
+      const values = page.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm)
+      return Array.from(values, ([, of, value]) => (of === name ? Number(value) : 0)).reduce(
+        (sum, value) => sum + value,
+        0,
+      )
+    },
+    kill,
+    async restart() {
+      running = run(port)
+      await readyUrl(running)
+    },
+    [Symbol.asyncDispose]: kill,
+  }
 }

@@ -59,7 +59,7 @@ test(
     }
 
     const { rounds: done, turns, overlaps, fencesNotRisen } = await verdict()
-    const refusedToo = Number((await worker.ask('/refused')).body)
+    const { refused: refusedToo } = (await worker.ask('/figures')).body as { readonly refused: number }
     console.log(`${count} rounds: ${turns} changes of side, refusals: Worker ${refusedToo}, server ${refused}`)
     expect({ done, overlaps, fencesNotRisen }).toEqual({
       done: { worker: 2 * count, server: 2 * count },

@@ -13,6 +13,14 @@ export interface WorkerOptions {
   /** Compatibility flags beside those of the newest date. */
   readonly flags?: readonly string[]
   readonly gateway: { readonly url: string; readonly token: string }
+  /** Default: none, so that waiters poll. */
+  readonly bridge?: BridgeAccess
+}
+
+export interface BridgeAccess {
+  readonly url: string
+  readonly token: string
+  readonly mode: 'sse' | 'long-poll'
 }
 
 /** A Worker in workerd, and what it says. */
@@ -31,7 +39,14 @@ export interface Answer {
 }
 
 /** Bundles a Worker as its user would, and starts it. Nothing of Node is there, nor any shim for it. */
-export async function startWorker({ entry, conditions, instead, flags, gateway }: WorkerOptions): Promise<Worker> {
+export async function startWorker({
+  entry,
+  conditions,
+  instead,
+  flags,
+  gateway,
+  bridge,
+}: WorkerOptions): Promise<Worker> {
   const script = await bundle(entry, conditions ?? ['workerd'], instead ?? {})
   const gates = new Gates()
   const complaints: string[] = []
@@ -41,7 +56,11 @@ export async function startWorker({ entry, conditions, instead, flags, gateway }
       script,
       compatibilityDate: '2026-11-02',
       compatibilityFlags: ['no_nodejs_compat', ...(flags ?? [])],
-      bindings: { GATEWAY_URL: gateway.url, GATEWAY_TOKEN: gateway.token },
+      bindings: {
+        GATEWAY_URL: gateway.url,
+        GATEWAY_TOKEN: gateway.token,
+        ...(bridge && { BRIDGE_URL: bridge.url, BRIDGE_TOKEN: bridge.token, BRIDGE_MODE: bridge.mode }),
+      },
       serviceBindings: {
         async TEST({ url }: { readonly url: string }) {
           await gates.pass(new URL(url).pathname.slice(1))

@@ -3,6 +3,10 @@ declare module 'cloudflare:workers' {
   export const env: {
     readonly GATEWAY_URL: string
     readonly GATEWAY_TOKEN: string
+    /** All three, or none. */
+    readonly BRIDGE_URL?: string
+    readonly BRIDGE_TOKEN: string
+    readonly BRIDGE_MODE: 'sse' | 'long-poll'
     /** Answers when the test lets the request go on, which is known to it by the path. */
     readonly TEST: { fetch(url: string): Promise<Response> }
   }

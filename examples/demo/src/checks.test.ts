@@ -7,6 +7,7 @@ import {
   checkHolds,
   checkLeftovers,
   checkLimits,
+  checkWakeUps,
 } from './checks.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { Expected } from './requests.ts'
@@ -36,6 +37,8 @@ test('a good run breaks no claim', () => {
     checkFences(good),
     checkHolds(good),
     checkAnswers(10, []),
+    checkWakeUps({ count: 3, woken: 2 }),
+    checkWakeUps({ count: 0, woken: 0 }),
     checkExits([{ name: 'A', code: 0 }]),
     checkLeftovers([], 1_000),
   ]
@@ -109,6 +112,10 @@ describe('each deliberate fault is found', () => {
 
   test('a key that is left over', () => {
     expect(checkLeftovers(['{demo:lock:x}:fence'], 6_000).violations).toEqual(['{demo:lock:x}:fence was left behind'])
+  })
+
+  test('waits that the bridge did not end', () => {
+    expect(checkWakeUps({ count: 3, woken: 0 }).violations).toEqual(['nobody was'])
   })
 
   test('a request without an answer, and a server that had to be killed', () => {

@@ -79,6 +79,13 @@ export function checkAnswers(sent: number, unanswered: readonly string[]): Findi
   return { claim: 'every request was answered', extent: `${sent} requests`, violations: unanswered }
 }
 
+/** Who waited over HTTP did not poll: the bridge is one more thing that can be down without anybody being hurt. */
+export function checkWakeUps({ count, woken }: { readonly count: number; readonly woken: number }): Finding {
+  const violations = count > 0 && woken === 0 ? ['nobody was'] : []
+  const extent = `${woken} wake-ups for ${count} waits`
+  return { claim: 'who waited over HTTP was woken by the bridge', extent, violations }
+}
+
 /** The servers ended by themselves when they were asked to. */
 export function checkExits(exits: readonly { readonly name: string; readonly code: number | null }[]): Finding {
   const violations = exits

@@ -57,19 +57,23 @@ const isRunning = (pid: number): boolean => {
 const serversIn = (output: string): number[] =>
   Array.from(output.matchAll(/^Server \w is process (\d+)/gm), ([, pid]) => Number(pid))
 
-/** Three servers, and what the third has started: the gateway and workerd. */
-function withChildren(servers: readonly number[]): readonly number[] {
+/** Three servers, and what the third has started: the gateway, the bridge and workerd. */
+function withChildren(output: string): readonly number[] {
+  const servers = serversIn(output)
   const children = servers.flatMap((pid) =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
   )
-  expect([servers.length, children.length]).toEqual([3, 2])
+  expect([servers.length, children.length], output).toEqual([3, 3])
   return [...servers, ...children]
 }
 
 describe('the demo', { timeout: deadlineMs }, () => {
   test('proves its claims with servers over TCP and over HTTP on a Redis of its own, and ends with 0', async () => {
     const { code, output } = await demo([]).ended
-    expect(output).toContain('All 7 claims hold')
+    expect(output).toContain('All 8 claims hold')
+    expect(output).toMatch(
+      /^\d+ requests over HTTP waited .* commands for each lock; \d+ wake-ups through the bridge$/m,
+    )
     for (const who of ['A TCP ', 'B TCP ', 'C HTTP']) {
       const times = ` +\\d+\\.\\d{3} s  ${who}  order:o-\\d+ +░*█+ +waited +\\d+ ms  held +\\d+ ms  fence …\\d+`
       expect(output).toMatch(new RegExp(`^${times}$`, 'm'))
@@ -99,7 +103,7 @@ describe('the demo', { timeout: deadlineMs }, () => {
 
   test('uses the embedded store with one server, and says why', async () => {
     const { code, output } = await demo(['--embedded']).ended
-    expect(output).toContain('the memory of one process, so one server only, no gateway and no Worker')
+    expect(output).toContain('the memory of one process, so one server only, no gateway, no bridge and no Worker')
     expect(output).toContain('All 6 claims hold')
     expect(code).toBe(0)
   })
@@ -116,7 +120,7 @@ describe('the demo', { timeout: deadlineMs }, () => {
     const run = demo([], redis.url)
     await run.printed(/fence …/)
     expect(await redis.command('DBSIZE')).toBeGreaterThan(1)
-    const servers = withChildren(serversIn(run.output()))
+    const servers = withChildren(run.output())
     run.child.kill('SIGINT')
     const { code } = await run.ended
     expect(code).toBe(130)
@@ -127,8 +131,8 @@ describe('the demo', { timeout: deadlineMs }, () => {
   test('leaves no server running when it is killed', async () => {
     const run = demo([])
     await run.printed(/fence …/)
-    const servers = withChildren(serversIn(run.output()))
+    const servers = withChildren(run.output())
     run.child.kill('SIGKILL')
-    await expect.poll(() => servers.filter(isRunning), { timeout: 12_000 }).toEqual([])
+    await expect.poll(() => servers.filter(isRunning), { timeout: 20_000 }).toEqual([])
   })
 })

@@ -6,6 +6,7 @@ import {
   checkHolds,
   checkLeftovers,
   checkLimits,
+  checkWakeUps,
   type Finding,
 } from './checks.ts'
 import { type DemoServer, dataPrefix, expiryDeadlineMs, startServers, type Way } from './demo-servers.ts'
@@ -13,7 +14,7 @@ import { type LedgerEntry, ledgerEntry } from './ledger.ts'
 import { paint } from './paint.ts'
 import { chooseRedis, type DemoRedis, type Embedded } from './redis-choice.ts'
 import { expectedFrom, readRequests } from './requests.ts'
-import { holdLine, Timeline } from './timeline.ts'
+import { holdLine, Timeline, waitsLine } from './timeline.ts'
 import { deleteKeys, keysUnder, untilGone } from './traces.ts'
 import { newTally, rush, sendAll, type Tally } from './traffic.ts'
 
@@ -59,7 +60,7 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
 
   say(
     embedded
-      ? `The embedded store (${redis.reason}): the memory of one process, so one server only, no gateway and no Worker`
+      ? `The embedded store (${redis.reason}): the memory of one process, so one server only, no gateway, no bridge and no Worker`
       : `Two servers over TCP and a Worker over HTTP, on ${redis.description}, under the prefix ${redis.prefix}`,
   )
   let startedAt = Date.now()
@@ -98,17 +99,15 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const ledger = await readLedger(redis, servers, signal)
   const exits = await Promise.all(servers.map(async (server) => ({ name: server.name, code: await server.stop() })))
   say('')
-  for (const [way, { count, longestMs }] of timeline.waits) {
-    say(
-      `${count} requests${way ? ` over ${way}` : ''} had to wait for a lock, the longest for ${Math.round(longestMs)} ms`,
-    )
-  }
+  for (const [way, waits] of timeline.waits) say(waitsLine(way, waits))
+  const waitsOverHttp = timeline.waits.get('HTTP')
   const findings = [
     checkAnswers(tally.sent, tally.unanswered),
     checkEffects(ledger, expected),
     checkLimits(ledger, expected),
     checkFences(ledger),
     checkHolds(ledger),
+    ...(waitsOverHttp && !withoutLocks ? [checkWakeUps(waitsOverHttp)] : []),
     checkExits(exits),
   ]
   if (embedded) {
@@ -121,7 +120,8 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
 }
 
 function waysOf(way: Way): string {
-  if (way === 'HTTP') return ': the Hono Worker in workerd, over HTTP through leasehold-gateway'
+  if (way === 'HTTP')
+    return ': the Hono Worker in workerd, over HTTP: leasehold-gateway for commands, leasehold-bridge for wake-ups'
   return way === 'TCP' ? ': Node, over TCP' : ''
 }
 

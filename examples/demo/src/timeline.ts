@@ -8,6 +8,25 @@ const longestBar = 24
 
 const colors: Readonly<Record<string, 'cyan' | 'magenta' | 'yellow'>> = { A: 'cyan', B: 'magenta', C: 'yellow' }
 
+/** The bridge ended a pause of somebody who waits. */
+interface WakeUp {
+  readonly type: 'woken'
+  readonly at: number
+  readonly key: string
+}
+
+/** What it took the servers of one way to get locks. */
+export interface Waits {
+  /** How many requests had to wait, and the longest of them. */
+  count: number
+  longestMs: number
+  /** How often one of them was woken through the bridge. */
+  woken: number
+  /** How many locks were got, waited for or not, and with how many commands in all. */
+  acquired: number
+  commands: number
+}
+
 /** What came of a hold that was given back, or lost. */
 export interface Hold {
   readonly server: string
@@ -30,22 +49,24 @@ export interface Hold {
 export class Timeline {
   readonly #onHold: (hold: Hold) => void
   readonly #acquired = new Map<string, { askedAt: number; waitedMs: number }>()
-  /** By way: how many requests had to wait, and the longest of them. */
-  readonly waits = new Map<Way, { count: number; longestMs: number }>()
+  readonly waits = new Map<Way, Waits>()
 
   constructor(onHold: (hold: Hold) => void) {
     this.#onHold = onHold
   }
 
-  add(server: string, way: Way, event: ReportedEvent): void {
-    const waits = this.waits.get(way) ?? { count: 0, longestMs: 0 }
+  add(server: string, way: Way, event: ReportedEvent | WakeUp): void {
+    const waits = this.waits.get(way) ?? { count: 0, longestMs: 0, woken: 0, acquired: 0, commands: 0 }
     this.waits.set(way, waits)
     if (event.type === 'contended') waits.count++
+    if (event.type === 'woken') waits.woken++
     if (event.type !== 'acquired' && event.type !== 'released' && event.type !== 'lost') return
     const { key, fence } = event
     const id = `${server} ${key} ${fence}`
     if (event.type === 'acquired') {
       waits.longestMs = Math.max(waits.longestMs, event.waitedMs)
+      waits.acquired++
+      waits.commands += event.commands
       this.#acquired.set(id, { askedAt: event.at - event.waitedMs, waitedMs: event.waitedMs })
       return
     }
@@ -76,6 +97,14 @@ export function holdLine(hold: Hold, startedAt: number): string {
   const numbers = `waited ${ms(hold.waitedMs)}  held ${ms(hold.heldMs)}  fence …${String(hold.fence).slice(-9)}`
   const loss = hold.lost === undefined ? '' : paint('red', `  LOST (${hold.lost})`)
   return `${seconds} s  ${paint(color, who)}  ${hold.key.padEnd(15)}  ${picture}  ${numbers}${loss}`
+}
+
+/** One line: `41 requests over HTTP waited for a lock, 93 ms at most; 2.1 commands for each lock; 45 wake-ups …`. */
+export function waitsLine(way: Way, { count, longestMs, woken, acquired, commands }: Waits): string {
+  const parts = [`${count} requests${way ? ` over ${way}` : ''} waited for a lock, ${Math.round(longestMs)} ms at most`]
+  if (acquired > 0) parts.push(`${(commands / acquired).toFixed(1)} commands for each lock`)
+  if (woken > 0) parts.push(`${woken} wake-ups through the bridge`)
+  return parts.join('; ')
 }
 
 /** A wait as `░`, a hold as `█`; what began is shown. */

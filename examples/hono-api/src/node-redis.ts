@@ -8,8 +8,8 @@ import { Redis } from 'ioredis'
 export interface RedisAccess {
   readonly store: LeaseStore
   readonly transport: RedisTransport
-  /** Wakes waiters in a millisecond; without one they poll. */
-  readonly notifier?: ReleaseNotifier
+  /** Wakes waiters when a lock is released; without one they poll. */
+  readonly notifier: ReleaseNotifier | undefined
   close(): void
 }
 
@@ -26,7 +26,16 @@ export function overTcp(url: string): RedisAccess {
   }
 }
 
-/** For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`. */
-export function overHttp(endpoint: RestEndpoint): RedisAccess {
-  return { store: fetchStore(endpoint), transport: fetchTransport(endpoint), close: () => undefined }
+/**
+ * For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`.
+ *
+ * @param notifier hears of the same Redis
+ */
+export function overHttp(endpoint: RestEndpoint, notifier?: ReleaseNotifier): RedisAccess {
+  return {
+    store: fetchStore(endpoint),
+    transport: fetchTransport(endpoint),
+    notifier,
+    close: () => undefined,
+  }
 }

@@ -7,16 +7,20 @@ import { createApp } from './app.ts'
 import { couponLimits } from './coupons.ts'
 import { overHttp, overTcp } from './node-redis.ts'
 import { redisRecords } from './records.ts'
+import { wakeUpsFrom } from './wake-ups.ts'
 
 /** By when everything must be over after SIGTERM, in milliseconds. */
 const exitDeadlineMs = 10_000
 
 const { REDIS_URL = 'redis://127.0.0.1:6379', REDIS_TOKEN, COUPONS, PORT, SERVER_NAME } = process.env
-const redis = REDIS_TOKEN ? overHttp({ url: REDIS_URL, token: REDIS_TOKEN }) : overTcp(REDIS_URL)
+const { BRIDGE_URL, BRIDGE_TOKEN } = process.env
+const redis = REDIS_TOKEN
+  ? overHttp({ url: REDIS_URL, token: REDIS_TOKEN }, wakeUpsFrom({ BRIDGE_URL, BRIDGE_TOKEN }))
+  : overTcp(REDIS_URL)
 const server = SERVER_NAME ?? `node-${process.pid}`
 
 const { store, notifier } = redis
-const locker = createLocker({ store, ...(notifier && { notifier }), name: server })
+const locker = createLocker({ store, notifier, name: server })
 const app = createApp({
   locks: locker,
   records: redisRecords(redis.transport, 'shop:'),

@@ -4,6 +4,7 @@ import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { createApp } from './app.ts'
 import { couponLimits } from './coupons.ts'
 import { redisRecords } from './records.ts'
+import { wakeUpsFrom } from './wake-ups.ts'
 
 /** How long a lock that nobody was told of may take to be given back, in milliseconds. */
 const cleanUpMs = 10_000
@@ -11,7 +12,7 @@ const cleanUpMs = 10_000
 // At module scope: to make these sends nothing, and requests share no timer and no promise through them.
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
 const app = createApp({
-  locks: createLocker({ store: fetchStore(redis), name: 'worker' }),
+  locks: createLocker({ store: fetchStore(redis), notifier: wakeUpsFrom(env), name: 'worker' }),
   records: redisRecords(fetchTransport(redis), 'shop:'),
   limits: couponLimits(env.COUPONS),
   server: 'worker',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
+import { startBridge } from '../local/bridge.ts'
 import { startGateway } from '../local/gateway.ts'
 import { startWorker } from '../local/workerd.ts'
 import { startNode } from './shops.ts'
@@ -19,8 +20,15 @@ test('a server and a Worker on one Redis answer what the README shows', { timeou
   expect(commands.length).toBe(readme.match(/^curl/gm)?.length)
   await using redis = await startRedis()
   await using gateway = await startGateway(redis.url)
+  await using bridge = await startBridge(redis.url)
   await using node = await startNode({ REDIS_URL: redis.url })
-  const bindings = { REDIS_URL: gateway.url, REDIS_TOKEN: gateway.token, COUPONS: 'welcome:100,launch:3' }
+  const bindings = {
+    REDIS_URL: gateway.url,
+    REDIS_TOKEN: gateway.token,
+    BRIDGE_URL: bridge.url,
+    BRIDGE_TOKEN: bridge.token,
+    COUPONS: 'welcome:100,launch:3',
+  }
   await using worker = await startWorker({ bindings })
   const urls: Readonly<Record<string, string>> = { '3000': node.url, '8788': worker.url }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { startBridge } from '../local/bridge.ts'
 import { startGateway } from '../local/gateway.ts'
 import { startWorker } from '../local/workerd.ts'
 
@@ -24,7 +25,13 @@ const main = fileURLToPath(new URL('../src/node.ts', import.meta.url))
 export async function startShops(): Promise<Shops> {
   const redis = await startRedis()
   const gateway = await startGateway(redis.url)
-  const rest = { REDIS_URL: gateway.url, REDIS_TOKEN: gateway.token }
+  const bridge = await startBridge(redis.url)
+  const rest = {
+    REDIS_URL: gateway.url,
+    REDIS_TOKEN: gateway.token,
+    BRIDGE_URL: bridge.url,
+    BRIDGE_TOKEN: bridge.token,
+  }
   const [tcp, http, worker] = await Promise.all([
     startNode({ REDIS_URL: redis.url, COUPONS: coupons }),
     startNode({ ...rest, COUPONS: coupons }),
@@ -38,7 +45,7 @@ export async function startShops(): Promise<Shops> {
       return lines.map((line) => JSON.parse(line).effect as string).filter((effect) => effect.startsWith(prefix))
     },
     async [Symbol.asyncDispose]() {
-      for (const part of [tcp, http, worker, gateway, redis]) await part[Symbol.asyncDispose]()
+      for (const part of [tcp, http, worker, bridge, gateway, redis]) await part[Symbol.asyncDispose]()
     },
   }
 }

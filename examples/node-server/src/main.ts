@@ -20,7 +20,7 @@ const { store, notifier, records } = backend
 
 const locker = createLocker({
   store,
-  ...(notifier && { notifier }),
+  notifier,
   name: settings.name,
   ttl: settings.lockTtl,
   wait: settings.lockWait,

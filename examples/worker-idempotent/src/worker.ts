@@ -1,5 +1,6 @@
 import { env, waitUntil } from 'cloudflare:workers'
-import { createLocker } from '@leasehold/core'
+import { bridgeNotifier } from '@leasehold/bridge/client'
+import { createLocker, type ReleaseNotifier } from '@leasehold/core'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { answerOnce } from './answer-once.ts'
 import { idempotencyKey, payFor, paymentFrom } from './payment.ts'
@@ -8,8 +9,17 @@ import { storedAnswers } from './stored-answers.ts'
 
 // At module scope: to make these sends nothing, and requests share no timer and no promise through them.
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
-const locks = createLocker({ store: fetchStore(redis), name: 'payments', ttl: '30s', wait: '2s' })
+const locks = createLocker({ store: fetchStore(redis), notifier: wakeUps(), name: 'payments', ttl: '30s', wait: '2s' })
 const answers = storedAnswers(fetchTransport(redis))
+
+/** Who waits is woken through the bridge, if there is one, and polls otherwise. */
+function wakeUps(): ReleaseNotifier | undefined {
+  const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = env
+  if (!url || !token) return undefined
+  // A wrong token costs commands and no error: somebody has to be told.
+  const onError = ({ message }: Error): void => console.error(message)
+  return bridgeNotifier({ url, token, onError })
+}
 
 /** How long a lock that nobody was told of may take to be given back, in milliseconds. */
 const cleanUpMs = 10_000

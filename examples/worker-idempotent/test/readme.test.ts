@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
+import { startBridge } from './bridge.ts'
 import { startGateway } from './gateway.ts'
 import { startPaymentService } from './payment-service.ts'
 import { wranglerDev } from './wrangler-dev.ts'
@@ -17,10 +18,13 @@ test('`wrangler dev` against `leasehold-gateway` answers what the README shows',
   expect(commands.length).toBe(readme.match(/^curl/gm)?.length)
   await using redis = await startRedis()
   await using gateway = await startGateway(redis.url)
+  await using bridge = await startBridge(redis.url)
   await using payments = await startPaymentService()
   await using worker = await wranglerDev({
     REDIS_URL: gateway.url,
     REDIS_TOKEN: gateway.token,
+    BRIDGE_URL: bridge.url,
+    BRIDGE_TOKEN: bridge.token,
     PAYMENTS_URL: payments.url,
   })
   const answers: string[] = []

@@ -1,15 +1,19 @@
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { type Bridge, startBridge } from './bridge.ts'
 import { startGateway } from './gateway.ts'
 import { type PaymentService, startPaymentService } from './payment-service.ts'
 import { startWorker } from './workerd.ts'
 
-/** The Worker, and everything it needs: a real Redis, the gateway in front of it, and a payment service. */
+/** The Worker, and everything it needs: a real Redis, the gateway in front of it, a bridge, and a payment service. */
 export interface Setting extends AsyncDisposable {
   readonly redis: RedisServer
   /** Stands between the Worker and the gateway. */
   readonly network: HttpProxy
+  readonly bridge: Bridge
   readonly payments: PaymentService
+  /** What the Worker finds in its `env`. */
+  readonly bindings: Readonly<Record<string, string>>
   /** One request, as it comes. */
   pay(key: string, payment?: object, signal?: AbortSignal): Promise<Reply>
   /** As a client does that reads `Retry-After`. */
@@ -31,8 +35,15 @@ export async function startSetting(): Promise<Setting> {
   const redis = await startRedis()
   const gateway = await startGateway(redis.url)
   const network = await startHttpProxy({ target: gateway.url })
+  const bridge = await startBridge(redis.url)
   const payments = await startPaymentService()
-  const bindings = { REDIS_URL: network.url, REDIS_TOKEN: gateway.token, PAYMENTS_URL: payments.url }
+  const bindings = {
+    REDIS_URL: network.url,
+    REDIS_TOKEN: gateway.token,
+    BRIDGE_URL: bridge.url,
+    BRIDGE_TOKEN: bridge.token,
+    PAYMENTS_URL: payments.url,
+  }
   const worker = await startWorker(bindings)
 
   async function request(path: string, init?: RequestInit): Promise<Reply> {
@@ -50,7 +61,9 @@ export async function startSetting(): Promise<Setting> {
   return {
     redis,
     network,
+    bridge,
     payments,
+    bindings,
     request,
     pay,
     async payPatiently(key) {
@@ -62,7 +75,7 @@ export async function startSetting(): Promise<Setting> {
       }
     },
     async [Symbol.asyncDispose]() {
-      for (const part of [worker, payments, network, gateway, redis]) await part[Symbol.asyncDispose]()
+      for (const part of [worker, payments, bridge, network, gateway, redis]) await part[Symbol.asyncDispose]()
     },
   }
 }

@@ -20,7 +20,7 @@ export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   /** Where leases are kept. Stores do not know of each other: who contends for a lock must use the same. */
   readonly store: LeaseStore
   /** Tells waiters that a lease was released; without one they poll. */
-  readonly notifier?: ReleaseNotifier
+  readonly notifier?: ReleaseNotifier | undefined
   /** Names this locker to those who look at its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name?: string
   readonly onEvent?: OnEvent

@@ -1,17 +1,25 @@
-/* Takes the one lock and notes in the referee's list when it comes in and when it goes.
- * Answers how often it was refused so far. `/lawless` does without the lock. */
+/* Takes the one lock and notes in the referee's list when it comes in and when it goes. `/lawless` does without the lock;
+ * `/take?key=…&wait=…` takes another and gives it back. Waits through the bridge, if there is one, and else polls. */
 
 import { env } from 'cloudflare:workers'
-import { createLocker } from '@leasehold/core'
+import { bridgeNotifier } from '@leasehold/bridge/client'
+import { createLocker, type WaitStrategy } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
+const { BRIDGE_URL: url, BRIDGE_TOKEN: token, BRIDGE_MODE: mode } = env
+/** A waiter with this one never looks by itself within a test. */
+const never: WaitStrategy = { delayMs: () => 3_600_000 }
+
 let refused = 0
+let longestWaitMs = 0
 const locks = createLocker({
   store: fetchStore(gateway),
+  ...(url && { notifier: bridgeNotifier({ url, token, mode }) }),
   name: 'worker',
-  onEvent: ({ type }) => {
-    if (type === 'contended') refused++
+  onEvent: (event) => {
+    if (event.type === 'contended') refused++
+    if (event.type === 'acquired') longestWaitMs = Math.max(longestWaitMs, event.waitedMs)
   },
 })
 
@@ -27,12 +35,27 @@ async function round(fence: number | null): Promise<void> {
   await note(fence, 'out')
 }
 
+/** With a bridge, who is not woken by it waits until its time is up. */
+const patient = url ? ({ ttl: '2m', wait: '60s', recheck: '5m', strategy: never } as const) : ({ wait: '60s' } as const)
+
+async function take(query: URLSearchParams): Promise<Response> {
+  const options = { ttl: '2m', recheck: '5m', wait: Number(query.get('wait')) } as const
+  const strategy = query.has('never') ? { strategy: never } : {}
+  try {
+    await using lease = await locks.acquire(query.get('key') ?? '', { ...options, ...strategy })
+    return Response.json({ commands: lease.commands, waitedMs: lease.waitedMs })
+  } catch (error) {
+    return Response.json({ code: (error as { code?: string }).code })
+  }
+}
+
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is
 export default {
   async fetch(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url)
-    if (pathname === '/') await locks.withLock('shared', ({ fence }) => round(fence), { wait: '60s' })
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/take') return take(searchParams)
+    if (pathname === '/') await locks.withLock('shared', ({ fence }) => round(fence), patient)
     if (pathname === '/lawless') await round(0)
-    return Response.json(refused)
+    return Response.json({ refused, longestWaitMs })
   },
 }

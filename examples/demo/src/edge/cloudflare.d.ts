@@ -4,6 +4,8 @@ declare module 'cloudflare:workers' {
   type Setting =
     | 'REDIS_URL'
     | 'REDIS_TOKEN'
+    | 'BRIDGE_URL'
+    | 'BRIDGE_TOKEN'
     | 'LOCK_PREFIX'
     | 'DATA_PREFIX'
     | 'LOCK_TTL'

@@ -1,5 +1,9 @@
-/** The edge of the demo, as a process: the Hono Worker in workerd, and the gateway through which it reaches Redis. */
+/**
+ * The edge of the demo, as a process: the Hono Worker in workerd, the gateway through which it reaches Redis, and the bridge
+ * through which it hears of releases.
+ */
 
+import { startBridge } from '@leasehold/example-hono-api/bridge'
 import { startGateway } from '@leasehold/example-hono-api/gateway'
 import { startWorker } from '@leasehold/example-hono-api/workerd'
 
@@ -22,22 +26,27 @@ try {
 
 async function serve(): Promise<void> {
   await using gateway = await startGateway(REDIS_URL)
+  await using bridge = await startBridge(REDIS_URL, env['LOCK_PREFIX'])
   const bindings = {
     ...Object.fromEntries(settings.map((name) => [name, env[name] ?? ''])),
     SERVER_NAME,
     REDIS_URL: gateway.url,
     REDIS_TOKEN: gateway.token,
+    BRIDGE_URL: bridge.url,
+    BRIDGE_TOKEN: bridge.token,
   }
   const starting = startWorker({ entry: new URL('worker.ts', import.meta.url), bindings, onLog: report })
   await Promise.race([starting, ended.promise])
   await using worker = await starting
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // Miniflare listens, too, and would end the process at once, with the gateway left behind.
+    // Miniflare listens, too, and would end the process at once, with the others left behind.
     process.removeAllListeners(signal)
     // Once: the same signal again finds no listener, and does end it at once.
     process.once(signal, () => ended.resolve())
   }
-  console.log(`${SERVER_NAME} listens on ${worker.url} with Redis through ${gateway.url}`)
+  console.log(
+    `${SERVER_NAME} listens on ${worker.url} with Redis through ${gateway.url}, releases through ${bridge.url}`,
+  )
   await ended.promise
 }
 

@@ -1,23 +1,28 @@
 import { env } from 'cloudflare:workers'
-import { createLocker, type Duration, type LockerEvent } from '@leasehold/core'
+import { createLocker, type Duration } from '@leasehold/core'
 import { createApp } from '@leasehold/example-hono-api/app'
 import { couponLimits } from '@leasehold/example-hono-api/coupons'
 import { redisRecords } from '@leasehold/example-hono-api/records'
+import { wakeUpsFrom } from '@leasehold/example-hono-api/wake-ups'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { auditedLocks } from './audited-locks.ts'
 import { noLocks } from './no-locks.ts'
+import { toldWakeUps } from './told-wake-ups.ts'
 
 /** The Hono example as the demo needs it: every hold goes into the ledger, and every event of the locker into the log. */
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
 const transport = fetchTransport(redis)
 const server = env.SERVER_NAME
+const tell = (event: object): void => console.log(JSON.stringify({ at: Date.now(), ...event }))
 
+const notifier = wakeUpsFrom(env)
 const locker = createLocker({
   store: fetchStore({ ...redis, prefix: env.LOCK_PREFIX, fenceMemory: env.FENCE_MEMORY as Duration }),
+  notifier: notifier && toldWakeUps(notifier, (key) => tell({ type: 'woken', key })),
   name: server,
   ttl: env.LOCK_TTL as Duration,
   wait: env.LOCK_WAIT as Duration,
-  onEvent: (event: LockerEvent) => console.log(JSON.stringify({ at: Date.now(), ...event })),
+  onEvent: tell,
 })
 
 export default createApp({

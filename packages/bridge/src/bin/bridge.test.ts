@@ -5,7 +5,7 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RunningProgram, runProgram } from '../../test-program.ts'
+import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
 const token = 'sesame-8f20b7'
@@ -32,19 +32,6 @@ function run(args: readonly string[], env: Record<string, string> = {}): Running
   const running = runProgram(main, args, env)
   children.push(running.child)
   return running
-}
-
-/** Resolves with where it listens, once it says that it is ready. */
-async function readyUrl({ child, ended }: RunningProgram): Promise<string> {
-  let out = ''
-  return new Promise((resolve, reject) => {
-    child.stdout?.on('data', (chunk) => {
-      out += chunk
-      const url = /"url":"([^"]+)"/.exec(out)?.[1]
-      if (url) resolve(url)
-    })
-    void ended.then((what) => reject(new Error(`It ended: ${JSON.stringify(what)}`)))
-  })
 }
 
 const get = (url: string): Promise<Response> => fetch(url, { headers: { authorization: `Bearer ${token}` } })

@@ -51,7 +51,7 @@ export function checkEndpoint({ url, token }: BridgeEndpoint): void {
   // Fetch would show a password in its error.
   demandOption(/^https?:\/\/[^\s\\?#@]+$/i.test(url), 'url', 'an http(s) URL without query')
   // What a header cannot carry, fetch would show too.
-  demandOption(/^[!-~]+$/.test(token), 'token', 'without spaces')
+  demandOption(/^[!-~]+$/.test(token ?? ''), 'token', 'without spaces')
 }
 
 /** @throws InvalidOptionError unless it holds, naming the option and what it must be. */

@@ -8,8 +8,9 @@ import { longPoll } from './long-poll.ts'
 
 export interface BridgeNotifierOptions extends BridgeEndpoint {
   /**
-   * `sse` (default): one event stream for all keys of the process. `long-poll`: one waiting request per acquire, at most
-   * three at a time; for networks that do not let a stream through.
+   * `sse`: one event stream for all keys of the process, the default. `long-poll`: one waiting request per acquire, at most
+   * three at a time; for networks that do not let a stream through, and the default where calls share nothing (Workers),
+   * since a release answers one poll and tells every stream.
    */
   readonly mode?: 'sse' | 'long-poll'
   /** Default: the runtime's. */
@@ -30,7 +31,7 @@ const recheckMs = 30_000
  * @throws InvalidOptionError for a bad `url`, `token` or `mode`
  */
 export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
-  const { mode = 'sse', clock = systemClock } = options
+  const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)
   const reach = bridgeReach(options, clock)

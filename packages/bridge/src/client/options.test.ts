@@ -14,6 +14,7 @@ describe('bridgeNotifier', () => {
     ['url', 'https://bridge.example#a'],
     ['url', undefined],
     ['token', ''],
+    ['token', undefined],
     ['token', 'a b'],
     ['token', 'a\nb'],
     ['token', 'é'],

@@ -104,40 +104,6 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     expect([commands, waitedMs < 1_500]).toEqual([2, true])
   })
 
-  it('T-48: acquires within a second of being connected again, what was released meanwhile', async () => {
-    const locks = locker({}, { strategy: never })
-    const held = await holds()
-    const acquiring = locks.acquire(key)
-    await opened()
-    bridge.clients.refuse()
-    bridge.clients.cut()
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    await held.release()
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
-    await bridge.clients.accept()
-    // The pause between two attempts to connect is not part of it.
-    const early = await Promise.race([acquiring, bridge.opened(what, 1)])
-    if (!early) expect(await timeOf(acquiring)).toBeLessThan(1_000)
-    expect((await acquiring).waitedMs).toBeLessThan(9_000)
-  })
-
-  it('T-48: hears at once about a cursor that the bridge has never seen', async () => {
-    const locks = locker()
-    const notifier = bridgeNotifier({ url: bridge.url, token, mode })
-    ends.push(() => notifier.close())
-    const released = notifier.subscribe(key, '1700000000000000')
-    await new Promise<void>((resolve) => released.onSignal(0, resolve))
-    released.close()
-    const held = await locks.acquire(key)
-    const taken = notifier.subscribe(key, '1700000000000000')
-    await taken.ready
-    await bridge.opened(what, 1)
-    expect([taken.live, taken.signals]).toEqual([true, 0])
-    await held.release()
-    await new Promise<void>((resolve) => taken.onSignal(0, resolve))
-    taken.close()
-  })
-
   it('goes on by its strategy when there is no bridge, and is woken again when there is one', async () => {
     const locks = locker()
     const held = await holds()

@@ -107,8 +107,8 @@ export class WatchedKey {
     this.#tellFree()
     this.#wakeNext()
     this.#polls.lineUp()
-    // Streams need no turn: all were told. But without a timer nobody would see the time of the next holder run out.
-    if (this.#polls.size > 0 || (this.#followers.size > 0 && !this.#stopExpiry)) this.#takeTurn()
+    // For streams too, though all were told: nobody would see the time of the next holder run out.
+    if (this.#isAwaited) this.#takeTurn()
   }
 
   /** Releases may have been missed. */
@@ -214,7 +214,6 @@ export class WatchedKey {
     if (this.#isAwaited) this.#pacedLook.request('passed-on')
   }
 
-  /** The timer stays when the holder changes: it is when the bridge learns how long the next one has. */
   #armExpiry(): void {
     const { endsMs } = this.#holder ?? {}
     this.#stopExpiry?.()

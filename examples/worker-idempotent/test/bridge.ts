@@ -1,0 +1,16 @@
+import { type Program, startProgram } from './program.ts'
+
+/** `leasehold-bridge` beside a Redis, and what lets us in. */
+export interface Bridge extends Program {
+  readonly token: string
+}
+
+const token = 'bridge-token-0123456789abcdef'
+
+export async function startBridge(redisUrl: string): Promise<Bridge> {
+  const program = await startProgram('leasehold-bridge', {
+    LEASEHOLD_BRIDGE_REDIS: redisUrl,
+    LEASEHOLD_BRIDGE_TOKENS: token,
+  })
+  return { ...program, token }
+}

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { createLocker, type Lease, type Locker } from '@leasehold/core'
+import { ioredisStore } from '@leasehold/ioredis'
+import { startTcpProxy } from '@leasehold/testkit'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { linesOf } from '../../packages/bridge/test-bridge.ts'
+import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { elapse, eventually, ms } from '../support/scale.ts'
+
+const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
+/** Those of the healthy streams; when the others have vanished, nobody waits for the rest. */
+const healthyKeys = keys.slice(0, 5)
+const churnMs = ms(60_000)
+const roundMs = 250
+/** What the first holders ask for: when their time is over, the bridge looks at each key that somebody waits for. */
+const firstTtlMs = churnMs + 15_000
+/** Two of the program's heartbeats. */
+const twoHeartbeatsMs = 20_000
+/** What the program may gain while nothing changes but the time, in bytes: much less than a stream each round would take. */
+const flatBytes = { heap: 2_000_000, resident: 20_000_000 }
+
+let server: RedisServer
+let bridge: BridgeProgram
+let redis: Redis
+let locks: Locker
+beforeAll(async () => {
+  server = await startRedis()
+  bridge = await startBridgeProgram(server.url)
+  redis = new Redis(server.url)
+  locks = createLocker({ store: ioredisStore(redis), ttl: '10m', renew: false })
+})
+afterAll(async () => {
+  redis.disconnect()
+  await bridge[Symbol.asyncDispose]()
+  await server.stop()
+})
+
+const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
+const looks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
+
+/** A client without manners, whose stream has begun. */
+async function openStream(key: string, port = bridge.port): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(`GET /v1/events?key=${key} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridge.token}\r\n\r\n`)
+  await once(socket, 'data')
+  // Whatever else comes is read, and forgotten.
+  socket.resume()
+  return socket
+}
+
+/** A stream of all healthy keys, and when it was told of each release, by key. */
+async function listen(signal: AbortSignal): Promise<ReadonlyMap<string, number[]>> {
+  const heard = new Map(healthyKeys.map((key) => [key, [] as number[]]))
+  const query = healthyKeys.map((key) => `key=${key}`).join('&')
+  const headers = { authorization: `Bearer ${bridge.token}` }
+  const line = linesOf(await fetch(`${bridge.url}/v1/events?${query}`, { headers, signal }))
+  let event = ''
+  void (async () => {
+    for (let text = await line(); text !== undefined; text = await line()) {
+      if (text.startsWith('event: ')) event = text.slice(7)
+      if (text.startsWith('data: ') && event === 'release') {
+        const { key } = JSON.parse(text.slice(6)) as { readonly key: string }
+        heard.get(key)?.push(performance.now())
+      }
+    }
+  })()
+  return heard
+}
+
+const countsOf = (times: ReadonlyMap<string, readonly number[]>): number[] =>
+  Array.from(times.values(), ({ length }) => length)
+
+test(
+  'T-47: 200 streams that vanish keep nothing from 5 that stay, and nothing of them remains',
+  async () => {
+    const held = new Map<string, Lease>()
+    for (const key of keys) held.set(key, await locks.acquire(key, { ttl: firstTtlMs }))
+    const looksBefore = await looks()
+    const looked = async (): Promise<number> => (await looks()) - looksBefore
+    const stop = new AbortController()
+    const healthy = await Promise.all(Array.from({ length: 5 }, () => listen(stop.signal)))
+    // Half of them end with their process. The others are behind a network that is lost, and no end of theirs gets through.
+    await using lost = await startTcpProxy({ port: bridge.port })
+    const [gone, silent]: [Socket[], Socket[]] = [[], []]
+    for (let at = 0; at < 100; at++) {
+      gone.push(await openStream(keys[at % 20] as string))
+      silent.push(await openStream(keys[at % 20] as string, lost.port))
+    }
+    expect(await streams()).toBe(205)
+    lost.blackHole()
+    for (const [at, socket] of gone.entries()) at % 2 ? socket.destroy() : socket.resetAndDestroy()
+    for (const socket of silent) socket.destroy()
+    await eventually(async () => (await streams()) === 105, twoHeartbeatsMs)
+
+    const released = new Map(healthyKeys.map((key) => [key, [] as number[]]))
+    const samples: { heap: number; resident: number }[] = []
+    const endsAt = performance.now() + churnMs
+    while (performance.now() < endsAt) {
+      const nextAt = performance.now() + roundMs
+      for (const key of keys) {
+        released.get(key)?.push(performance.now())
+        await held.get(key)?.release()
+        held.set(key, await locks.acquire(key))
+      }
+      const [heap, resident] = [
+        bridge.metric('nodejs_heap_size_used_bytes'),
+        bridge.metric('process_resident_memory_bytes'),
+      ]
+      samples.push({ heap: await heap, resident: await resident })
+      await elapse(Math.max(0, nextAt - performance.now()))
+    }
+    await eventually(() => healthy.every((heard) => `${countsOf(heard)}` === `${countsOf(released)}`))
+    const delays = healthy.flatMap((heard) =>
+      healthyKeys.flatMap((key) => heard.get(key)?.map((at, index) => at - (released.get(key)?.[index] ?? 0)) ?? []),
+    )
+    // In the first third the program still warms up. Garbage comes and goes; what stays is in the least of each third.
+    const third = Math.floor(samples.length / 3)
+    const gained = (what: 'heap' | 'resident'): number => {
+      const least = (part: typeof samples): number => Math.min(...part.map((sample) => sample[what]))
+      return least(samples.slice(-third)) - least(samples.slice(third, -third))
+    }
+    console.log(
+      `${delays.length} events in ${churnMs} ms, the latest after ${Math.max(...delays).toFixed(1)} ms; ` +
+        `gained: heap ${gained('heap')}, resident ${gained('resident')} bytes`,
+    )
+    expect(Math.max(...delays)).toBeLessThan(500)
+    expect(gained('heap')).toBeLessThan(flatBytes.heap)
+    expect(gained('resident')).toBeLessThan(flatBytes.resident)
+
+    // What is behind a lost network is known to be gone when that says so.
+    lost.cut()
+    await eventually(async () => (await streams()) === 5, twoHeartbeatsMs)
+    expect(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toMatch(/^[^\n]* sub=0 psub=1 [^\n]*\n$/)
+    // One look at each key when the streams began, and one at those that somebody waits for still.
+    expect(await looked()).toBe(keys.length)
+    await eventually(async () => (await looked()) >= keys.length + healthyKeys.length, firstTtlMs)
+    await elapse(1_000)
+    expect(await looked()).toBe(keys.length + healthyKeys.length)
+
+    stop.abort()
+    await eventually(async () => (await streams()) === 0, twoHeartbeatsMs)
+  },
+  ms(200_000, 90_000),
+)

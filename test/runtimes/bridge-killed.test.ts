@@ -1,0 +1,130 @@
+import { bridgeNotifier } from '@leasehold/bridge/client'
+import { createLocker, type Locker } from '@leasehold/core'
+import { ioredisStore } from '@leasehold/ioredis'
+import { type HttpProxy, startHttpProxy, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { fetchStore } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { elapse, eventually, ms } from '../support/scale.ts'
+import { type BridgeAccess, startWorker } from './worker.ts'
+
+/*
+ * The bridge's process is killed while somebody waits through it, and started again on its port. Every command of the waiter
+ * goes over HTTP, and is counted on its way; so are its connections to the bridge.
+ */
+
+const downMs = ms(15_000, 3_000)
+/** A waiter that looks by itself does so at least every second, so that none in this time means that it relies on the bridge. */
+const quietMs = 1_200
+
+/** What became of a take: with how many commands, or why not. */
+interface Taken {
+  readonly commands?: number
+  readonly code?: string
+}
+/** Takes the lock, with a wait of a minute, and gives it back. */
+type Take = (key: string) => Promise<Taken>
+
+let stack: AsyncDisposableStack
+let gateway: TestGateway
+let bridge: BridgeProgram
+let commands: HttpProxy
+let way: TcpProxy
+let holders: Locker
+beforeAll(async () => {
+  stack = new AsyncDisposableStack()
+  gateway = stack.use(await startTestGateway())
+  bridge = stack.use(await startBridgeProgram(gateway.server.url))
+  commands = stack.use(await startHttpProxy({ target: gateway.url }))
+  way = stack.use(await startTcpProxy({ port: bridge.port }))
+  const redis = new Redis(gateway.server.url)
+  stack.defer(() => redis.disconnect())
+  holders = createLocker({ store: ioredisStore(redis), ttl: '5m', renew: false })
+})
+afterAll(() => stack.disposeAsync())
+
+const sent = (): number => Object.values(commands.requests).reduce((sum, count) => sum + count, 0)
+
+async function inNode(access: BridgeAccess): Promise<Take> {
+  const store = fetchStore({ url: commands.url, token })
+  const locks = createLocker({ store, notifier: bridgeNotifier(access), wait: '60s', recheck: '5m' })
+  stack.defer(() => locks.close())
+  return (key) => locks.withLock(key, async (lease) => ({ commands: lease.commands }))
+}
+
+async function inWorkerd(bridge: BridgeAccess): Promise<Take> {
+  const worker = await startWorker({ entry: 'contender.ts', gateway: { url: commands.url, token }, bridge })
+  stack.use(worker)
+  return async (key) => (await worker.ask(`/take?key=${key}&wait=60000`)).body as Taken
+}
+
+describe.each([
+  ['Node, by an event stream', inNode, 'sse'],
+  ['Node, by long polls', inNode, 'long-poll'],
+  ['workerd, by an event stream', inWorkerd, 'sse'],
+  ['workerd, by long polls', inWorkerd, 'long-poll'],
+] as const)('in %s, when the bridge is killed', (name, start, mode) => {
+  const key = name.replace(/\W+/g, '-')
+  let take: Take
+  beforeAll(async () => {
+    take = await start({ url: `http://127.0.0.1:${way.port}`, token: bridge.token, mode })
+  })
+
+  const listened = (): Promise<void> => {
+    const open = mode === 'sse' ? 'leasehold_bridge_streams' : 'leasehold_bridge_waits'
+    return eventually(async () => (await bridge.metric(open)) === 1, 15_000)
+  }
+  /** Resolves once no command has been sent for a while. */
+  const relied = (): Promise<void> =>
+    eventually(async () => {
+      const before = sent()
+      await elapse(quietMs)
+      return sent() === before
+    }, 15_000)
+
+  test('who waits looks by itself, without a hurry; once the bridge is back, it relies on that and is woken', async () => {
+    const held = await holders.acquire(key)
+    const taking = take(key)
+    await listened()
+    await relied()
+    const before = { sent: sent(), connections: way.accepted }
+    await bridge.kill()
+    await elapse(downMs)
+    const down = { sent: sent() - before.sent, connections: way.accepted - before.connections }
+    await bridge.restart()
+    await listened()
+    await relied()
+    const atRelease = sent()
+    const releasedAt = performance.now()
+    await held.release()
+    const taken = await taking
+    const wokenMs = performance.now() - releasedAt
+    console.log(
+      `${name}: ${down.sent} commands and ${down.connections} connections in ${downMs} ms without a bridge, ` +
+        `${taken.commands} commands in all, woken in ${wokenMs.toFixed()} ms`,
+    )
+    // Every 10 ms doubling to a second, of which up to half is left to chance.
+    expect(down.sent).toBeGreaterThanOrEqual(2)
+    expect(down.sent).toBeLessThan(10 + downMs / 500)
+    expect(down.connections).toBeGreaterThanOrEqual(1)
+    expect(down.connections).toBeLessThan(10 + downMs / 2_500)
+    // It took the lock, and gave it back.
+    expect(sent() - atRelease).toBe(2)
+    expect(wokenMs).toBeLessThan(1_000)
+  }, 90_000)
+
+  test('who waits takes a lock that is released meanwhile', async () => {
+    const held = await holders.acquire(key)
+    const taking = take(key)
+    await listened()
+    await bridge.kill()
+    await held.release()
+    const releasedAt = performance.now()
+    const taken = await taking
+    expect(performance.now() - releasedAt).toBeLessThan(3_000)
+    expect(taken.commands).toBeLessThan(15)
+    await bridge.restart()
+  }, 60_000)
+})
