@@ -86,14 +86,13 @@ test('T-49: one quiet stream outlives the idle limit of a buffering proxy, and i
   strict.stop()
 }, 400_000)
 
-test('T-49: a proxy that buffers all the same is given up, and then no worse than no bridge', async () => {
+test('T-49: a proxy that buffers all the same is no worse than no bridge', async () => {
   await using bridge = await startTestBridge({ heartbeatMs })
   const strict = await startStrictProxy(bridge.url, false)
   const locks = createLocker({ store: bridge.store, notifier: bridgeNotifier({ url: strict.url, token: bridgeToken }) })
   const held = await bridge.locks.acquire('k', { ttl: '600s', renew: false })
   const acquiring = locks.acquire('k', { wait: '60s' })
-  // The client waits 5 s for the headers, where the proxy's idle limit is not shorter.
-  await elapse(rounds(6_000, 1_500))
+  await elapse(1_500)
   await held.release()
   const releasedAt = performance.now()
   await acquiring

@@ -4,6 +4,9 @@ import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
 import { floorMs, lookMs, recheckMs, refusalCount, restMs, type Waiter, type WaitPlan } from './waiter.ts'
 
+/** How long a notifier may take until it hears, before the strategy spaces the tries, in milliseconds. */
+const readyMs = 1_000
+
 /**
  * A waiter that a notifier wakes.
  *
@@ -25,7 +28,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   async function subscribe(cursor: string, leftMs: () => number, signal: AbortSignal): Promise<Subscription> {
     const made = notifier.subscribe(plan.key, cursor)
     subscription = made
-    await sleep(clock, Math.min(reliedMs, leftMs()), signal, (wake) => {
+    await sleep(clock, Math.min(readyMs, reliedMs, leftMs()), signal, (wake) => {
       void made.ready.then(wake)
       return undefined
     })

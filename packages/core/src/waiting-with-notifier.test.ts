@@ -235,6 +235,16 @@ describe('a waiter with a notifier', () => {
     expect(acquiring.state).toBe('pending')
   })
 
+  it('looks by itself while the subscription takes long, however long it would rely on it', async () => {
+    const release = await occupy()
+    const notifier = new ScriptedNotifier({ confirms: false })
+    const acquiring = follow(locker({ notifier }).acquire('k', { recheck: '30s' }), clock)
+    await clock.advance(1_500)
+    await release()
+    await clock.advance(1_000)
+    expect(acquiring.state).toBe('fulfilled')
+  })
+
   it('polls when the subscription turns out to be impossible', async () => {
     await occupy()
     const notifier = new ScriptedNotifier({ confirms: false })
