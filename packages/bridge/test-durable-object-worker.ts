@@ -9,7 +9,12 @@ interface Env {
   readonly BRIDGE: BridgeNamespace
   readonly REDIS_URL: string
   readonly BRIDGE_TOKEN: string
-  readonly SETTINGS: { readonly prefix?: string; readonly lingerMs?: number; readonly heartbeatMs?: number }
+  readonly SETTINGS: {
+    readonly prefix?: string
+    readonly lingerMs?: number
+    readonly heartbeatMs?: number
+    readonly limits?: { readonly total: number }
+  }
   readonly GATEWAY: { readonly url: string; readonly token: string }
 }
 

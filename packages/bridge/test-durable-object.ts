@@ -12,10 +12,8 @@ export interface TestWorkerOptions {
   /** Default: the Worker of `workerFile`, bundled. */
   readonly script?: string
   readonly redisUrl?: string
-  /** The token that it lets in; default `bridgeToken`. */
-  readonly token?: string
   /** What else the object is set to. */
-  readonly settings?: Readonly<Record<string, string | number>>
+  readonly settings?: Readonly<Record<string, string | number | Readonly<Record<string, number>>>>
   /** Where a store of the Worker itself sends its commands. */
   readonly gateway?: { readonly url: string; readonly token: string }
 }
@@ -35,7 +33,7 @@ export interface TestWorker extends AsyncDisposable {
 
 /** A Worker with a Durable Object of the class `Bridge`, in workerd, behind a real HTTP server. */
 export async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
-  const { redisUrl, token = bridgeToken, settings = {}, gateway } = options
+  const { redisUrl, settings = {}, gateway } = options
   const complaints: string[] = []
   const runtime = new Miniflare(
     convertV4MiniflareOptions({
@@ -44,7 +42,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
       compatibilityDate: '2026-11-02',
       compatibilityFlags: ['nodejs_compat', 'enable_request_signal'],
       bindings: {
-        BRIDGE_TOKEN: token,
+        BRIDGE_TOKEN: bridgeToken,
         SETTINGS: settings,
         ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
         ...(gateway && { GATEWAY: { ...gateway } }),

@@ -35,17 +35,21 @@ export function runProgram(
   return { child, firstLine, ended }
 }
 
-/** Resolves with where the bridge program listens, once it says that it is ready. */
+/** How long a program may take to say that it is ready, in milliseconds. */
+const readyMs = 15_000
+
+/** Resolves with where the bridge program listens, once it says that it is ready. Otherwise it is killed. */
 export async function readyUrl({ child, ended }: RunningProgram): Promise<string> {
   let out = ''
-  return new Promise((resolve, reject) => {
+  const limit = setTimeout(() => child.kill('SIGKILL'), readyMs)
+  return new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (chunk) => {
       out += chunk
       const url = /"url":"([^"]+)"/.exec(out)?.[1]
       if (url) resolve(url)
     })
     void ended.then((what) => reject(new Error(`It ended: ${JSON.stringify(what)}`)))
-  })
+  }).finally(() => clearTimeout(limit))
 }
 
 /** `leasehold-bridge` as a process of its own, that can die and come back. */

@@ -14,6 +14,8 @@ export interface BenchOptions {
   /** `uncontended`: how many loops run at once, and for how long. */
   readonly inFlight: readonly number[]
   readonly loopMs: number
+  /** `bridge`: how many wait at once. */
+  readonly connections: readonly number[]
   /** Contestants, by name; by default all. */
   readonly only: readonly string[]
   /** A file for all samples. */
@@ -33,6 +35,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       hold: { type: 'string' },
       'in-flight': { type: 'string', default: '1,16,256' },
       'loop-ms': { type: 'string', default: '1000' },
+      connections: { type: 'string', default: '1000,10000' },
       only: { type: 'string', default: '' },
       json: { type: 'string' },
     },
@@ -46,14 +49,17 @@ export function readOptions(args: readonly string[]): BenchOptions {
     hold: values.hold === undefined ? undefined : wholeNumber('hold', values.hold),
     inFlight: wholeNumbers('in-flight', values['in-flight']),
     loopMs: wholeNumber('loop-ms', values['loop-ms']),
+    connections: wholeNumbers('connections', values.connections),
     only: values.only === '' ? [] : values.only.split(','),
     json: values.json,
   }
 }
 
 /** The contestants that `--only` leaves. */
-export const chosen = (contestants: readonly Contestant[], { only }: BenchOptions): readonly Contestant[] =>
-  only.length === 0 ? contestants : contestants.filter(({ name }) => only.includes(name))
+export const chosen = <T extends Pick<Contestant, 'name'>>(
+  contestants: readonly T[],
+  { only }: BenchOptions,
+): readonly T[] => (only.length === 0 ? contestants : contestants.filter(({ name }) => only.includes(name)))
 
 const wholeNumbers = (option: string, text: string): readonly number[] =>
   text.split(',').map((part) => wholeNumber(option, part))
@@ -72,5 +78,6 @@ export const usage: string = `npm run bench -- <scenario…> [options]
   --hold 5                  handoff: how long each holds, in ms (default 5, or 1 from 500 waiters on)
   --in-flight 1,16,256      uncontended: how many loops at once
   --loop-ms 1000            uncontended: for how long
+  --connections 1000,10000  bridge: how many wait at once
   --only leasehold,redlock  contestants
   --json file               every sample, beside the tables`

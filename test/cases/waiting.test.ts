@@ -102,14 +102,14 @@ it('T-14: hundreds of waiters do not hammer the store', async () => {
   const exits = children.map((child) => once(child, 'exit'))
   await holder.release()
   const counts = (await Promise.all(served)).map(([message]) => (message as { served: number }).served)
-  const handOver = (await calls()) - atRest - idle
+  const serving = (await calls()) - atRest - idle
   console.log(
-    `${waiters} waiters in ${processes} processes: ${idle} commands in ${idleMs} ms at rest, ${handOver} to serve them all`,
+    `${waiters} waiters in ${processes} processes: ${idle} commands in ${idleMs} ms at rest, ${serving} to serve them all`,
   )
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(waiters)
   // One waiter per process looks, once per recheck; the holder renews now and then.
   expect(idle).toBeLessThanOrEqual(processes * (idleMs / 1_000 + 1) + 2)
-  expect(handOver).toBeLessThanOrEqual(3 * waiters)
+  expect(serving).toBeLessThanOrEqual(3 * waiters)
   await Promise.all(exits)
 }, 120_000)
 

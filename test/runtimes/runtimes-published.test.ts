@@ -106,6 +106,8 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
   )
 })
 
-test.runIf(process.platform === 'linux' && process.arch === 'x64')('each of them is there, on Linux', () => {
+test('each of them is there, on Linux', (context) => {
+  const has = process.platform === 'linux' && process.arch === 'x64'
+  if (!has) return context.skip('There are binaries of all for Linux on x64 only')
   expect(runtimes.filter(({ binary }) => !binary).map(({ name }) => name)).toEqual([])
 })

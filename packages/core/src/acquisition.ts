@@ -6,7 +6,7 @@ import type { Plan } from './options.ts'
 import type { SignalCount } from './signal-count.ts'
 import { deadline } from './timing/deadline.ts'
 import { elapsedMs, instant } from './timing/validity.ts'
-import { unaidedWaiter } from './waiter.ts'
+import { unaidedWaiter } from './unaided-waiter.ts'
 
 /** How an acquire ended. Without a grant its time or budget was over, and someone had the lock. */
 export interface Acquired {

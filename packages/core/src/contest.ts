@@ -1,8 +1,13 @@
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
 import type { SignalCount } from './signal-count.ts'
-import type { Instant } from './timing/validity.ts'
+import { elapsedMs, type Instant } from './timing/validity.ts'
 import type { WaitingCall, WaitingLine } from './waiting-line.ts'
+
+/** How often a grant may pass from waiter to waiter of this process before others have a chance. */
+export const mostHandOffs = 16
+/** And for how long, in milliseconds. */
+const longestStretchMs = 1_000
 
 /** A call that tries the store. */
 export interface Competitor {
@@ -39,11 +44,40 @@ export class Contest {
   /** Our holder has been told that others of us wait. */
   wanted = false
   /** How often what we hold has been handed off, and when that was first. */
-  handOffs = 0
-  firstHandOff: Instant | undefined
+  #handOffs = 0
+  #firstHandOff: Instant | undefined
 
   constructor(key: string) {
     this.key = key
+  }
+
+  /** One of us has it now, from the store. */
+  hold(grant: Grant): void {
+    this.grant = grant
+    this.wanted = false
+    this.#handOffs = 0
+    this.#firstHandOff = undefined
+  }
+
+  /** Another of us has it now. */
+  handOff(now: Instant): void {
+    this.wanted = false
+    this.#handOffs++
+    this.#firstHandOff ??= now
+  }
+
+  /** It has been handed off as often, or for as long, as it may be before others have a chance. */
+  isStretchOver(now: Instant): boolean {
+    if (this.#handOffs >= mostHandOffs) return true
+    return this.#firstHandOff !== undefined && elapsedMs(now, this.#firstHandOff) >= longestStretchMs
+  }
+
+  add(competitor: Competitor): void {
+    this.competitors = [...this.competitors, competitor]
+  }
+
+  remove(competitor: Competitor): void {
+    this.competitors = this.competitors.filter((each) => each !== competitor)
   }
 
   /**

@@ -462,7 +462,7 @@ describe('the head start of others after a stretch of hand-offs', () => {
     await clock.advance(0)
     await lease.release()
   }
-  const none = { delayMs: (refusals: number) => refusals - 20 }
+  const failing = { delayMs: (refusals: number) => refusals - 20 }
 
   it('holds up nobody for longer than that one would have paused', async () => {
     const waiting: ReturnType<typeof follow<Lease>>[] = []
@@ -495,7 +495,7 @@ describe('the head start of others after a stretch of hand-offs', () => {
   it('and a strategy that fails hurt its own caller only', async () => {
     const waiting: ReturnType<typeof follow<Lease>>[] = []
     const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
-    await afterStretch(wait, { wait: '1m', strategy: none }, { wait: '1m' })
+    await afterStretch(wait, { wait: '1m', strategy: failing }, { wait: '1m' })
     await clock.advance(2_000)
     expect(waiting.map(({ state }) => state)).toContain('fulfilled')
     for (const { value } of waiting) await value?.release()
@@ -506,7 +506,7 @@ describe('the head start of others after a stretch of hand-offs', () => {
 })
 
 describe('a strategy of one’s own', () => {
-  it('is taken at its word: a jitter below 1, and as many refusals as there were', async () => {
+  it('that fails for refusals or a jitter it never has still serves its caller', async () => {
     const pauses = [10, 20, 50]
     const byJitter = { delayMs: (_: number, jitter: number) => pauses[Math.floor(jitter * pauses.length)] as number }
     const byRefusals = { delayMs: (refusals: number) => pauses[refusals - 1] as number }

@@ -1,6 +1,6 @@
 import { type Acquired, acquisition } from './acquisition.ts'
 import { unanswered } from './ask.ts'
-import { type Competitor, Contest } from './contest.ts'
+import { type Competitor, Contest, mostHandOffs } from './contest.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { Plan } from './options.ts'
@@ -10,10 +10,6 @@ import { elapsedMs, type Instant, instant } from './timing/validity.ts'
 import { patienceMs, restHintMs } from './waiter.ts'
 import { type WaitingCall, WaitingLine } from './waiting-line.ts'
 
-/** How often a grant may pass from waiter to waiter of this process before others have a chance. */
-const mostHandOffs = 16
-/** And for how long, in milliseconds. */
-const longestStretchMs = 1_000
 /** Others who were told of a release get this head start on our next waiter, in milliseconds. */
 const headStartMs = 2
 
@@ -102,11 +98,11 @@ export function localQueue(context: Context): LocalQueue {
   }
 
   /** Tries the store, and lets the next one do so if nothing comes of it. */
-  async function compete(contest: Contest, caller: Caller, isNew?: 'new'): Promise<Acquired> {
+  async function compete(contest: Contest, caller: Caller, onFirstRefusal?: () => void): Promise<Acquired> {
     const { plan, patienceMs, sawHolder } = caller
     const nudges = new SignalCount()
     const competitor: Competitor = { plan, patienceMs, sawHolder, late: false, nudges, nudged: false }
-    contest.competitors = [...contest.competitors, competitor]
+    contest.add(competitor)
     const attempt = {
       leftMs: () => plan.waitMs - waitedMs(caller),
       fences,
@@ -115,8 +111,7 @@ export function localQueue(context: Context): LocalQueue {
       onHeld(): void {
         competitor.sawHolder = true
         contest.line?.seeHolder()
-        // Who stood in line was told when it joined.
-        if (isNew) context.emit({ type: 'contended', key: plan.key })
+        onFirstRefusal?.()
       },
       onRefused(): void {
         competitor.nudged = false
@@ -133,7 +128,7 @@ export function localQueue(context: Context): LocalQueue {
       if (acquired.grant) hold(acquired.grant)
       return { ...acquired, waitedMs: waitedMs(caller) }
     } finally {
-      contest.competitors = contest.competitors.filter((each) => each !== competitor)
+      contest.remove(competitor)
       advance(contest)
     }
   }
@@ -147,10 +142,7 @@ export function localQueue(context: Context): LocalQueue {
 
   function hold(grant: Grant): void {
     const contest = contestFor(grant.key)
-    contest.grant = grant
-    contest.handOffs = 0
-    contest.firstHandOff = undefined
-    contest.wanted = false
+    contest.hold(grant)
     contest.line?.seeHolder()
     tellHolder(contest)
   }
@@ -167,9 +159,6 @@ export function localQueue(context: Context): LocalQueue {
     goOn(contest)
   }
 
-  const stretchIsOver = ({ handOffs, firstHandOff }: Contest, now: Instant): boolean =>
-    handOffs >= mostHandOffs || (firstHandOff !== undefined && elapsedMs(now, firstHandOff) >= longestStretchMs)
-
   return {
     acquire(plan) {
       work.assertOpen()
@@ -178,7 +167,9 @@ export function localQueue(context: Context): LocalQueue {
       const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
       const contest = contestFor(plan.key)
       if (contest.grant || contest.covers(caller)) return stand(contest, caller)
-      return compete(contest, { ...caller, sawHolder: contest.sawHolder }, 'new')
+      // Who stands in line tells of it at once.
+      const contended = (): void => context.emit({ type: 'contended', key: plan.key })
+      return compete(contest, { ...caller, sawHolder: contest.sawHolder }, contended)
     },
 
     handOff(grant) {
@@ -186,17 +177,15 @@ export function localQueue(context: Context): LocalQueue {
       const next = contest?.line?.first
       if (contest?.grant !== grant || !next?.plan.renew || grant.tokenLeft) return false
       const now = instant(clock)
-      if (stretchIsOver(contest, now)) return false
+      if (contest.isStretchOver(now)) return false
       // Whoever competes came before those in line.
       if (contest.covers(next)) return false
       const { ttlMs, minValidityMs } = next.plan
       if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
       // Nor may a dead holder block others for much longer than the ttl it asked for.
       if (grant.expiresInMs(now) > 2 * ttlMs) return false
-      contest.handOffs++
-      contest.firstHandOff ??= now
+      contest.handOff(now)
       grant.passOn(ttlMs, now)
-      contest.wanted = false
       contest.line?.leave(next)
       next.resolve({ grant, waitedMs: waitedMs(next, now), commands: 0 })
       tellHolder(contest)
@@ -211,7 +200,7 @@ export function localQueue(context: Context): LocalQueue {
       contest.grant = undefined
       const next = contest.line?.first
       const nobodyElse = notifier !== undefined && listeners === 0
-      if (!next || nobodyElse || !stretchIsOver(contest, instant(clock))) return goOn(contest)
+      if (!next || nobodyElse || !contest.isStretchOver(instant(clock))) return goOn(contest)
       // Those who poll cannot be told: without a notifier our next one waits as long as it would after a refusal.
       const pauseMs = notifier ? headStartMs : restHintMs(next.plan, 1, jitter(), 0)
       const cancel = clock.schedule(() => endHeadStart(contest), pauseMs, 'background')

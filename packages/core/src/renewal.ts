@@ -100,8 +100,9 @@ export function renewal(context: Context): Renewal {
    */
   function nextChunk(): readonly Grant[] {
     const [first] = queue
-    const foreign = queue.findIndex((grant) => first && attemptMs(grant) > 2 * attemptMs(first))
-    return queue.splice(0, Math.min(chunkSize, foreign < 0 ? chunkSize : foreign)).filter((grant) => watched.has(grant))
+    const chunk = queue.slice(0, chunkSize)
+    const foreign = chunk.findIndex((grant) => first && attemptMs(grant) > 2 * attemptMs(first))
+    return queue.splice(0, foreign < 0 ? chunkSize : foreign).filter((grant) => watched.has(grant))
   }
 
   async function renew(chunk: readonly Grant[]): Promise<void> {

@@ -1,9 +1,6 @@
 import { demandOption } from './errors.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
-import type { SignalCount } from './signal-count.ts'
 import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
-import type { Clock } from './timing/clock.ts'
-import { sleep } from './timing/deadline.ts'
 
 /** One acquire between its tries: how long it pauses, and what may end the pause sooner. */
 export interface Waiter {
@@ -29,25 +26,6 @@ export interface WaitPlan {
   readonly strategy: WaitStrategy
   /** How long to rely on the notifier; undefined for as long as that says. */
   readonly recheckMs: number | undefined
-}
-
-/**
- * A waiter without a notifier: the strategy spaces its tries, and the holder's remaining time bounds the pause.
- *
- * @param nudges end a pause: somebody in this process knows that the lock may be free
- */
-export function unaidedWaiter(clock: Clock, plan: WaitPlan, nudges?: SignalCount): Waiter {
-  const count = refusalCount()
-  let seen = 0
-  return {
-    async pause(refusal, leftMs, signal) {
-      const { refusals, sameHolder } = count(refusal)
-      const untilMs = lookMs(refusal, restMs(plan, refusals, jitter()), sameHolder)
-      await sleep(clock, Math.min(untilMs, leftMs()), signal, (wake) => nudges?.onSignal(seen, wake))
-      seen = nudges?.signals ?? 0
-    },
-    close: () => undefined,
-  }
 }
 
 /** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */

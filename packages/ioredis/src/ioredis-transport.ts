@@ -56,7 +56,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       if (signal.aborted) return undefined
     }
     const stream = connectionFor(call)?.stream
-    if (isSilent(stream)) return { type: 'unknown', executed: 'no', cause: silence }
+    if (isSilent(stream)) return { type: 'unknown', executed: 'no', cause: silent }
     const before = streams(client)
     onSend(stream)
     try {
@@ -67,7 +67,8 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     } catch (error) {
       const reply = failure(error, call, !areSame(before, streams(client)))
       if (reply.type === 'error') noteAnswer(stream)
-      else countGivenUp(stream)
+      // After an abort it was counted already.
+      else if (!signal.aborted) countGivenUp(stream)
       return reply
     }
   }
@@ -112,7 +113,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   }
 }
 
-const silence = new Error('The request was not sent: Redis has not answered on this connection for long')
+const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
 
 function notSent({ status }: IoredisClient): ScriptReply {
   const cause = new Error(

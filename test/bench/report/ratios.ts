@@ -4,7 +4,8 @@ import type { Column } from '../scenarios/scenario.ts'
 import { medianOf } from './median-of.ts'
 
 /**
- * What our first contestant's figures are to those of the first floor that has them, and to those of the best other.
+ * What our first contestant's figures are to those of the first floor that has them, or of each where the column says so,
+ * and to those of the best other.
  *
  * A ratio is taken within each round, and the median of those counts: what slowed a whole round down cancels out. The best
  * other is the one with the best median, in that figure, among those none of whose waiters failed.
@@ -26,11 +27,15 @@ export function ratioRows(columns: readonly Column[], measured: readonly Measure
     const rivals = new Set(columns.flatMap((column) => (column.better && rivalIn(column)) ?? []))
     return rivals.size === 0 ? [] : [`${row[0]} (${[...rivals].join(', ')})`, ...row.slice(1)]
   }
-  const floorIn = (column: Column) => floors.find((row) => has(of(measured, row), column))
+  const floorIn = (column: Column) =>
+    column.eachFloor ? undefined : floors.find((row) => has(of(measured, row), column))
+  const toEach = columns.some(({ eachFloor }) => eachFloor) ? floors : []
   const bestIn = (column: Column) => best(others, measured, column)
-  return [named(against('floor', floorIn), floorIn), named(against('best other', bestIn), bestIn)].filter(
-    (row) => row.length > 0,
-  )
+  return [
+    named(against('floor', floorIn), floorIn),
+    ...toEach.map((row) => against(row, (column) => (has(of(measured, row), column) ? row : undefined))),
+    named(against('best other', bestIn), bestIn),
+  ].filter((row) => row.length > 0)
 }
 
 const of = (measured: readonly Measured[], row: string): readonly Measured[] =>

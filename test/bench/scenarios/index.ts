@@ -1,9 +1,10 @@
+import { bridge } from './bridge.ts'
 import { handOff } from './hand-off.ts'
 import type { Scenario } from './scenario.ts'
 import { uncontended } from './uncontended.ts'
 import { waitingCost } from './waiting.ts'
 
-export const scenarios: readonly Scenario[] = [handOff, waitingCost, uncontended]
+export const scenarios: readonly Scenario[] = [handOff, waitingCost, uncontended, bridge]
 
 /** @throws Error for a name that no scenario has */
 export function scenarioNamed(name: string): Scenario {

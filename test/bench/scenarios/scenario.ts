@@ -2,12 +2,12 @@ import type { RedisAdmin, RedisServer } from '@leasehold/testkit/redis'
 import type { Contestant, Role } from '../contestants/contestant.ts'
 import type { BenchOptions } from '../options.ts'
 
-/** Something that lock libraries are compared in. */
+/** Something that lock libraries, or bridges, are compared in. */
 export interface Scenario {
   readonly name: string
   readonly about: string
   /** Who takes part, unless the options say otherwise. */
-  readonly contestants: readonly Contestant[]
+  readonly contestants: readonly Pick<Contestant, 'name'>[]
   /** The figures of its tables, in order. */
   readonly columns: readonly Column[]
   /**
@@ -24,6 +24,8 @@ export interface Column {
   readonly digits: number
   /** Less is better, more is better, or neither says anything; then there is no ratio. */
   readonly better?: 'less' | 'more'
+  /** A ratio to every floor that has it, in a row for each, rather than to the first only. */
+  readonly eachFloor?: boolean
 }
 
 export interface Turn {

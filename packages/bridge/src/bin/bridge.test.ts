@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createLocker, type Locker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
+import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -138,3 +139,18 @@ test('--help says how', async () => {
     out: expect.stringMatching(/^Usage: leasehold-bridge /),
   })
 })
+
+test('a Redis that falls silent makes it unready, is connected to anew, and is found when it speaks again', async () => {
+  await using proxy = await startTcpProxy({ port: redis.port })
+  const running = run(['--redis', `redis://127.0.0.1:${proxy.port}`, '--port', '0', '--token', token])
+  const url = await readyUrl(running)
+  const ready = async (): Promise<number> => (await fetch(`${url}/readyz`)).status
+  expect(await ready()).toBe(200)
+  const connections = proxy.accepted
+  proxy.blackHole()
+  // What it knew is good for a second.
+  await expect.poll(ready, { timeout: 10_000, interval: 100 }).toBe(503)
+  await expect.poll(() => proxy.accepted, { timeout: 10_000 }).toBeGreaterThan(connections)
+  proxy.restore()
+  await expect.poll(ready, { timeout: 10_000, interval: 100 }).toBe(200)
+}, 30_000)

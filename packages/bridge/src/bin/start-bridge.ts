@@ -2,6 +2,7 @@ import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { type BridgeEvent, createBridge } from '../server/index.ts'
+import { redisSettings } from '../server/redis-settings.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
 import type { BridgeSettings } from './bridge-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
@@ -14,13 +15,6 @@ export interface RunningBridge {
 
 /** How long a stop waits for answers to be taken, in milliseconds. */
 const graceMs = 5_000
-/** The longest pause before the next try to connect, in milliseconds: a Redis that is back should be found soon. */
-const longestRetryMs = 1_000
-/** How long an answer may take until the connection is given up, in milliseconds: as long as the bridge waits for a look. */
-const socketTimeout = 2_000
-/** How long it may take to connect at the start, in milliseconds. */
-const connectTimeout = 5_000
-
 /**
  * Starts the whole: Redis by ioredis, HTTP by Node.
  *
@@ -30,16 +24,7 @@ export async function startBridge(settings: BridgeSettings, log: Logger): Promis
   const { prefix, tokens, ticketSecrets, perClient, total, origins } = settings
   const stopping = new AbortController()
   const metrics = bridgeMetrics()
-  const redis = new Redis(settings.redisUrl, {
-    lazyConnect: true,
-    connectTimeout,
-    // A connection that is dead on the way, and says nothing of it, would fail every look for as long as TCP tries.
-    socketTimeout,
-    // A look that was not answered is made again by the bridge, when it is still wanted.
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times: number) => Math.min(50 * times, longestRetryMs),
-  })
+  const redis = new Redis(settings.redisUrl, redisSettings)
   let server: HttpServer
   try {
     const app = createBridge({

@@ -1,4 +1,5 @@
 import { startTcpProxy } from '@leasehold/testkit'
+import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
 import { startTestWorker } from '../../test-durable-object.ts'
 import { type BridgeObjectSettings, bridgeObject } from './index.ts'
@@ -48,8 +49,13 @@ test('what the function of the settings throws by itself fails the request, and 
 test('nothing is connected before the settings are all sound', async () => {
   await using redis = await startTcpProxy({ port: 1 })
   const redisUrl = `redis://127.0.0.1:${redis.port}`
-  expect((await answerOf({ ...sound, redisUrl, lingerMs: -1 })).status).toBe(500)
-  expect(redis.accepted).toBe(0)
+  expect((await answerOf({ ...sound, redisUrl }, '/readyz')).status).toBe(503)
+  await expect.poll(() => redis.accepted).toBeGreaterThan(0)
+  const before = redis.accepted
+  redis.refuse()
+  expect((await answerOf({ ...sound, redisUrl, lingerMs: -1 }, '/readyz')).status).toBe(500)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(redis.accepted).toBe(before)
 })
 
 test('in a Worker, a secret that is not set is a 500 that says so, and a Redis that is not there a 503', async () => {
@@ -64,4 +70,17 @@ test('in a Worker, a secret that is not set is a 500 that says so, and a Redis t
   expect([unavailable.status, unavailable.headers.get('retry-after')]).toEqual([503, '1'])
   expect(await unavailable.text()).not.toContain('sesame')
   expect(alone.complaints.join()).not.toContain('sesame')
+})
+
+test('its prefix and its limits are those of the settings', async () => {
+  await using redis = await startRedis()
+  const settings = { prefix: 'mine:', limits: { total: 1 } }
+  await using worker = await startTestWorker({ redisUrl: redis.url, settings })
+  await redis.command('SET', 'mine:held', 'somebody')
+  const waiting = worker.wait('held', '-', '&timeout=5s')
+  await worker.opened('waits', 1)
+  expect((await worker.wait('held', '-')).status).toBe(429)
+  await redis.command('DEL', 'mine:held')
+  await redis.command('PUBLISH', 'mine:release:held', '')
+  expect((await waiting).status).toBe(200)
 })

@@ -15,8 +15,8 @@ export interface BridgeObjectSettings extends Omit<BridgeOptions, 'store' | 'sub
   /** How many waits and streams may be open at a time; default 1,000, of one client and in total. */
   readonly limits?: BridgeLimits
   /**
-   * How long the connections to Redis are kept when nobody waits any more, in milliseconds; default 10,000. While they are
-   * open the object stays in memory, and is billed for it.
+   * How long the connections to Redis are kept after the last request or stream, in milliseconds; default 10,000. While they
+   * are open the object stays in memory, and is billed for it.
    */
   readonly lingerMs?: number
 }

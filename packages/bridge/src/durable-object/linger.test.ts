@@ -36,7 +36,7 @@ test('the connections stay for as long as a poll or a stream is open, and a whil
   stream.close()
   expect((await worker.wait('held', '-', `&timeout=${2 * lingerMs}ms`)).status).toBe(204)
   expect(await connectionsOf(server)).toEqual(connections)
-  // Twice in it: a request within the linger begins it anew.
+  // A request within the linger begins it anew.
   expect((await worker.wait('free', '-')).status).toBe(200)
   expect(await connectionsOf(server)).toEqual(connections)
   expect(await quiet()).toBeGreaterThan(lingerMs / 2)

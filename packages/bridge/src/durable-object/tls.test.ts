@@ -52,10 +52,10 @@ test('rediss:// reaches a Redis whose certificate is trusted, and no other', asy
     ['unknown', 503],
   ] as const) {
     const server = await tlsBefore(redis.port, name)
+    context.onTestFinished(() => void server.close())
     await using worker = await startTestWorker({
       redisUrl: `rediss://localhost:${(server.address() as AddressInfo).port}`,
     })
     expect([name, (await worker.get('/readyz')).status]).toEqual([name, status])
-    server.close()
   }
 })

@@ -31,7 +31,7 @@ afterAll(async () => {
 const soonMs = 1_000
 
 /** Resolves with how long after the release the waiter had it, in milliseconds. */
-async function handOver(from: Lease, waiting: Promise<unknown>): Promise<number> {
+async function timeFromRelease(from: Lease, waiting: Promise<unknown>): Promise<number> {
   const releasedAt = performance.now()
   await from.release()
   await waiting
@@ -50,7 +50,7 @@ test.each([
   const held = await servers.acquire(key, { ttl: '60s' })
   const waiting = locks.acquire(key, { wait: '15s' })
   await worker.opened(mode === 'sse' ? 'streams' : 'waits', 1)
-  const tookMs = await handOver(held, waiting)
+  const tookMs = await timeFromRelease(held, waiting)
   const lease = await waiting
   console.log(`${key}: ${tookMs.toFixed(1)} ms after the release, ${lease.commands} commands`)
   expect(tookMs).toBeLessThan(soonMs)
@@ -64,7 +64,7 @@ test('a Worker that waits through its own object gets the lock when a server rel
   const held = await servers.acquire('inside', { ttl: '60s' })
   const waiting = worker.get('/test/lock?inside')
   await worker.opened('waits', 1)
-  const tookMs = await handOver(held, waiting)
+  const tookMs = await timeFromRelease(held, waiting)
   console.log(`inside: ${tookMs.toFixed(1)} ms after the release, the lock given back`)
   expect(tookMs).toBeLessThan(soonMs)
   const { fence, commands } = (await (await waiting).json()) as { readonly fence: number; readonly commands: number }

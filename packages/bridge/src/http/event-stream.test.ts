@@ -35,11 +35,29 @@ test('whatever ends a line ends it, and what follows cannot be taken for an even
   stream.end()
 })
 
-test('a comment is sent each time that the stream was open for so long', async () => {
+test('a comment is sent at least each time that the stream was open for so long', async () => {
   const { stream, read } = open()
   vi.advanceTimersByTime(2_000)
   expect([await read(), await read()]).toEqual([': heartbeat\n\n', ': heartbeat\n\n'])
   stream.end()
+})
+
+test('heartbeats of streams that began at the same time drift apart', () => {
+  let draws = 0
+  const random = vi.spyOn(Math, 'random').mockImplementation(() => (++draws * 0.618) % 1)
+  const streams = Array.from({ length: 100 }, () => open().stream)
+  const beatsIn = (forMs: number): number => {
+    const before = draws
+    vi.advanceTimersByTime(forMs)
+    return draws - before
+  }
+  expect(beatsIn(750)).toBe(0)
+  vi.advanceTimersByTime(9_250)
+  const slices = Array.from({ length: 100 }, () => beatsIn(10))
+  expect(slices.reduce((sum, beats) => sum + beats)).toBeGreaterThanOrEqual(100)
+  expect(Math.max(...slices)).toBeLessThanOrEqual(10)
+  for (const stream of streams) stream.end()
+  random.mockRestore()
 })
 
 test('it ends once, however often and by whomever it is ended', async () => {

@@ -3,7 +3,14 @@ import { bytesOf } from './text.ts'
 /** Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one in 15. */
 export const longestHeartbeatMs = 15_000
 
+/**
+ * A heartbeat comes up to so much of its time sooner, at random. Those of streams that a busy moment has brought together
+ * would otherwise stay together, and be sent in one go for ever: of 10,000 that takes a second in which nobody is woken.
+ */
+const heartbeatSpread = 0.25
+
 export interface EventStreamOptions {
+  /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
   /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
   readonly maxUnreadBytes: number
@@ -15,11 +22,13 @@ export interface EventStreamOptions {
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>
   readonly #onEnd: () => void
-  readonly #heartbeat: ReturnType<typeof setInterval>
+  readonly #heartbeatMs: number
+  #heartbeat: ReturnType<typeof setTimeout> | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
 
   constructor({ heartbeatMs, maxUnreadBytes, onEnd }: EventStreamOptions) {
     this.#onEnd = onEnd
+    this.#heartbeatMs = heartbeatMs
     const source: UnderlyingDefaultSource<Uint8Array> = {
       start: (controller) => {
         this.#controller = controller
@@ -27,8 +36,7 @@ export class EventStream {
       cancel: () => void this.#finish(),
     }
     this.body = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }))
-    // Some runtimes notice that a client has left only when something is written to it.
-    this.#heartbeat = setInterval(() => this.#write(': heartbeat\n\n'), heartbeatMs)
+    this.#armHeartbeat()
   }
 
   /**
@@ -57,6 +65,15 @@ export class EventStream {
     controller?.close()
   }
 
+  #armHeartbeat(): void {
+    const beat = (): void => {
+      this.#armHeartbeat()
+      // Some runtimes notice that a client has left only when something is written to it.
+      this.#write(': heartbeat\n\n')
+    }
+    this.#heartbeat = setTimeout(beat, this.#heartbeatMs * (1 - Math.random() * heartbeatSpread))
+  }
+
   #write(text: string): void {
     const room = this.#controller?.desiredSize ?? 0
     if (room > 0) this.#controller?.enqueue(bytesOf(text))
@@ -69,7 +86,7 @@ export class EventStream {
     const controller = this.#controller
     if (!controller) return undefined
     this.#controller = undefined
-    clearInterval(this.#heartbeat)
+    clearTimeout(this.#heartbeat)
     this.#onEnd()
     return controller
   }

@@ -4,6 +4,7 @@ import { access, type Client } from './access.ts'
 import { type BridgeOptions, type CheckedOptions, checkOptions } from './bridge-options.ts'
 import { ConnectionLimits } from './connection-limits.ts'
 import { KeyStreams } from './key-streams.ts'
+import { pollTimeMs } from './poll-time.ts'
 import { ProblemError, problem } from './problem.ts'
 import { ReleaseWatch } from './release-watch.ts'
 import { keysOf, waitOf } from './wait-query.ts'
@@ -72,7 +73,7 @@ export function createBridge(given: BridgeOptions): Hono {
     const client = await clientOf(c)
     const query = waitOf(new URL(c.req.url).searchParams)
     demandCovered(client, [query.key])
-    const timeoutMs = Math.min(query.timeoutMs, client.expiresInMs ?? query.timeoutMs)
+    const timeoutMs = Math.min(pollTimeMs(query.timeoutMs, Math.random()), client.expiresInMs ?? query.timeoutMs)
     const leave = limits.take(client.subject)
     if (!leave) return tooMany(c)
     try {

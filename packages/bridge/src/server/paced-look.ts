@@ -25,10 +25,13 @@ function seenBy(store: Pick<LeaseStore, 'look'>, clock: Clock, key: string): Pro
   return new Promise((resolve) => {
     const settle = (seen: Seen): void => {
       stopTimer()
-      stop.abort()
       resolve(seen)
     }
-    const stopTimer = clock.schedule(() => settle({ type: 'unavailable' }), lookDeadlineMs, 'background')
+    const giveUp = (): void => {
+      settle({ type: 'unavailable' })
+      stop.abort()
+    }
+    const stopTimer = clock.schedule(giveUp, lookDeadlineMs, 'background')
     const ask = async (): Promise<LookOutcome> => store.look(key, '-', stop.signal)
     ask().then(
       (outcome) => settle(outcome.type === 'looked' ? outcome : { type: 'unavailable' }),

@@ -1,8 +1,8 @@
 import { createLocker, type Duration } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { ManualClock } from '@leasehold/testkit'
-import type { Hono } from 'hono'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { Hono } from 'hono'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BridgeEvent, createBridge, issueTicket } from './index.ts'
 
 const token = 'token-7a3b91'
@@ -269,6 +269,32 @@ test('a stream ends after a quarter of an hour at most, so that a half-open one 
   await clock.advance(15 * 60_000)
   expect(await text).toContain('event: state')
   expect(events.findLast(({ type }) => type === 'streams')).toEqual({ type: 'streams', open: 0 })
+})
+
+test('a long poll ends a little sooner than it might, so that clients do not come back together', async () => {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
+  const store = memoryStore({ clock })
+  app = bridge({ store })
+  await createLocker({ store, clock, renew: false }).acquire('a', { ttl: '1h' })
+  let status: number | undefined
+  const asked = ask('/v1/wait?key=a&since=-').then((response) => {
+    status = response.status
+  })
+  await expect.poll(() => events).toContainEqual({ type: 'waits', open: 1 })
+  await clock.advance(23_749)
+  expect(status).toBeUndefined()
+  await clock.advance(1)
+  await asked
+  expect(status).toBe(204)
+  random.mockRestore()
+})
+
+test('it answers as well below a path of another app', async () => {
+  const outer = new Hono().route('/bridge', app)
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await outer.request('/bridge/v1/wait?key=a&since=-', { headers })).status).toBe(200)
+  expect((await outer.request('/bridge/v1/wait?key=a&since=-')).status).toBe(401)
+  expect((await outer.request('/bridge/healthz')).status).toBe(200)
 })
 
 test('a listener that throws changes nothing', async () => {

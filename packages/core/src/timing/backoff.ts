@@ -3,7 +3,8 @@ import { type Duration, parseDuration } from './duration.ts'
 /** How a waiter that nobody wakes spaces its tries. */
 export interface WaitStrategy {
   /**
-   * Milliseconds until the next try.
+   * Milliseconds until the next try. It must depend on nothing else and change nothing: it is also asked how long a pause
+   * would be.
    *
    * @param refusals how often this waiter has been refused, from 1
    * @param jitter   a fresh random number, at least 0 and below 1

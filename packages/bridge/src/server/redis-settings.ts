@@ -1,0 +1,20 @@
+import { backoff } from '@leasehold/core'
+
+/** The pause between attempts to connect: Redis may be back soon, and there may be several bridges. */
+const pause = backoff({ from: 50, to: 1_000 })
+
+/** How a bridge's connection to Redis is set up, whoever makes it; in the options of ioredis. */
+export const redisSettings = {
+  lazyConnect: true,
+  /** How long it may take to connect, in milliseconds. */
+  connectTimeout: 5_000,
+  /**
+   * How long an answer may take until the connection is given up, in milliseconds: as long as the bridge waits for a look.
+   * One that is dead on the way, and says nothing of it, would fail every look for as long as TCP tries.
+   */
+  socketTimeout: 2_000,
+  // A look that was not answered is made again by the bridge, when it is still wanted.
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  retryStrategy: (times: number): number => pause.delayMs(times, Math.random()),
+} as const

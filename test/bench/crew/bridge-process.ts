@@ -1,0 +1,77 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { BridgeContestant } from '../contestants/bridges.ts'
+import { sum } from '../measure/statistics.ts'
+
+/** What a process uses, in bytes and in milliseconds of processor time since it began. */
+export interface ProcessUse {
+  readonly rss: number
+  readonly heap: number
+  readonly cpuMs: number
+}
+
+export interface UseRequest {
+  /** Collects garbage first; as a last resort also what was compiled and can be again, and gives back all that is free. */
+  readonly collect?: 'regular' | 'last-resort'
+}
+
+export interface BridgeProcess extends AsyncDisposable {
+  readonly url: string
+  use(request?: UseRequest): Promise<ProcessUse>
+  /** A number of its page for Prometheus, by the end of its name; several with different labels are added up. */
+  metric(name: string): Promise<number>
+}
+
+const probe = new URL('./process-probe.ts', import.meta.url).href
+const startLimitMs = 10_000
+/** How long it may take to answer a question about itself: a collection of all it has takes seconds. */
+const answerLimitMs = 30_000
+
+/** Starts such a program in a process of its own, and resolves when it is ready. */
+export async function startBridgeProcess(
+  { name, program, args, nodeArgs = [], env }: BridgeContestant,
+  redisPort: number,
+): Promise<BridgeProcess> {
+  const child = fork(program, args(redisPort), {
+    env: { ...process.env, ...env },
+    execArgv: [...nodeArgs, '--expose-gc', '--import', probe],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  let out = ''
+  const timer = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
+  const ready = new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`${name} has ended, or was not ready within ${startLimitMs} ms: ${out}`)))
+    child.stdout?.on('data', (chunk) => {
+      out += chunk
+      const url = /"url":"([^"]+)"/.exec(out)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+  }).finally(() => clearTimeout(timer))
+  try {
+    const url = await ready
+    return {
+      url,
+      async use(request = {}) {
+        const told = once(child, 'message', { signal: AbortSignal.timeout(answerLimitMs) })
+        child.send(request)
+        const [use] = await told
+        return use as ProcessUse
+      },
+      async metric(metricName) {
+        const page = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(answerLimitMs) })).text()
+        const values = page.matchAll(new RegExp(`^\\w*${metricName}(?:\\{.*\\})? (\\d+)`, 'gm'))
+        return sum(Array.from(values, ([, value]) => Number(value)))
+      },
+      [Symbol.asyncDispose]: end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
