@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { startTcpProxy } from '@leasehold/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bridgeToken, linesOf, startTestBridge, type TestBridge } from '../../test-bridge.ts'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
 
 let bridge: TestBridge
 let stopping: AbortController
@@ -153,37 +152,4 @@ test('a bridge that stops answers polls with 503, ends streams, and leaves no co
   expect((await bridge.wait('a', '-')).status).toBe(503)
   expect((await bridge.request('/readyz')).status).toBe(503)
   await expect.poll(listeners).toEqual([])
-})
-
-test('a proxy that buffers, unless told not to, and cuts what is silent lets a quiet stream through', async () => {
-  const idleMs = 1_000
-  const proxy = createServer((incoming, outgoing) => {
-    const { url: path, headers } = incoming
-    const upstream = request(`http://127.0.0.1:${bridge.port}${path}`, { headers }, (reply) => {
-      reply.setTimeout(idleMs, () => outgoing.destroy())
-      const buffered: Buffer[] = []
-      const passes = reply.headers['x-accel-buffering'] === 'no'
-      if (passes) outgoing.writeHead(reply.statusCode ?? 500, reply.headers).flushHeaders()
-      reply.on('data', (chunk: Buffer) => (passes ? outgoing.write(chunk) : buffered.push(chunk)))
-      reply.on('end', () => outgoing.end(Buffer.concat(buffered)))
-    })
-    outgoing.on('close', () => upstream.destroy())
-    upstream.end()
-  })
-  await once(proxy.listen(0, '127.0.0.1'), 'listening')
-  const { port } = proxy.address() as AddressInfo
-  const lease = await bridge.locks.acquire('a', holder)
-  const beganAt = performance.now()
-  const response = await fetch(`http://127.0.0.1:${port}/v1/events?key=a`, {
-    headers: { authorization: `Bearer ${bridgeToken}` },
-  })
-  expect(performance.now() - beganAt).toBeLessThan(1_000)
-  expect(response.headers.get('cache-control')).toBe('no-store')
-  const line = linesOf(response)
-  for (let heartbeats = 0; heartbeats < 15; ) if ((await line()) === ': heartbeat') heartbeats++
-  expect(performance.now() - beganAt).toBeGreaterThan(2 * idleMs)
-  await lease.release()
-  expect([await line(), await line()]).toEqual(['event: release', 'data: {"key":"a"}'])
-  proxy.close()
-  proxy.closeAllConnections()
 })
