@@ -34,7 +34,7 @@ it('T-06: a release and a renewal at the same instant raise no false alarm', asy
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const { random } = seededRandom()
   const events: LockerEvent[] = []
-  const renewals = new EventEmitter()
+  const renewals = new EventEmitter().setMaxListeners(0)
   const told = (store: LeaseStore): LeaseStore => ({
     ...store,
     renew(requests, signal) {
