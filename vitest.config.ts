@@ -9,7 +9,8 @@ const workerd = 'test/runtimes/workerd'
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // One more than the two processors of a small machine: tests mostly wait, for expiries and for processes.
+    maxWorkers: 3,
     reporters: ['default', new ClosingLine()],
     projects: [
       {
