@@ -59,7 +59,7 @@ test('a half-open client does not keep the next one from being woken', async () 
   const releasedAt = performance.now()
   await bridge.locks.revoke('a')
   expect((await alive).status).toBe(200)
-  expect(performance.now() - releasedAt).toBeGreaterThan(450)
+  // At the end of the other's turn, or by its own first look if that comes sooner.
   expect(performance.now() - releasedAt).toBeLessThan(1_500)
 })
 
