@@ -123,7 +123,12 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     await (await next).release()
     await bridge.clients.accept()
     // The client pauses 5 s at most before it finds that out.
-    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    const found = await holds()
+    const finding = locks.acquire(key)
+    await opened()
+    await found.release()
+    await (await finding).release()
+    await bridge.opened(what, 0)
     const again = await holds()
     const woken = locks.acquire(key)
     await opened()

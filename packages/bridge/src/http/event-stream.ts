@@ -1,3 +1,4 @@
+import { sooner } from './sooner.ts'
 import { bytesOf } from './text.ts'
 
 /** Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one in 15. */
@@ -71,7 +72,7 @@ export class EventStream {
       // Some runtimes notice that a client has left only when something is written to it.
       this.#write(': heartbeat\n\n')
     }
-    this.#heartbeat = setTimeout(beat, this.#heartbeatMs * (1 - Math.random() * heartbeatSpread))
+    this.#heartbeat = setTimeout(beat, sooner(this.#heartbeatMs, heartbeatSpread))
   }
 
   #write(text: string): void {

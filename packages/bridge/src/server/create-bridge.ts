@@ -73,7 +73,7 @@ export function createBridge(given: BridgeOptions): Hono {
     const client = await clientOf(c)
     const query = waitOf(new URL(c.req.url).searchParams)
     demandCovered(client, [query.key])
-    const timeoutMs = Math.min(pollTimeMs(query.timeoutMs, Math.random()), client.expiresInMs ?? query.timeoutMs)
+    const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
     const leave = limits.take(client.subject)
     if (!leave) return tooMany(c)
     try {

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { EventStream } from '../http/event-stream.ts'
+import { sooner } from '../http/sooner.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { problem } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
@@ -58,7 +59,7 @@ export class KeyStreams {
     // It makes the first bytes, with which a server sends the headers.
     stream.sendRetry(retryMs)
     for (const key of keys) ends.push(pipe(key, watched(key), stream))
-    const lifetimeMs = Math.min(expiresInMs ?? longestStreamMs, longestStreamMs * (1 - Math.random() / 10))
+    const lifetimeMs = Math.min(expiresInMs ?? longestStreamMs, sooner(longestStreamMs, 0.1))
     ends.push(clock.schedule(() => stream.end(), lifetimeMs, 'background'))
     const leave = (): void => stream.end()
     gone.addEventListener('abort', leave)

@@ -1,3 +1,5 @@
+import { sooner } from '../http/sooner.ts'
+
 /** From so long on, in milliseconds, it does not matter to a client whether a poll ends a little sooner. */
 const spreadFromMs = 10_000
 /** By how much of its time, at most. */
@@ -7,7 +9,7 @@ const spread = 0.1
  * How long a poll waits at most. Long ones end a little sooner than they might, at random: clients ask again at once, so those
  * whose polls once ended together, as after a restart of the bridge, would otherwise come back together for ever.
  *
- * @param random from 0 to 1
+ * @param random from 0 to 1; by default drawn anew
  */
-export const pollTimeMs = (timeoutMs: number, random: number): number =>
-  timeoutMs < spreadFromMs ? timeoutMs : Math.ceil(timeoutMs * (1 - random * spread))
+export const pollTimeMs = (timeoutMs: number, random?: number): number =>
+  timeoutMs < spreadFromMs ? timeoutMs : Math.ceil(sooner(timeoutMs, spread, random))
