@@ -124,8 +124,8 @@ export class HeldLease implements Lease {
   async #giveBack(): Promise<ReleaseResult> {
     // It leaves the schedule before anything else, so that no renewal can follow its release.
     this.#renewal.forget(this.#grant)
-    const { result, listeners } = await releaseGrant(this.#context, this.#grant)
-    this.#queue?.ended(this.#grant, listeners)
+    const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
+    this.#queue?.ended(this.#grant, subscribers)
     return result
   }
 

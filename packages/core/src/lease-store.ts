@@ -17,6 +17,13 @@ import type { Executed, LeaseholdError } from './errors.ts'
 export interface LeaseStore {
   /** How long one request may stay unanswered, in milliseconds (never more than a third of the ttl is used). */
   readonly commandDeadlineMs: number
+  /** What its keys begin with, where it has such a thing: a notifier that has another is refused. */
+  readonly prefix?: string | undefined
+  /**
+   * Names the node that keeps a key at present; always the same name where there is but one. Requests for keys of
+   * different nodes do not share a command, so that a node that falls silent costs nobody else's answer. Does no I/O.
+   */
+  nodeOf(key: string): string
   acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]>
@@ -77,8 +84,14 @@ export type RenewOutcome =
   | Refused
 
 export type ReleaseOutcome =
-  /** `listeners` is how many were told, or null when the release could not be announced. */
-  | { readonly type: 'released'; readonly listeners: number | null }
+  /**
+   * It is free now, or has been since this same release was carried out before. `announced` is false when nobody could be
+   * told (no permission). `subscribers` is how many were told, null when nobody knows: on a cluster, where each node
+   * counts its own, zero is not known; nor is it for a repeat.
+   */
+  | { readonly type: 'released'; readonly announced: boolean; readonly subscribers: number | null }
+  /** An operator took it away before. Known for certain, unlike `gone`. */
+  | { readonly type: 'revoked' }
   /** `resent`: the client may have sent the request twice, so this may be the answer to the repeat. */
   | { readonly type: 'gone' | 'superseded'; readonly resent: boolean }
   | Unknown

@@ -35,8 +35,8 @@ export interface LocalQueue {
   acquire(plan: Plan): Promise<Acquired>
   /** Passes a grant on to the next waiter if it may be passed on; then it is that waiter's. */
   handOff(grant: Grant): boolean
-  /** The grant is no longer ours. `listeners` is how many were told of its release, null if nobody knows. */
-  ended(grant: Grant, listeners: number | null): void
+  /** The grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
+  ended(grant: Grant, subscribers: number | null): void
   /** The grant by which this process holds a key now. */
   holding(key: string): Grant | undefined
 }
@@ -194,12 +194,12 @@ export function localQueue(context: Context): LocalQueue {
 
     holding: (key) => contests.get(key)?.grant,
 
-    ended(grant, listeners) {
+    ended(grant, subscribers) {
       const contest = contests.get(grant.key)
       if (contest?.grant !== grant) return
       contest.grant = undefined
       const next = contest.line?.first
-      const nobodyElse = notifier !== undefined && listeners === 0
+      const nobodyElse = notifier !== undefined && subscribers === 0
       if (!next || nobodyElse || !contest.isStretchOver(instant(clock))) return goOn(contest)
       // Those who poll cannot be told: without a notifier our next one waits as long as it would after a refusal.
       const pauseMs = notifier ? headStartMs : restHintMs(next.plan, 1, jitter(), 0)

@@ -24,6 +24,7 @@ describe('making a locker', () => {
     const watched: Clock = { monotonicMs: vi.fn(), wallMs: vi.fn(), schedule: vi.fn() }
     const unused: LeaseStore = {
       commandDeadlineMs: 2_000,
+      nodeOf: vi.fn(),
       acquire: vi.fn(),
       renew: vi.fn(),
       release: vi.fn(),
@@ -36,6 +37,7 @@ describe('making a locker', () => {
       recheckMs: 1_000,
       subscribe: vi.fn(),
       waiter: vi.fn(),
+      onUnheard: vi.fn(),
       close: vi.fn(),
     }
     const strong = vi.spyOn(crypto, 'getRandomValues')
@@ -221,7 +223,8 @@ describe('events', () => {
   })
 
   it('tell once that releases cannot be announced', async () => {
-    const unannounced: Fate = async ({ execute }) => (await execute()).map((it) => ({ ...it, listeners: null }))
+    const unannounced: Fate = async ({ execute }) =>
+      (await execute()).map((it) => ({ ...it, announced: false, subscribers: null }))
     store.always('release', unannounced)
     for (const key of ['a', 'b', 'a']) expect(await (await locks.acquire(key)).release()).toBe('released')
     expect(events.filter(({ type }) => type === 'unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])

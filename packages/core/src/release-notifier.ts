@@ -16,6 +16,8 @@ export interface ReleaseNotifier {
   readonly looks: boolean
   /** How long a waiter may rely on it before it looks for itself, in milliseconds. */
   readonly recheckMs: number
+  /** What the store's keys begin with, where it must know: a store that has another prefix is refused. */
+  readonly prefix?: string | undefined
   /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
   subscribe(key: string, cursor: string): Subscription
   /**
@@ -23,6 +25,11 @@ export interface ReleaseNotifier {
    * that a program without a notifier does not ship that function.
    */
   waiter(clock: Clock, plan: WaitPlan): Waiter
+  /**
+   * Calls back when releases cannot be heard, with the reason: it may not subscribe, the connection is silent, a release
+   * was not announced. Once, until they are heard again. Returns what ends that.
+   */
+  onUnheard(listener: (cause: unknown) => void): () => void
   /** Ends every subscription. */
   close(): Promise<void>
 }
@@ -36,5 +43,7 @@ export interface Subscription {
   readonly signals: number
   /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */
   onSignal(seen: number, callback: () => void): () => void
+  /** Whoever waits has seen the lock change hands without a signal: what is taken to be heard may not be. */
+  suspect(): void
   close(): void
 }

@@ -7,7 +7,7 @@ import type { ReleaseOutcome } from './lease-store.ts'
 export interface Released {
   readonly result: ReleaseResult
   /** How many were told that the lock is free; null if nobody knows. */
-  readonly listeners: number | null
+  readonly subscribers: number | null
 }
 
 /**
@@ -30,11 +30,11 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
   const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
   const { outcome, before } = await asked.catch(() => unsent)
   if (outcome.type === 'released') {
-    const { listeners } = outcome
-    if (listeners === null) context.emit({ type: 'unannounced', key })
-    return { result: 'released', listeners }
+    const { announced, subscribers } = outcome
+    if (!announced) context.emit({ type: 'unannounced', key })
+    return { result: 'released', subscribers }
   }
-  const ended = (result: ReleaseResult): Released => ({ result, listeners: null })
+  const ended = (result: ReleaseResult): Released => ({ result, subscribers: null })
   if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
   if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
   return ended(outcome.type === 'gone' ? 'expired' : 'superseded')

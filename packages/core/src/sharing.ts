@@ -1,3 +1,4 @@
+export { homeContext } from './home-context.ts'
 export { localQueue } from './local-queue.ts'
 
 /**

@@ -3,3 +3,9 @@ export const sharesBetweenCalls = (): boolean => false
 
 /** No waiter of one request may be woken from within another, so there is no queue. */
 export const localQueue = (): undefined => undefined
+
+/** Every timer and promise belongs to the request that made it, and has to stay in its context. */
+export const homeContext =
+  () =>
+  (task: () => void): void =>
+    task()

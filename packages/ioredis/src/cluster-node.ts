@@ -2,9 +2,12 @@ import type { IoredisClient, IoredisConnection } from './ioredis-client.ts'
 
 /** The connection that a cluster client will use for a key; undefined if it has none yet and will have to ask around. */
 export function nodeOf(client: IoredisClient, key: string | undefined): IoredisConnection | undefined {
-  const name = key === undefined ? undefined : client.slots?.[keySlot(key)]?.[0]
+  const name = key === undefined ? undefined : nodeNameOf(client, key)
   return client.nodes?.().find(({ options }) => `${options.host}:${options.port}` === name)
 }
+
+/** The primary of a key's slot as `host:port`, as far as the client knows. */
+export const nodeNameOf = (client: IoredisClient, key: string): string | undefined => client.slots?.[keySlot(key)]?.[0]
 
 const encoder = new TextEncoder()
 

@@ -1,5 +1,5 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { nodeOf } from './cluster-node.ts'
+import { nodeNameOf, nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
 import { isReady, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
@@ -76,6 +76,8 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   return {
     commandDeadlineMs: 2_000,
     cluster,
+    countsSubscribers: !cluster,
+    nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
     run: (calls, signal) =>
       new Promise((resolve) => {
         /** What can be answered at this moment; nothing for a call that was not sent. */

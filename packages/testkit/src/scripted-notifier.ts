@@ -22,6 +22,7 @@ export class ScriptedNotifier implements ReleaseNotifier {
   readonly subscriptions: ScriptedSubscription[] = []
 
   readonly #confirms: boolean
+  readonly #unheard: Set<(cause: unknown) => void> = new Set()
 
   constructor(options: ScriptedNotifierOptions = {}) {
     this.looks = options.looks ?? false
@@ -44,6 +45,16 @@ export class ScriptedNotifier implements ReleaseNotifier {
     for (const subscription of this.subscriptions) subscription.signal()
   }
 
+  onUnheard(listener: (cause: unknown) => void): () => void {
+    this.#unheard.add(listener)
+    return () => this.#unheard.delete(listener)
+  }
+
+  /** Says that releases cannot be heard. */
+  unheard(cause: unknown): void {
+    for (const listener of this.#unheard) listener(cause)
+  }
+
   async close(): Promise<void> {
     for (const subscription of this.subscriptions) subscription.close()
   }
@@ -56,6 +67,8 @@ export class ScriptedSubscription implements Subscription {
   live = false
   signals = 0
   closed = false
+  /** How often whoever waits has said that a release was not signalled. */
+  suspected = 0
   readonly #callbacks: Set<() => void> = new Set()
   #settle: () => void = () => undefined
 
@@ -89,6 +102,10 @@ export class ScriptedSubscription implements Subscription {
     if (this.signals > seen) callback()
     else this.#callbacks.add(callback)
     return () => this.#callbacks.delete(callback)
+  }
+
+  suspect(): void {
+    this.suspected++
   }
 
   close(): void {

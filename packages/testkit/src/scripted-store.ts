@@ -132,6 +132,10 @@ export class ScriptedStore implements LeaseStore {
     return this.#mostOpen.get(name) ?? 0
   }
 
+  nodeOf(key: string): string {
+    return this.#behind.nodeOf(key)
+  }
+
   acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
     return this.#carry('acquire', requests, signal, () => this.#behind.acquire(requests, this.#signal))
   }

@@ -14,6 +14,8 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
     // Over the internet, a new TLS connection included. The core retries within it.
     commandDeadlineMs: 5_000,
     cluster: false,
+    countsSubscribers: false,
+    nodeOf: () => '',
     run: (calls, signal) =>
       new Promise((resolve) => {
         const none = (executed: 'no' | 'unknown', problem: string): void =>

@@ -23,6 +23,7 @@ export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) =
             onWakeUp(key)
             callback()
           }),
+        suspect: () => subscription.suspect(),
         close: () => subscription.close(),
       }
     },

@@ -51,6 +51,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
+    onUnheard: () => () => undefined,
     async close() {
       reach.closed = true
       for (const channel of channels) channel.close()

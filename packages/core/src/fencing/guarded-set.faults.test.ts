@@ -14,7 +14,13 @@ let clock: ManualClock
 beforeAll(async () => {
   server = await startRedis()
   admin = await connectRedisAdmin({ port: server.port })
-  transport = { commandDeadlineMs, cluster: false, run: (calls) => Promise.all(calls.map(send)) }
+  transport = {
+    commandDeadlineMs,
+    cluster: false,
+    countsSubscribers: true,
+    nodeOf: () => '',
+    run: (calls) => Promise.all(calls.map(send)),
+  }
 })
 afterAll(async () => {
   await admin?.close()

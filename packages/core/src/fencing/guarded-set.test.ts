@@ -33,7 +33,13 @@ function over(connection: RedisAdmin, commandDeadlineMs = 2_000): RedisTransport
       (value) => ({ type: 'value', value, resent: false }),
       (error: Error) => ({ type: 'error', message: error.message }),
     )
-  return { commandDeadlineMs, cluster: false, run: (calls) => Promise.all(calls.map(send)) }
+  return {
+    commandDeadlineMs,
+    cluster: false,
+    countsSubscribers: true,
+    nodeOf: () => '',
+    run: (calls) => Promise.all(calls.map(send)),
+  }
 }
 
 const get = (key: string) => admin.command('GET', key)
@@ -167,6 +173,8 @@ describe('what is refused before anything is sent', () => {
   const silent: RedisTransport = {
     commandDeadlineMs: 2_000,
     cluster: false,
+    countsSubscribers: true,
+    nodeOf: () => '',
     run: () => Promise.reject(new Error('sent')),
   }
 

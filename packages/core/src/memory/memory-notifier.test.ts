@@ -24,7 +24,7 @@ describe('memory notifier', () => {
     const owner = drawOwner()
     await store.acquire([{ key, owner, ttlMs: 1_000, fences: 1 }], signal)
     const [outcome] = await store.release([{ key, owner }], signal)
-    return outcome?.type === 'released' ? outcome.listeners : null
+    return outcome?.type === 'released' ? outcome.subscribers : null
   }
 
   it('a subscription is live at once, and counts the releases of its key', async () => {

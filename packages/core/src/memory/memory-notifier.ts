@@ -30,6 +30,7 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
     waiter(clock, plan) {
       return notifiedWaiter(this, clock, plan)
     },
+    onUnheard: () => () => undefined,
     async close() {
       closed = true
       for (const subscription of open) subscription.close()
@@ -62,6 +63,10 @@ class MemorySubscription implements Subscription {
 
   onSignal(seen: number, callback: () => void): () => void {
     return this.#count.onSignal(seen, callback)
+  }
+
+  suspect(): void {
+    // Nothing gets lost on the way here: it changed hands by expiry, or was revoked.
   }
 
   close(): void {

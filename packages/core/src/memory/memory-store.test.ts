@@ -98,7 +98,9 @@ describe('memory store', () => {
     store.listen('k', heard)
     const owner = drawOwner()
     await store.acquire([{ key: 'k', owner, ttlMs: 1_000, fences: 1 }], signal)
-    expect(await store.release([{ key: 'k', owner }], signal)).toEqual([{ type: 'released', listeners: 2 }])
+    expect(await store.release([{ key: 'k', owner }], signal)).toEqual([
+      { type: 'released', announced: true, subscribers: 2 },
+    ])
     await vi.waitUntil(() => heard.mock.calls.length === 1)
     uncaught.mockRestore()
   })

@@ -54,6 +54,7 @@ export function openTables(clock: Clock): Tables {
 export class MemoryStore implements LeaseStore {
   /** It answers at once; this only bounds what the core plans for. */
   readonly commandDeadlineMs = 2_000
+  readonly prefix: undefined = undefined
 
   readonly #clock: Clock
   readonly #fenceMemoryMs: number
@@ -64,6 +65,10 @@ export class MemoryStore implements LeaseStore {
     this.#clock = clock
     this.#fenceMemoryMs = fenceMemoryMs
     this.#tables = tables
+  }
+
+  nodeOf(): string {
+    return ''
   }
 
   async acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
@@ -139,7 +144,8 @@ export class MemoryStore implements LeaseStore {
     const mine = 'token' in request ? holder.value === request.token : ownerOf(holder.value) === request.owner
     if (!mine) return { type: 'superseded', resent: false }
     this.#tables.locks.delete(request.key)
-    return { type: 'released', listeners: this.#announce(request.key, `released ${cursorOf(holder.value)}`) }
+    const subscribers = this.#announce(request.key, `released ${cursorOf(holder.value)}`)
+    return { type: 'released', announced: true, subscribers }
   }
 
   #look(key: string): LookOutcome {

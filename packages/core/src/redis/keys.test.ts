@@ -53,7 +53,13 @@ describe('the layout of keys', () => {
 })
 
 describe('a redis store', () => {
-  const transport = (): RedisTransport => ({ commandDeadlineMs: 2_000, cluster: false, run: vi.fn(async () => []) })
+  const transport = (): RedisTransport => ({
+    commandDeadlineMs: 2_000,
+    cluster: false,
+    countsSubscribers: true,
+    nodeOf: () => '',
+    run: vi.fn(async () => []),
+  })
 
   it('refuses bad options when it is made', () => {
     expect(() => redisStore(transport(), { prefix: '' })).toThrow(refused('prefix'))

@@ -8,6 +8,8 @@ import { demandOption, InvalidOptionError } from '../errors.ts'
  * slot: without a hash tag in the lock's key the tag is the whole of it.
  */
 export interface KeyLayout {
+  /** `lock:` */
+  readonly prefix: string
   /** `lock:order:1` */
   lock(key: string): string
   /** `{lock:order:1}:fence`; `{42}:lock:order:{42}:fence` for a key with a hash tag. */
@@ -26,6 +28,7 @@ const defaultPrefix = 'lock:'
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
   demandOption(typeof prefix === 'string' && /^[^{]/.test(prefix), 'prefix', 'text that does not begin with "{"')
   return {
+    prefix,
     lock: (key) => withSlot(prefix + key),
     fence: (key) => recordBeside(prefix + key, 'fence'),
     releaseChannel: (key) => `${prefix}release:${key}`,

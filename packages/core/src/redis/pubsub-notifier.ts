@@ -35,6 +35,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
   return {
     looks: false,
     recheckMs,
+    prefix: layout.prefix,
     subscribe(key) {
       const channel = layout.releaseChannel(key)
       if (sharesBetweenCalls()) return shared.listen(channel)
@@ -44,6 +45,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
+    onUnheard: () => () => undefined,
     async close() {
       shared.close()
     },

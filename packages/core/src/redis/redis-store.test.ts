@@ -19,6 +19,8 @@ function storeOver(rounds: readonly (readonly ScriptReply[])[], cluster = false)
   const transport: RedisTransport = {
     commandDeadlineMs: 2_000,
     cluster,
+    countsSubscribers: !cluster,
+    nodeOf: () => '',
     async run(calls) {
       sent.push(calls)
       return rounds[sent.length - 1] ?? []
@@ -56,7 +58,9 @@ describe('a call', () => {
 
   it('to a server that has forgotten the script is repeated with its text, within the same call', async () => {
     const { store, sent } = storeOver([[error('NOSCRIPT No matching script.')], [value([['released', 0]])]])
-    expect(await store.release([{ key: 'k', token }], signal)).toEqual([{ type: 'released', listeners: 0 }])
+    expect(await store.release([{ key: 'k', token }], signal)).toEqual([
+      { type: 'released', announced: true, subscribers: 0 },
+    ])
     expect(sent.map(([call]) => [call?.command, call?.body])).toEqual([
       ['EVALSHA', release.sha1],
       ['EVAL', release.text],
@@ -152,13 +156,15 @@ describe('a reply', () => {
   })
 
   it('of a release tells how many heard of it, or that it could not be announced', async () => {
-    for (const [told, listeners] of [
+    for (const [told, subscribers] of [
       [0, 0],
       [3, 3],
       [-1, null],
     ] as const) {
       const { store } = storeOver([[value([['released', told]])]])
-      expect(await store.release([{ key: 'k', token }], signal)).toEqual([{ type: 'released', listeners }])
+      expect(await store.release([{ key: 'k', token }], signal)).toEqual([
+        { type: 'released', announced: told >= 0, subscribers },
+      ])
     }
   })
 

@@ -40,6 +40,8 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
 
   return {
     commandDeadlineMs: transport.commandDeadlineMs,
+    prefix: keys.prefix,
+    nodeOf: (key) => transport.nodeOf(keys.lock(key)),
 
     acquire: async (requests, signal) =>
       runScript(

@@ -10,6 +10,13 @@ export interface RedisTransport {
   /** Whether keys live on several nodes, so that one script may only touch keys of one slot. */
   readonly cluster: boolean
   /**
+   * Whether the answer to a `PUBLISH` counts every subscriber there is. It does on a single server; a node of a cluster
+   * counts its own only, and over HTTP nobody knows what is behind.
+   */
+  readonly countsSubscribers: boolean
+  /** Names the node that a key's commands go to at present; always the same name where there is but one. Does no I/O. */
+  nodeOf(key: string): string
+  /**
    * Sends the calls in order, in one round trip where the client can, and answers one reply per call, in order. Does not
    * retry and does not reject. When `signal` is aborted the answers are no longer awaited; a call that was not sent by
    * then should not be sent later.

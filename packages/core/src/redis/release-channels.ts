@@ -78,6 +78,7 @@ export class ReleaseChannels {
         return count.signals
       },
       onSignal: (seen, callback) => count.onSignal(seen, callback),
+      suspect: () => undefined,
       close: () => {
         if (!channel.listeners.delete(listener)) return
         count.forget()

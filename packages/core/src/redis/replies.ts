@@ -67,7 +67,7 @@ export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewO
 })
 
 export const releaseOutcome: (reply: ScriptReply) => ReleaseOutcome = decoder<ReleaseOutcome>({
-  released: ([told]) => isNumber(told) && { type: 'released', listeners: orNull(told) },
+  released: ([told]) => isNumber(told) && { type: 'released', announced: told >= 0, subscribers: orNull(told) },
   gone: (_, resent) => ({ type: 'gone', resent }),
   superseded: (_, resent) => ({ type: 'superseded', resent }),
 })

@@ -65,10 +65,10 @@ export function announcementClaims(probe: Probe): void {
     const key = probe.key()
     const unheard = await probe.grant({ key })
     const release = (token: string) => probe.store.release([{ key, token }], probe.signal)
-    expect(await release(unheard.token)).toEqual([{ type: 'released', listeners: 0 }])
+    expect(await release(unheard.token)).toEqual([{ type: 'released', announced: true, subscribers: 0 }])
     const heard = await probe.listen(key)
     const { token } = await probe.grant({ key })
-    expect(await release(token)).toEqual([{ type: 'released', listeners: 1 }])
+    expect(await release(token)).toEqual([{ type: 'released', announced: true, subscribers: 1 }])
     await heard.close()
   })
 }

@@ -1,0 +1,26 @@
+/**
+ * Runs tasks, in order and a moment later, in the async context in which this was called: what `AsyncLocalStorage` holds
+ * there, and not what it holds for whichever request happens to give rise to the task. What a task begins (a timer, a
+ * socket, a promise chain) stays in that context, so no request's is kept alive by work that goes on after it.
+ *
+ * What makes it so: an async function goes on in the context in which it was called, whoever ends its await.
+ */
+export function homeContext(): (task: () => void) => void {
+  const tasks: (() => void)[] = []
+  let wake: (() => void) | undefined
+  // Async, so that a task that throws is an unhandled rejection and does not end the others.
+  const run = async (task: () => void): Promise<void> => task()
+  const serve = async (): Promise<never> => {
+    for (;;) {
+      for (let task = tasks.shift(); task; task = tasks.shift()) void run(task)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+  void serve()
+  return (task) => {
+    tasks.push(task)
+    wake?.()
+  }
+}
