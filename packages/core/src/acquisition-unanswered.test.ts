@@ -1,8 +1,9 @@
-import { follow, ManualClock, replyLost, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { answered, follow, ManualClock, replyLost, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AcquireTimeoutError, StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
 import { createLocker, type Locker } from './locker.ts'
+import { poll } from './timing/backoff.ts'
 import { drawOwner } from './token.ts'
 
 let clock: ManualClock
@@ -115,14 +116,47 @@ describe('an acquire whose store does not answer', () => {
     expect(store.called('acquire')).toHaveLength(2)
   })
 
-  it('is not confused with a lock that is held: one refusal is enough to know', async () => {
+  it('is not told as a lock that is held, though it was when the store last answered', async () => {
     await occupy()
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(0)
     store.always('acquire', requestLost)
     await clock.advance(10_000)
-    expect(acquiring.reason).toBeInstanceOf(AcquireTimeoutError)
+    expect(acquiring.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
     expect(acquiring.atMs).toBeCloseTo(10_000, 1)
+  })
+
+  it('is no evidence of anything when only the end of the wait cut the attempt short', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { wait: '900ms', strategy: poll({ every: '200ms' }) }), clock)
+    await clock.advance(0)
+    store.always('acquire', requestLost)
+    await clock.advance(900)
+    expect(store.called('acquire')).toHaveLength(2)
+    expect(acquiring.reason).toBeInstanceOf(AcquireTimeoutError)
+  })
+
+  it('that refuses at the end is told as unavailable, with its reason', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { wait: '3s' }), clock)
+    await clock.advance(0)
+    const full = new Error('OOM')
+    store.always('acquire', unavailable('no', full))
+    await clock.advance(3_000)
+    expect(acquiring.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no', cause: full })
+  })
+
+  it('and answers again before the end is told as it then is', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { wait: '6s' }), clock)
+    await clock.advance(0)
+    store.always('acquire', requestLost)
+    store.always('inspect', requestLost)
+    await clock.advance(4_000)
+    store.always('acquire', answered)
+    store.always('inspect', answered)
+    await clock.advance(2_000)
+    expect(acquiring.reason).toBeInstanceOf(AcquireTimeoutError)
   })
 })
 

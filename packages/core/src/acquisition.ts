@@ -1,95 +1,162 @@
-import { answered, commandDeadlineMs, unanswered } from './ask.ts'
-import { beginClaim, type Claim } from './claim.ts'
+import { type Answer, answered, commandDeadlineMs, unanswered } from './ask.ts'
+import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
 import type { Context } from './context.ts'
+import type { Executed } from './errors.ts'
 import { Grant } from './grant.ts'
+import type { Unknown } from './lease-store.ts'
 import type { Plan } from './options.ts'
-import type { SignalCount } from './signal-count.ts'
-import { deadline } from './timing/deadline.ts'
+import { deadline, sleep } from './timing/deadline.ts'
 import { elapsedMs, instant } from './timing/validity.ts'
 import { unaidedWaiter } from './unaided-waiter.ts'
+import { floorMs } from './waiter.ts'
 
-/** How an acquire ended. Without a grant its time or budget was over, and someone had the lock. */
+/** How an acquire ended. Without a grant its time or budget was over, and the store had answered to the end. */
 export interface Acquired {
   readonly grant: Grant | undefined
   readonly waitedMs: number
   readonly commands: number
+  /** How many grants came with too little validity left, and were given back. */
+  readonly lateGrants: number
 }
 
+/**
+ * What a try came to that was not granted.
+ *
+ * - `held`: somebody has the lock
+ * - `late`: it was granted with too little validity left, and given back
+ * - an unknown outcome: it stayed without an answer
+ */
+export type TryResult = 'held' | 'late' | Unknown
+
 /** How an acquire goes about it. */
-export interface Attempt {
+export interface Terms {
   /** What is left of the wait, in milliseconds; by default the plan's wait begins now. */
   readonly leftMs?: () => number
   /** Consecutive fences to reserve with the grant; by default 1. */
   readonly fences?: number
-  /** Somebody was seen to hold the lock already. */
-  readonly sawHolder?: boolean
-  /** Called when a try is refused for the first time. */
-  onHeld(): void
-  /** Each ends a pause that nobody else ends: whoever sends one knows that the lock may be free. */
-  readonly nudges?: SignalCount
-  /** Called when a try is refused, each time. */
-  readonly onRefused?: () => void
-  /** Called when a grant came too late to be of use, and was given back. */
-  readonly onLate?: () => void
+  /** What is known of the lock before the first try. */
+  readonly known?: TryResult | undefined
+  /** Told what each try came to that was not granted. */
+  onTry(result: TryResult): void
 }
+
+/** An acquire on its way. */
+export interface Acquisition {
+  /**
+   * To be called once.
+   *
+   * @throws the signal's own reason when it is aborted, at once · StoreUnavailableError when the store did not answer, or no
+   *   longer · the store's error when it refuses for good
+   */
+  run(signal: AbortSignal): Promise<Acquired>
+  /** Ends the present pause: somebody in this process knows that a try is worth it. */
+  wake(): void
+}
+
+/** The least pause after a grant that came too late grows with each of them up to this, in milliseconds. */
+const longestLatePauseMs = 1_000
 
 /**
  * Tries, waits and tries again, until the lock is granted or the plan's wait is over. Without a wait there is one try,
  * repeated only while it stays unanswered.
  *
- * @throws the signal's own reason when it is aborted, at once · StoreUnavailableError when the store did not answer and
- *   nobody was seen to hold the lock · the store's error when it refuses for good
+ * The last answer decides what the end of the wait means: once the store has fallen silent since, nobody can say that
+ * the lock is held.
  */
-export async function acquisition(
-  context: Context,
-  plan: Plan,
-  signal: AbortSignal,
-  { leftMs: waitLeftMs, fences = 1, sawHolder = false, nudges, onHeld, onRefused, onLate }: Attempt,
-): Promise<Acquired> {
+export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
   const { clock, notifier } = context
-  const { key, ttlMs, waitMs, budget } = plan
+  const { key, ttlMs, waitMs, minValidityMs, budget } = plan
+  const { fences = 1, onTry } = terms
   const startedAt = instant(clock)
-  const timeLeftMs = waitLeftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
-  const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan, nudges)
+  const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
+  const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
+  const { wake } = waiter
+  let { known } = terms
   let commands = 0
-  let everHeld = sawHolder
+  let lateGrants = 0
+  /** Whether a request of this acquire may have been carried out without an answer. */
+  let executed: Executed = 'no'
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++)
-  const ended = (grant?: Grant): Acquired => ({ grant, waitedMs: elapsedMs(instant(clock), startedAt), commands })
+  const begin = (): Claim =>
+    beginClaim(context, { key, ttlMs, fences }, { onSend: () => commands++, onLateGrant: wake })
+  const ended = (grant?: Grant): Acquired => ({
+    grant,
+    waitedMs: elapsedMs(instant(clock), startedAt),
+    commands,
+    lateGrants,
+  })
 
-  let claim = begin()
-  try {
-    for (;;) {
-      const { outcome, sentAt } = await claim.attempt(leftMs, signal)
-      if (outcome.type === 'granted') {
-        const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-        if (grant.remainingMs() >= plan.minValidityMs) {
+  function learn(result: TryResult): void {
+    known = result
+    onTry(result)
+  }
+
+  /** The lease, if the try was granted it with enough validity left. */
+  function grantOf({ outcome, sentAt }: Answer<TryOutcome>): Grant | undefined {
+    if (outcome.type !== 'granted') return undefined
+    const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
+    return grant.remainingMs() >= minValidityMs ? grant : undefined
+  }
+
+  /** What follows from a try that brought no lease, up to the next one. */
+  async function goOn(outcome: TryOutcome, cutShort: boolean, signal: AbortSignal): Promise<void> {
+    if (outcome.type === 'held') {
+      learn('held')
+      if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
+    } else if (outcome.type === 'granted') {
+      learn('late')
+      await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
+    } else if (outcome.type === 'unknown') {
+      // Cut short by the end of the wait, it says nothing of the store.
+      if (!cutShort || !known) learn(outcome)
+    } else if (outcome.type === 'refused') {
+      answered('acquire', outcome, executed)
+    } else if (outcome.type === 'spent' || outcome.state.held) {
+      learn(outcome.type === 'spent' ? 'late' : 'held')
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<Acquired> {
+    let claim = begin()
+    try {
+      for (;;) {
+        const answer = await claim.attempt(leftMs, signal)
+        const { outcome, before, cutShort } = answer
+        if (before === 'unknown') executed = before
+        const grant = grantOf(answer)
+        if (grant) {
           claim.accept()
           return ended(grant)
         }
+        if (outcome.type === 'granted' || outcome.type === 'spent') {
+          // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
+          claim.abandon()
+          claim = begin()
+        }
+        await goOn(outcome, cutShort, signal)
+        // One try is enough for who does not wait.
+        if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
+        if (typeof known === 'string') return ended()
+        throw unanswered('acquire', { type: 'unknown', ...known, executed })
       }
-      if (outcome.type === 'granted' || outcome.type === 'spent') {
-        // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
-        claim.abandon()
-        if (outcome.type === 'granted') onLate?.()
-        claim = begin()
-      } else if (outcome.type === 'held') {
-        if (!everHeld) onHeld()
-        everHeld = true
-        onRefused?.()
-        if (waitMs === 0) return ended()
-        if (leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-      } else if (outcome.type === 'refused' || !everHeld) {
-        answered('acquire', outcome)
-      }
-      if (leftMs() > 1) continue
-      if (everHeld) return ended()
-      throw unanswered('acquire')
+    } finally {
+      waiter.close()
+      claim.abandon()
     }
-  } finally {
-    waiter.close()
-    claim.abandon()
   }
+
+  return { run, wake }
+}
+
+/** An acquire that knows of no other call of its process. */
+export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
+  let toldContended = false
+  const onTry = (result: TryResult): void => {
+    if (result !== 'held' || toldContended) return
+    toldContended = true
+    context.emit({ type: 'contended', key: plan.key })
+  }
+  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences, onTry }).run(signal))
 }

@@ -1,8 +1,8 @@
-import { type Executed, StoreUnavailableError } from './errors.ts'
+import { afterUnanswered, type Executed, StoreUnavailableError } from './errors.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 import { backoffMs, jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
-import { deadline, sleep, withDeadline } from './timing/deadline.ts'
+import { deadline, sleep } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
 
 /** Who is asked, and by which clock. */
@@ -18,32 +18,36 @@ interface Asking {
 export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
   Math.min(store.commandDeadlineMs, ttlMs / 3)
 
-/** An outcome, when the request that brought it was sent, and what became of the attempts before it. */
+/** An outcome, when the attempt that brought it was sent, and what became of the others. */
 export interface Answer<O> {
   readonly outcome: O
   readonly sentAt: Instant
-  /** `unknown` if an earlier, unanswered attempt may have been carried out. */
+  /** `unknown` if an attempt other than the answered one may have been carried out. */
   readonly before: Executed
+  /** Without an answer: only the end of the time cut the attempts short, so the silence says nothing of the store. */
+  readonly cutShort: boolean
 }
 
 /** What an `ask` may be told; by default it goes on for one command deadline. */
 interface AskOptions<O> {
   /** What is left of the time for all attempts, in milliseconds. */
   readonly leftMs?: () => number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** One attempt, whatever becomes of it. */
   readonly once?: boolean
-  /** Gets an answer that came after its attempt was given up. */
-  readonly onLate?: (outcome: O | Unknown) => void
+  /** Gets an answer that came when the question was over, and when its attempt had been sent. */
+  readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
 }
 
 /** Between attempts that fail at once, so that a dead server is not hammered, in milliseconds. */
 const pauseMs = { from: 20, to: 1_000 }
 
 /**
- * Repeats one request until it is answered or time is up; then the outcome is *unknown*. An attempt gets half a command
- * deadline, so that a second fits, and there is at least one. Each is dated by itself: what an answer grants counts from
- * when that attempt was sent.
+ * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
+ *
+ * An attempt is repeated after half a command deadline, so that a second fits, and heard for all of it, so that a slow link
+ * does not lose every answer to the next attempt: the first answer counts, whichever attempt it is to. What it grants counts
+ * from when that attempt was sent.
  *
  * @param send sends the request once and answers its outcome, first in a list as the store's calls do
  * @throws the signal's own reason when it is aborted, at once
@@ -57,29 +61,84 @@ export async function ask<O>(
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
   const { leftMs = deadline(clock, limitMs), signal, once, onLate } = options
-  let before: Executed = 'no'
-  for (let attempt = 1; ; attempt++) {
-    const sentAt = instant(clock)
-    const attemptMs = Math.min(limitMs / 2, Math.max(1, leftMs()))
-    let late: O | Unknown | undefined
-    const hear = ([outcome]: readonly (O | Unknown)[]): void => {
-      late = outcome
-      if (outcome) onLate?.(outcome)
-    }
-    const outcomes = await withDeadline(clock, attemptMs, send, hear, signal)
-    // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
-    if (!outcomes) await sleep(clock, 0, signal)
-    const outcome = outcomes?.[0] ?? late ?? silence
-    if (!isUnknown(outcome)) return { outcome, sentAt, before }
-    if (outcome.executed === 'unknown') before = 'unknown'
+  const heard = new Set<AbortController>()
+  let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
+  let failure = silence
+  /** Attempts without an answer that may have been carried out. */
+  let uncertain = 0
+  let rejection: { readonly error: unknown } | undefined
+  let over = false
+  let wake: (() => void) | undefined
 
-    if (once) return { outcome, sentAt, before }
-    // An attempt that used its time needs no pause; one that failed at once does.
-    if (outcomes) {
-      const restMs = backoffMs(pauseMs.from, pauseMs.to, attempt, jitter())
-      await sleep(clock, Math.min(restMs, leftMs()), signal)
+  /** Answers whether the attempt has come to nothing by itself. */
+  function begin(): () => boolean {
+    const sentAt = instant(clock)
+    const stop = new AbortController()
+    let failed = false
+    const settle = ([outcome = silence]: readonly (O | Unknown)[]): void => {
+      heard.delete(stop)
+      if (isUnknown(outcome)) {
+        failed = true
+        failure = outcome
+        if (outcome.executed === 'no') uncertain--
+      } else {
+        uncertain--
+        if (over || answer) {
+          onLate?.(outcome, sentAt)
+          return
+        }
+        answer = { outcome, sentAt }
+      }
+      wake?.()
     }
-    if (leftMs() <= 1) return { outcome: { ...outcome, executed: before }, sentAt, before }
+    const reject = (error: unknown): void => {
+      rejection = { error }
+      wake?.()
+    }
+    uncertain++
+    heard.add(stop)
+    send(stop.signal).then(settle, reject)
+    return () => failed
+  }
+
+  /** Until something is news, or the time is over. */
+  const pause = (ms: number): Promise<void> =>
+    sleep(clock, ms, signal, (end) => {
+      wake = end
+      return undefined
+    })
+
+  const result = (cutShort: boolean): Answer<O | Unknown> => {
+    const before = uncertain > 0 ? 'unknown' : 'no'
+    if (answer) return { ...answer, before, cutShort: false }
+    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), before, cutShort }
+  }
+
+  let cutShort = true
+  try {
+    for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted()
+      const lifeMs = once ? limitMs : limitMs / 2
+      const availableMs = Math.max(1, leftMs())
+      const failed = begin()
+      await pause(Math.min(lifeMs, availableMs))
+      cutShort &&= !failed() && lifeMs > availableMs
+      // An attempt that used its time needs no pause; one that failed at once does.
+      if (failed() && !once && !answer)
+        await pause(Math.min(backoffMs(pauseMs.from, pauseMs.to, attempt, jitter()), leftMs()))
+      if (rejection) throw rejection.error
+      if (answer) return result(false)
+      if (once || leftMs() <= 1) break
+      const [eldest] = heard
+      if (heard.size > 1) eldest?.abort()
+    }
+    // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
+    for (const stop of heard) stop.abort()
+    await pause(0)
+    return result(cutShort)
+  } finally {
+    over = true
+    for (const stop of heard) stop.abort()
   }
 }
 
@@ -91,9 +150,19 @@ const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown)
 export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
   new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
 
-/** The outcome if it is an answer. @throws StoreUnavailableError if there is none, or the store's own error */
-export function answered<O extends { readonly type: string }>(action: string, outcome: O | Unknown | Refused): O {
+/**
+ * The outcome if it is an answer.
+ *
+ * @param before whether an attempt other than the answered one may have been carried out
+ * @throws StoreUnavailableError if there is none, or the store's own error
+ */
+export function answered<O extends { readonly type: string }>(
+  action: string,
+  outcome: O | Unknown | Refused,
+  before: Executed = 'no',
+): O {
   if (isUnknown(outcome)) throw unanswered(action, outcome)
-  if (outcome.type === 'refused') throw (outcome as Refused).error
-  return outcome as O
+  if (outcome.type !== 'refused') return outcome as O
+  const { error } = outcome as Refused
+  throw before === 'no' ? error : afterUnanswered(error)
 }

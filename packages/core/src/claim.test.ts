@@ -151,10 +151,12 @@ describe('a grant that comes after its caller has gone', () => {
   })
 
   it('of an attempt that timed out is undone as well', async () => {
-    store.next('acquire', requestAfter(1_800))
+    store.next('acquire', requestAfter(2_500))
     store.always('acquire', requestLost)
-    follow(locks.tryAcquire('k'), clock)
-    await clock.advance(2_000)
+    const trying = follow(locks.tryAcquire('k'), clock)
+    await clock.advance(2_499)
+    expect(trying.state).toBe('rejected')
+    await clock.advance(1)
     expect(await free()).toBe(true)
     expect(store.called('renew')).toEqual([])
   })

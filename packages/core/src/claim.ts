@@ -1,41 +1,73 @@
 import { type Answer, ask, commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
-import type { AcquireOutcome, AcquireRequest, ReleaseOutcome } from './lease-store.ts'
+import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
 import { sleep } from './timing/deadline.ts'
+import type { Instant } from './timing/validity.ts'
 import { drawOwner } from './token.ts'
+
+/** What a try may come to; `state` where it was only a check. */
+export type TryOutcome = AcquireOutcome | InspectOutcome
 
 /** One owner's dealings with the store for one key, from its first try until it is granted or given up. */
 export interface Claim {
   /** Tries until there is an answer or no time is left. */
-  attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<AcquireOutcome>>
+  attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<TryOutcome>>
   /** The caller takes the grant: from here on `abandon` does nothing. */
   accept(): void
   /** Undoes, behind the caller's back, what a try was granted or may have been granted. */
   abandon(): void
 }
 
+/** What a claim tells whoever makes it. */
+export interface ClaimListener {
+  /** A store command is sent. */
+  onSend(): void
+  /** A try was granted after it had been given up; the next attempt answers it. */
+  onLateGrant(): void
+}
+
+/** After so many tries in a row without an answer there are only checks until something is answered. */
+const mostSilentTries = 2
+
 /**
  * Begins a claim. All its tries carry the same owner, so a repeat after a lost reply finds its own lease. A try without
  * an answer may have been granted: whoever gives the claim up calls `abandon`.
  *
- * @param onSend called with each store command that an attempt sends
+ * Each try without an answer re-arms an entry that nobody may know of, and so keeps others out. So after two of them in a
+ * row the claim only checks, which changes nothing, until the store answers again.
  */
-export function beginClaim(context: Context, wish: Omit<AcquireRequest, 'owner'>, onSend: () => void): Claim {
+export function beginClaim(
+  context: Context,
+  wish: Omit<AcquireRequest, 'owner'>,
+  { onSend, onLateGrant }: ClaimListener,
+): Claim {
   const { store, clock, work } = context
   const { key, ttlMs } = wish
   const owner = drawOwner(context.name)
   /** Tries that were granted, or may have been. */
   let open = 0
-  let abandoned = false
+  let silentTries = 0
+  let ended = false
+  let lateGrant: Answer<AcquireOutcome> | undefined
 
-  const send = async (abort: AbortSignal): Promise<readonly AcquireOutcome[]> => {
+  const send = async (abort: AbortSignal): Promise<readonly (TryOutcome | Unknown)[]> => {
     onSend()
+    const outcome = silentTries < mostSilentTries ? await tryOnce(abort) : await store.inspect(key, abort)
+    if (outcome?.type !== 'unknown') silentTries = 0
+    return outcome ? [outcome] : []
+  }
+
+  async function tryOnce(abort: AbortSignal): Promise<AcquireOutcome | undefined> {
     open++
+    silentTries++
     let mayHold = false
     try {
-      const outcomes = await store.acquire([{ ...wish, owner }], abort)
-      mayHold = outcomes.length === 0 || outcomes.some(isPossibleGrant)
-      return outcomes
+      const [answer] = await store.acquire([{ ...wish, owner }], abort)
+      const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
+      mayHold = !outcome || isPossibleGrant(outcome)
+      // What was certainly not carried out has re-armed nothing.
+      if (!mayHold) silentTries = Math.max(0, silentTries - 1)
+      return outcome
     } finally {
       if (!mayHold) open--
     }
@@ -52,22 +84,35 @@ export function beginClaim(context: Context, wish: Omit<AcquireRequest, 'owner'>
     await release()
   }
 
+  function hearLate(outcome: TryOutcome, sentAt: Instant): void {
+    if (outcome.type !== 'granted') return
+    lateGrant = { outcome, sentAt, before: 'unknown', cutShort: false }
+    if (!ended) onLateGrant()
+    else if (open > 0) work.background(release)
+  }
+
   return {
-    attempt(leftMs, signal) {
-      const onLate = ({ type }: AcquireOutcome): void => {
-        if (abandoned && type === 'granted') work.background(release())
-      }
-      return ask<AcquireOutcome>(context, ttlMs, send, { leftMs, signal, onLate })
+    async attempt(leftMs, signal) {
+      return lateGrant ?? ask<TryOutcome>(context, ttlMs, send, { leftMs, signal, onLate: hearLate })
     },
     accept() {
       open = 0
+      ended = true
     },
     abandon() {
-      abandoned = open > 0
-      if (abandoned) work.background(undo())
+      if (ended) return
+      ended = true
+      if (open > 0) work.background(undo)
     },
   }
 }
 
 const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
   outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')
+
+/** Somebody else's answer, by way of a cache or a connection that is out of step, has told us nothing. */
+const foreign: Unknown = {
+  type: 'unknown',
+  executed: 'unknown',
+  cause: new Error('The answer is that to another request'),
+}

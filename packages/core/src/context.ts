@@ -11,6 +11,10 @@ export interface Context {
   readonly clock: Clock
   readonly name: string | undefined
   readonly work: OpenWork
+  /** Runs a task in the async context in which the locker was made, a moment later: for what outlives the call. */
+  readonly home: (task: () => void) => void
+  /** The clock whose timers run there. */
+  readonly background: Clock
   /** Tells the locker's listener, if it has one. Never throws. */
   readonly emit: OnEvent
 }

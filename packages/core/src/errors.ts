@@ -55,7 +55,10 @@ export class LeaseholdError extends Error {
   }
 }
 
-/** The wait was over (or its command budget spent) and the lock was still held by someone else. */
+/**
+ * The wait was over (or its command budget spent) and the lock was still held by someone else, or each grant came with less
+ * than `minValidity` left.
+ */
 export class AcquireTimeoutError extends LeaseholdError {
   static override readonly code = 'ACQUIRE_TIMEOUT' as const
 
@@ -64,12 +67,17 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly waitedMs: number
   /** How many store commands the call used. */
   declare readonly commands: number
+  /** How many grants came with too little validity left, and were given back. */
+  declare readonly lateGrants: number
 
-  constructor(key: string, waitedMs: number, commands: number) {
+  constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
+    const spent = `after ${Math.round(waitedMs)} ms and ${commands} commands`
     super(
       'ACQUIRE_TIMEOUT',
-      `Lock "${key}" was still held after ${Math.round(waitedMs)} ms and ${commands} commands; allow more of either, or take it as busy`,
-      { name: 'AcquireTimeoutError', key, waitedMs, commands },
+      lateGrants > 0
+        ? `Lock "${key}" was granted ${lateGrants} times with too little time left ${spent}; allow a longer ttl, or less minValidity`
+        : `Lock "${key}" was still held ${spent}; allow more of either, or take it as busy`,
+      { name: 'AcquireTimeoutError', key, waitedMs, commands, lateGrants },
     )
   }
 }
@@ -108,6 +116,12 @@ export class StoreUnavailableError extends LeaseholdError {
       cause,
     })
   }
+}
+
+/** The error of a store, about a request of which another attempt may have been carried out. */
+export function afterUnanswered(error: LeaseholdError): LeaseholdError {
+  if (!(error instanceof StoreUnavailableError)) return error
+  return new StoreUnavailableError(error.message.replace(/^The lock store /, ''), 'unknown', error.cause)
 }
 
 /** A bad argument, refused before anything was sent. */

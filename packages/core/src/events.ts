@@ -29,8 +29,25 @@ export type LockerEvent =
     }
   /** Somebody in this process waits for a lease that this process holds. Told once for each holder. */
   | { readonly type: 'wanted'; readonly key: string; readonly fence: number | null }
+  /**
+   * A lease has been held for long: first after `longHeld`, then each time that has doubled. Nobody may be waiting for it any
+   * more, if an acquire was raced against something else.
+   */
+  | { readonly type: 'long-held'; readonly key: string; readonly fence: number | null; readonly heldMs: number }
   /** A renewal stayed without an answer; it is repeated until the lease's validity is over. */
   | { readonly type: 'renewal-unanswered'; readonly key: string; readonly cause: unknown }
+  /** The store refused to give a lease back, with its reason; the lock frees itself when its ttl is over. */
+  | {
+      readonly type: 'release-refused'
+      readonly key: string
+      readonly fence: number | null
+      readonly cause: unknown
+    }
+  /**
+   * Releases are not heard, and why: the notifier may not subscribe, hears nothing, or has another prefix than the store.
+   * Waiters check for themselves. Told once, until they are heard again.
+   */
+  | { readonly type: 'unheard'; readonly cause: unknown }
   /** Releases cannot be announced (no permission for the channel); waiters must look for themselves. Told once. */
   | { readonly type: 'unannounced'; readonly key: string }
 

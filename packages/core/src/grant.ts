@@ -27,6 +27,8 @@ export class Grant {
   renews = false
   /** When its next renewal is due, or the warning that it expires, in monotonic milliseconds. */
   dueMs: number = Infinity
+  /** When it will have been held for so long that somebody should be told. */
+  longHeldAtMs: number = Infinity
   /** When it has been held for as long as it may. */
   holdUntilMs: number = Infinity
   /** Its renewal is under way or waits for a free place; a renewal never overlaps itself. */
@@ -67,6 +69,11 @@ export class Grant {
     return this.#validity.ttlMs - elapsedMs(now, this.#validity.sentAt)
   }
 
+  /** For how long the store's last answer about it has been out of date, in milliseconds. */
+  sinceAnswerMs(now: Instant = instant(this.#clock)): number {
+    return elapsedMs(now, this.#validity.sentAt)
+  }
+
   /** For how long its present holder has had it, in milliseconds. */
   heldMs(now: Instant = instant(this.#clock)): number {
     return elapsedMs(now, this.#heldSince)
@@ -78,6 +85,7 @@ export class Grant {
     this.ttlMs = ttlMs
     this.holder = undefined
     this.holdUntilMs = Infinity
+    this.longHeldAtMs = Infinity
     if (this.fence !== null) this.fence++
   }
 

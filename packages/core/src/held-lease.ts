@@ -9,7 +9,7 @@ import type { LocalQueue } from './local-queue.ts'
 import { releaseGrant } from './release.ts'
 import type { Renewal } from './renewal.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
-import { instant } from './timing/validity.ts'
+import { type Instant, instant } from './timing/validity.ts'
 
 /** What a caller has of a grant, for as long as it is this caller's. */
 export class HeldLease implements Lease {
@@ -26,6 +26,8 @@ export class HeldLease implements Lease {
   /** Made when somebody asks for the signal: most leases are never asked. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
+  /** Ends the extensions that are being asked for; made with the first. */
+  #stop: AbortController | undefined
 
   /** @param queue whose next waiter may get the grant; none where calls share nothing */
   constructor(
@@ -81,11 +83,17 @@ export class HeldLease implements Lease {
     const { key, token } = this.#grant
     // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
-    const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, (signal) =>
-      this.#context.store.renew([{ key, token, ttlMs }], signal),
-    )
     // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
-    this.#grant.take(outcome, { sentAt, ttlMs })
+    const take = (outcome: RenewOutcome, sentAt: Instant): void => this.#grant.take(outcome, { sentAt, ttlMs })
+    const send = (signal: AbortSignal): Promise<readonly RenewOutcome[]> =>
+      this.#context.store.renew([{ key, token, ttlMs }], signal)
+    this.#stop ??= new AbortController()
+    const { signal } = this.#stop
+    const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, send, {
+      signal,
+      onLate: take,
+    })
+    take(outcome, sentAt)
     this.#assertNotReleased()
     if (this.lostBecause) throw this.#lostError()
     answered('renew', outcome)
@@ -100,6 +108,8 @@ export class HeldLease implements Lease {
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
+      // Whoever waits for an extension is told at once, and it is not asked for again.
+      this.#stop?.abort(this.#releasedError())
       // Only now: whoever listens to the events of this release may call it again.
       settle(this.#release(this.#grant.heldMs(now)))
     }
@@ -124,6 +134,7 @@ export class HeldLease implements Lease {
   async #giveBack(): Promise<ReleaseResult> {
     // It leaves the schedule before anything else, so that no renewal can follow its release.
     this.#renewal.forget(this.#grant)
+    this.#queue?.releasing(this.#grant)
     const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
     this.#queue?.ended(this.#grant, subscribers)
     return result
@@ -133,6 +144,7 @@ export class HeldLease implements Lease {
   onLost(cause: LossCause): void {
     this.lostBecause = cause
     this.#renewal.forget(this.#grant)
+    this.#stop?.abort(this.#lostError())
     this.#abort?.abort(this.#lostError())
     this.#context.emit({ type: 'lost', key: this.key, fence: this.fence, cause })
     this.#context.work.drop(this)
@@ -143,8 +155,11 @@ export class HeldLease implements Lease {
     return new LeaseLostError(this.key, this.lostBecause ?? 'expired')
   }
 
+  #releasedError(): LeaseholdError {
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
+  }
+
   #assertNotReleased(): void {
-    if (this.#released === undefined) return
-    throw new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
+    if (this.#released !== undefined) throw this.#releasedError()
   }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from './timing/clock.ts'
+
 /**
  * Runs tasks, in order and a moment later, in the async context in which this was called: what `AsyncLocalStorage` holds
  * there, and not what it holds for whichever request happens to give rise to the task. What a task begins (a timer, a
@@ -24,3 +26,20 @@ export function homeContext(): (task: () => void) => void {
     wake?.()
   }
 }
+
+/** A clock whose timers are armed by `run`, a moment later: in an async context of its choice. */
+export const clockWithin = (clock: Clock, run: (task: () => void) => void): Clock => ({
+  monotonicMs: () => clock.monotonicMs(),
+  wallMs: () => clock.wallMs(),
+  schedule(callback, delayMs, mode) {
+    let cancel: (() => void) | undefined
+    let cancelled = false
+    run(() => {
+      if (!cancelled) cancel = clock.schedule(callback, delayMs, mode)
+    })
+    return () => {
+      cancelled = true
+      cancel?.()
+    }
+  },
+})

@@ -560,13 +560,13 @@ describe('a wait in line', () => {
     for (const [at, { reason }] of waiting.entries()) expect(reason).toMatchObject({ waitedMs: waits[at], commands: 0 })
   })
 
-  it('ends as busy when this process held the lock meanwhile, though the store has gone silent since', async () => {
+  it('ends as unavailable when the store has gone silent since this process held the lock', async () => {
     await locks.acquire('k', { ttl: '1s', renew: false })
     const waiting = follow(locks.acquire('k', { wait: '4s' }), clock)
     await clock.advance(100)
     store.always('acquire', requestLost)
     await clock.advance(4_000)
-    expect(waiting.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+    expect(waiting.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
   })
 
   it('does not leave a lock held for much longer than the ttl its holder asked for', async () => {

@@ -17,7 +17,6 @@ import { LeaseholdError } from './errors.ts'
 import type { Lease } from './lease.ts'
 import { createLocker } from './locker.ts'
 import { memoryStore } from './memory/index.ts'
-import { drawOwner } from './token.ts'
 
 /** A network on which a third of all calls comes to grief. */
 function unreliable(random: () => number): Fate {
@@ -115,8 +114,11 @@ describe('whatever gets lost, late or repeated', () => {
       const fate = unreliable(random)
       return async (sending) => {
         const outcomes = await fate(sending)
-        const token = `${drawOwner()}.${Date.now()}`
-        return outcomes.map((outcome) => (isHeld(outcome) ? { type: 'granted', token, fence: null } : outcome) as never)
+        return outcomes.map((outcome, index) => {
+          if (!isHeld(outcome)) return outcome
+          const token = `${sending.requests[index]?.owner}.${Date.now()}`
+          return { type: 'granted', token, fence: null } as never
+        })
       }
     }
     const { mostTrusted } = await contend(random, forgetful)

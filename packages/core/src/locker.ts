@@ -1,5 +1,5 @@
-import { localQueue, sharesBetweenCalls } from '@leasehold/core/sharing'
-import { type Acquired, acquisition } from './acquisition.ts'
+import { clockWithin, homeContext, localQueue, sharesBetweenCalls } from '@leasehold/core/sharing'
+import { type Acquired, acquireAlone } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, demandOption, InvalidOptionError } from './errors.ts'
@@ -11,7 +11,7 @@ import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
 import { openWork } from './open-work.ts'
 import { type AcquireOptions, checkKey, checkName, demandObject, type Plan, planFor } from './options.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
-import { renewal } from './renewal.ts'
+import { Renewal } from './renewal.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { withLease } from './with-lease.ts'
@@ -29,7 +29,10 @@ export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
 }
 
 /** What may be said to `tryAcquire`, which does not wait. */
-export type TryAcquireOptions = Pick<AcquireOptions, 'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity'>
+export type TryAcquireOptions = Pick<
+  AcquireOptions,
+  'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld'
+>
 
 /** The calls of a locker for one key. It holds no state, so there is no pool of them to size. */
 export interface KeyLocker {
@@ -95,35 +98,45 @@ export function createLocker(options: LockerOptions): Locker {
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
   demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
+  demandOption(
+    store.prefix === undefined || notifier?.prefix === undefined || notifier.prefix === store.prefix,
+    'notifier',
+    `one with the store's prefix (${store.prefix}), not another (${notifier?.prefix})`,
+  )
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   checkName(name)
   planFor('-', defaults)
   demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
 
-  const work = openWork()
-  const context: Context = { store, notifier, clock, name, work, emit: emitter(onEvent) }
-  const jointRenewal = renewal(context)
+  const emit = emitter(onEvent)
+  const keep = homeContext()
+  // Asked each time: a module that is loaded before its runtime is known is not wrong for ever.
+  const home = (task: () => void): void => (sharesBetweenCalls() ? keep(task) : task())
+  const work = openWork(home)
+  const background = clockWithin(clock, home)
+  const context: Context = { store, notifier, clock, background, name, work, home, emit }
+  const forgetUnheard = notifier?.onUnheard((cause) => emit({ type: 'unheard', cause }))
+  const jointRenewal = new Renewal(context)
   const queue = localQueue(context)
   let closing: Promise<void> | undefined
 
   const attempt = (plan: Plan): Promise<Acquired> => {
-    const onHeld = (): void => context.emit({ type: 'contended', key: plan.key })
-    if (sharesBetweenCalls() && queue) return queue.acquire(plan)
-    return work.wait(plan.signal, (signal) => acquisition(context, plan, signal, { onHeld }))
+    return sharesBetweenCalls() && queue ? queue.acquire(plan) : acquireAlone(context, plan)
   }
 
   /** What the caller gets of a grant. */
-  function leased(plan: Plan, grant: Grant, { waitedMs, commands }: Acquired): HeldLease {
+  function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
     const shares = sharesBetweenCalls()
-    const watchdog = shares ? jointRenewal : renewal(context)
-    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, { grant, waitedMs, commands })
+    const watchdog = shares ? jointRenewal : new Renewal(context)
+    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, { ...acquired, grant })
     if (plan.signal?.aborted) {
       // The caller gave up in the very moment of the grant and will not look at it.
-      work.background(lease.release())
+      work.background(() => lease.release())
       throw plan.signal.reason
     }
-    if (!lease.lostBecause) watchdog.watch(grant, plan.renew, plan.maxHoldMs)
-    context.emit({ type: 'acquired', key: plan.key, fence: lease.fence, waitedMs, commands })
+    if (!lease.lostBecause) watchdog.watch(grant, plan)
+    const { key, fence, waitedMs, commands } = lease
+    emit({ type: 'acquired', key, fence, waitedMs, commands })
     return lease
   }
 
@@ -139,7 +152,7 @@ export function createLocker(options: LockerOptions): Locker {
   async function wait(plan: Plan): Promise<HeldLease> {
     const acquired = await attempt(plan)
     if (acquired.grant) return leased(plan, acquired.grant, acquired)
-    throw new AcquireTimeoutError(plan.key, acquired.waitedMs, acquired.commands)
+    throw new AcquireTimeoutError(plan.key, acquired.waitedMs, acquired.commands, acquired.lateGrants)
   }
 
   function bind(key: string, bound?: AcquireOptions): KeyLocker {
@@ -148,8 +161,9 @@ export function createLocker(options: LockerOptions): Locker {
       work.assertOpen()
       // A question may be repeated; a revocation may not: the repeat of one whose answer was lost would hit a successor.
       const once = action === 'revoke'
-      const { outcome } = await ask(context, Infinity, async (signal) => [await store[action](key, signal)], { once })
-      return answered(action, outcome as Answered<Q>)
+      const send = async (signal: AbortSignal): Promise<readonly unknown[]> => [await store[action](key, signal)]
+      const { outcome, before } = await ask(context, Infinity, send, { once })
+      return answered(action, outcome as Answered<Q>, before)
     }
     const inspect = async (): Promise<LockState> => (await query('inspect')).state
 
@@ -174,7 +188,7 @@ export function createLocker(options: LockerOptions): Locker {
         const present = queue?.holding(key)
         const revoked = (await query('revoke')).type === 'revoked'
         // A holder of this process need not wait for its next renewal to learn it.
-        if (revoked) present?.lose('gone')
+        if (revoked && present) home(() => present.lose('gone'))
         return revoked
       },
     }
@@ -194,7 +208,10 @@ export function createLocker(options: LockerOptions): Locker {
     async close(options = {}) {
       demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
-      closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => notifier?.close())
+      closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
+        forgetUnheard?.()
+        return notifier?.close()
+      })
       return closing
     },
   }

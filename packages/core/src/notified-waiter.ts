@@ -1,8 +1,19 @@
 import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
+import { SignalCount } from './signal-count.ts'
 import { jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
 import { sleep } from './timing/deadline.ts'
-import { floorMs, lookMs, recheckMs, refusalCount, restMs, type Waiter, type WaitPlan } from './waiter.ts'
+import {
+  checkMs,
+  floorMs,
+  type Refusal,
+  recheckMs,
+  refusalCount,
+  restMs,
+  untilExpiryMs,
+  type Waiter,
+  type WaitPlan,
+} from './waiter.ts'
 
 /** How long a notifier may take until it hears, before the strategy spaces the tries, in milliseconds. */
 const readyMs = 1_000
@@ -14,23 +25,25 @@ const readyMs = 1_000
  * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries, within that timer.
  * Either way the holder's remaining time bounds the pause, unless the notifier looks for itself.
  *
- * Two floors keep a waiter that is refused by the same holder again and again from spinning: one under the timer, which
- * grows with every such refusal, and one under the signals, which grows only when a signal turned out to be for nothing.
+ * Two floors keep a waiter from spinning: one under the signals, which grows when a signal turned out to be for nothing, and
+ * one under the holder's remaining time, which grows when that ended in vain. The first never puts off the second.
  */
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   const reliedMs = recheckMs(plan, notifier)
-  const count = refusalCount()
+  const count = refusalCount(clock)
+  const wakes = new SignalCount()
   let subscription: Subscription | undefined
   let seen = 0
+  let seenWakes = 0
   let signalled = false
   let falseSignals = 0
 
-  async function subscribe(cursor: string, leftMs: () => number, signal: AbortSignal): Promise<Subscription> {
-    const made = notifier.subscribe(plan.key, cursor)
+  async function subscribe(refusal: Refusal, leftMs: () => number, signal: AbortSignal): Promise<Subscription> {
+    const made = notifier.subscribe(plan.key, refusal.cursor)
     subscription = made
-    await sleep(clock, Math.min(readyMs, reliedMs, leftMs()), signal, (wake) => {
+    await sleep(clock, Math.min(readyMs, reliedMs, untilExpiryMs(refusal), leftMs()), signal, (wake) => {
       void made.ready.then(wake)
-      return undefined
+      return wakes.onSignal(seenWakes, wake)
     })
     return made
   }
@@ -39,27 +52,42 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   function readSignals({ signals }: Subscription): void {
     signalled = signals > seen
     seen = signals
+    seenWakes = wakes.signals
   }
 
   return {
     async pause(refusal, leftMs, signal) {
-      const { refusals, sameHolder } = count(refusal)
-      falseSignals = sameHolder > 0 ? falseSignals + Number(signalled) : 0
+      const tally = count(refusal)
+      falseSignals = tally.sameHolder ? falseSignals + Number(signalled) : 0
       const isNew = !subscription
-      const subscribed = subscription ?? (await subscribe(refusal.cursor, leftMs, signal))
+      const sinceMs = clock.monotonicMs()
+      const subscribed = subscription ?? (await subscribe(refusal, leftMs, signal))
       // A release between the refusal and now was heard by nobody, unless the notifier looks for itself.
       if (isNew && !notifier.looks) return readSignals(subscribed)
 
       const { live } = subscribed
-      const untilMs = live ? reliedMs : Math.min(reliedMs, restMs(plan, refusals, jitter()))
-      const timerMs = live && notifier.looks ? untilMs : lookMs(refusal, untilMs, sameHolder)
+      const untilMs = live ? reliedMs : Math.min(reliedMs, restMs(plan, tally.refusals, jitter()))
+      const present = later(refusal, clock.monotonicMs() - sinceMs)
+      const timerMs = live && notifier.looks ? untilMs : checkMs(present, untilMs, tally)
       const delayMs = Math.min(timerMs, leftMs())
-      const distanceMs = Math.min(floorMs(falseSignals, reliedMs), leftMs())
-      await sleep(clock, distanceMs, signal)
+      const distanceMs = Math.min(floorMs(falseSignals, reliedMs), delayMs)
+      await sleep(clock, distanceMs, signal, (wake) => wakes.onSignal(seenWakes, wake))
       // A signal during that distance is not lost: the count has moved, and this ends at once.
-      await sleep(clock, delayMs - distanceMs, signal, (wake) => subscribed.onSignal(seen, wake))
+      await sleep(clock, delayMs - distanceMs, signal, (wake) => {
+        const withdrawals = [subscribed.onSignal(seen, wake), wakes.onSignal(seenWakes, wake)]
+        return () => {
+          for (const withdraw of withdrawals) withdraw()
+        }
+      })
       readSignals(subscribed)
     },
+    wake: () => wakes.add(),
     close: () => subscription?.close(),
   }
 }
+
+/** What a refusal says some time after it came. */
+const later = ({ cursor, expiresInMs }: Refusal, ms: number): Refusal => ({
+  cursor,
+  expiresInMs: expiresInMs && Math.max(0, expiresInMs - ms),
+})

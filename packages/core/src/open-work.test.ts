@@ -178,7 +178,7 @@ describe('closing', () => {
     for (const key of ['a', 'b', 'c']) leases.push(await locks.acquire(key))
     store.always('release', requestLost)
     const closing = follow(locks.close({ grace: 0 }), clock)
-    await clock.advance(1_000)
+    await clock.advance(2_000)
     expect(closing.state).toBe('fulfilled')
     expect(leases.every(({ signal }) => signal.aborted)).toBe(true)
   })

@@ -1,6 +1,6 @@
 import { LeaseholdError, type LossCause } from './errors.ts'
 import type { Clock } from './timing/clock.ts'
-import { sleep, withDeadline } from './timing/deadline.ts'
+import { settledWithin, sleep } from './timing/deadline.ts'
 
 /** What a locker has going on: waits, leases held, and clean-up that nobody waits for. Knows how to end it. */
 export interface OpenWork {
@@ -13,8 +13,8 @@ export interface OpenWork {
   /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
-  /** Keeps track of clean-up that no caller waits for. */
-  background(task: Promise<unknown>): void
+  /** Does clean-up that no caller waits for, and keeps track of it. */
+  background(task: () => Promise<unknown>): void
   /**
    * Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up, though no longer
    * than `cleanUpMs`: what it does not reach ends with its ttl.
@@ -28,7 +28,8 @@ interface Held {
   release(): Promise<unknown>
 }
 
-export function openWork(): OpenWork {
+/** @param home runs a task in the locker's own async context, and not in that of the call that gave rise to it */
+export function openWork(home: (task: () => void) => void): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
@@ -43,12 +44,13 @@ export function openWork(): OpenWork {
   /** Signals fire before the locks are given back. */
   function takeAway(left: readonly Held[]): void {
     for (const lease of left) lease.lose('closed')
-    for (const lease of left) background(lease.release())
+    for (const lease of left) background(() => lease.release())
   }
 
-  function background(task: Promise<unknown>): void {
+  function background(task: () => Promise<unknown>): void {
+    const done = new Promise((resolve) => home(() => resolve(task())))
     const forget = (): unknown => tasks.delete(tracked)
-    const tracked = task.then(forget, forget)
+    const tracked = done.then(forget, forget)
     tasks.add(tracked)
   }
 
@@ -91,15 +93,18 @@ export function openWork(): OpenWork {
       for (const end of closing) end(closedError())
       for (const stop of waits.keys()) stop.abort(closedError())
       // They end at once; only then is it known what they leave to clean up.
-      await withDeadline(clock, cleanUpMs, () => Promise.allSettled(waits.values()))
+      await settledWithin(clock, cleanUpMs, Promise.allSettled(waits.values()))
       if (leases.size > 0) {
         await sleep(clock, graceMs, undefined, (wake) => {
           onIdle = wake
           return undefined
         })
       }
-      takeAway([...leases])
-      await withDeadline(clock, cleanUpMs, () => Promise.all(tasks))
+      // Whoever hears of a loss does so in the locker's context, and not in that of whoever closes it.
+      await new Promise<void>((resolve) => {
+        home(() => resolve(takeAway([...leases])))
+      })
+      await settledWithin(clock, cleanUpMs, Promise.all(tasks))
     },
   }
 }

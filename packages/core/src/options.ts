@@ -18,6 +18,8 @@ export interface AcquireOptions {
   readonly maxHold?: Duration
   /** A lease that arrives with less validity left is given back and counts as refused; default ttl/3. */
   readonly minValidity?: Duration
+  /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
+  readonly longHeld?: Duration
   /** How long a waiter relies on the notifier before it looks for itself; default what the notifier says. */
   readonly recheck?: Duration
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
@@ -34,6 +36,7 @@ export interface Plan extends WaitPlan {
   readonly renew: boolean
   readonly maxHoldMs: number | undefined
   readonly minValidityMs: number
+  readonly longHeldMs: number
   readonly budget: number
 }
 
@@ -76,6 +79,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     renew = true,
     maxHold,
     minValidity,
+    longHeld = 60_000,
     recheck,
     strategy = defaultStrategy,
     budget = Infinity,
@@ -100,6 +104,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     renew,
     maxHoldMs: optional('maxHold', maxHold),
     minValidityMs,
+    longHeldMs: parseDuration('longHeld', longHeld),
     recheckMs: optional('recheck', recheck),
     strategy,
     budget,

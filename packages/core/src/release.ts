@@ -19,7 +19,7 @@ export interface Released {
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
   const { store } = context
-  const { key, token } = grant
+  const { key, token, fence } = grant
   const valid = grant.remainingMs() > 0
   const lost = grant.lostBecause !== undefined
   grant.end()
@@ -34,7 +34,12 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
     if (!announced) context.emit({ type: 'unannounced', key })
     return { result: 'released', subscribers }
   }
+  if (outcome.type === 'refused') {
+    const { error } = outcome
+    context.emit({ type: 'release-refused', key, fence, cause: error.cause ?? error })
+  }
   const ended = (result: ReleaseResult): Released => ({ result, subscribers: null })
+  if (outcome.type === 'revoked') return ended('expired')
   if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
   if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
   return ended(outcome.type === 'gone' ? 'expired' : 'superseded')

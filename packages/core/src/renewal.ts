@@ -2,25 +2,17 @@ import { commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { RenewOutcome } from './lease-store.ts'
+import type { Plan } from './options.ts'
+import { RenewalLane } from './renewal-lane.ts'
 import { doublingMs, jitter } from './timing/backoff.ts'
-import { withDeadline } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
 
-/** Leases renewed by one command: a script over more would keep Redis from others for too long. */
-const chunkSize = 100
-/** Commands under way at once. */
-const mostInFlight = 4
 /** Pause after an unanswered renewal, doubled by each further one, and the least pause, in milliseconds. */
 const pauseMs = { from: 50, least: 10 }
 /** The share of its ttl after which a lease that nobody renews is announced as expiring. */
 const warnAt = 0.8
-
-export interface Renewal {
-  /** Watches a grant's validity and, unless `renew` is false, renews it; at most until `maxHoldMs` after it was granted. */
-  watch(grant: Grant, renew: boolean, maxHoldMs?: number): void
-  /** Takes a grant off the schedule. */
-  forget(grant: Grant): void
-}
+/** Leases held for long are told of no sooner than they are, and so much later at most, in milliseconds: together. */
+const longHeldWithinMs = 1_000
 
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
@@ -30,140 +22,135 @@ export interface Renewal {
  * stays together. An unanswered renewal is not a loss: it is repeated until the grant's own validity is over. One timer
  * serves all grants; it does not keep a process alive.
  */
-export function renewal(context: Context): Renewal {
-  const { store, clock } = context
-  const watched = new Set<Grant>()
-  /** Due, and waiting for a free place; the shortest ttl first. */
-  const queue: Grant[] = []
-  let inFlight = 0
-  let timerAtMs = Infinity
-  let cancelTimer: (() => void) | undefined
+export class Renewal {
+  readonly #context: Context
+  readonly #watched = new Set<Grant>()
+  readonly #lanes = new Map<string, RenewalLane>()
+  #timerAtMs = Infinity
+  #cancelTimer: (() => void) | undefined
 
-  function disarm(): void {
-    cancelTimer?.()
-    timerAtMs = Infinity
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** Watches a grant's validity and, unless the plan says no, renews it; at most until its `maxHold` is over. */
+  watch(grant: Grant, { renew, maxHoldMs = Infinity, longHeldMs }: Plan): void {
+    const now = instant(this.#context.clock)
+    const nowMs = now.monotonicMs
+    const heldMs = grant.heldMs(now)
+    // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
+    // A grant that was handed off keeps the time it had, or it might be put off again and again.
+    const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - heldMs
+    if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
+    grant.renews = renew
+    grant.holdUntilMs = nowMs + maxHoldMs - heldMs
+    grant.longHeldAtMs = nowMs + longHeldMs - heldMs
+    this.#watched.add(grant)
+    this.#arm(grant, now)
+  }
+
+  /** Takes a grant off the schedule. */
+  forget(grant: Grant): void {
+    this.#watched.delete(grant)
+    if (this.#watched.size === 0) this.#disarm()
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.()
+    this.#timerAtMs = Infinity
   }
 
   /** Sees to it that the timer does not fire later than this grant needs it. */
-  function arm(grant: Grant, now: Instant): void {
-    const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now))
-    if (atMs >= timerAtMs) return
-    disarm()
-    timerAtMs = atMs
-    cancelTimer = clock.schedule(wake, Math.max(1, Math.ceil(atMs - now.monotonicMs)), 'background')
+  #arm(grant: Grant, now: Instant): void {
+    const toldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
+    const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), toldAtMs)
+    if (atMs >= this.#timerAtMs) return
+    this.#disarm()
+    this.#timerAtMs = atMs
+    const delayMs = Math.max(1, Math.ceil(atMs - now.monotonicMs))
+    this.#cancelTimer = this.#context.background.schedule(() => this.#wake(), delayMs, 'background')
   }
 
-  function wake(): void {
-    disarm()
-    const now = instant(clock)
+  #wake(): void {
+    this.#disarm()
+    const now = instant(this.#context.clock)
     const nowMs = now.monotonicMs
     const joining: Grant[] = []
-    for (const grant of watched) {
+    for (const grant of this.#watched) {
       grant.check(now)
-      if (!watched.has(grant)) continue
-      if (!grant.renews && grant.dueMs <= nowMs) warn(grant)
+      if (!this.#watched.has(grant)) continue
+      if (grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
+      if (!grant.renews && grant.dueMs <= nowMs) this.#warn(grant)
       else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
     }
-    if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
-      for (const grant of joining) {
-        grant.dueMs = Infinity
-        grant.renewing = true
-        queue.push(grant)
-      }
-      queue.sort((a, b) => a.ttlMs - b.ttlMs)
-      send()
-    }
-    for (const grant of watched) arm(grant, now)
+    if (joining.some(({ dueMs }) => dueMs <= nowMs)) this.#renew(joining)
+    for (const grant of this.#watched) this.#arm(grant, now)
+  }
+
+  #tellLongHeld(grant: Grant, now: Instant): void {
+    const { key, fence } = grant
+    const heldMs = grant.heldMs(now)
+    grant.longHeldAtMs = now.monotonicMs + heldMs
+    this.#context.emit({ type: 'long-held', key, fence, heldMs })
   }
 
   /** Nobody renews this one, and most of its time is over. */
-  function warn(grant: Grant): void {
+  #warn(grant: Grant): void {
+    const { key, fence } = grant
     // Its holder may have extended it since.
     const earlyMs = grant.expiresInMs() - grant.ttlMs * (1 - warnAt)
-    grant.dueMs = earlyMs > 1 ? clock.monotonicMs() + earlyMs : Infinity
+    grant.dueMs = earlyMs > 1 ? this.#context.clock.monotonicMs() + earlyMs : Infinity
     if (earlyMs > 1) return
-    context.emit({ type: 'expiring', key: grant.key, fence: grant.fence, remainingMs: grant.remainingMs() })
+    this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs() })
   }
-
-  function send(): void {
-    while (inFlight < mostInFlight && queue.length > 0) {
-      const chunk = nextChunk()
-      if (chunk.length > 0) void renew(chunk)
-    }
-  }
-
-  const attemptMs = ({ ttlMs }: { readonly ttlMs: number }): number => commandDeadlineMs(context, ttlMs) / 2
 
   /**
-   * Takes what may share a command off the queue, the most urgent first. Those of a command have the time for an answer that
-   * the shortest ttl of them allows, so the longest may be of twice that and no more.
+   * Hands what is due to the lanes. Leases of one node share a lane, and those that it left unanswered have one of their own:
+   * what has fallen silent holds up nobody who is well.
    */
-  function nextChunk(): readonly Grant[] {
-    const [first] = queue
-    const chunk = queue.slice(0, chunkSize)
-    const foreign = chunk.findIndex((grant) => first && attemptMs(grant) > 2 * attemptMs(first))
-    return queue.splice(0, foreign < 0 ? chunkSize : foreign).filter((grant) => watched.has(grant))
+  #renew(due: readonly Grant[]): void {
+    const lanes = new Set<RenewalLane>()
+    for (const grant of due) {
+      grant.dueMs = Infinity
+      grant.renewing = true
+      const lane = this.#lane(`${grant.unanswered > 0} ${this.#context.store.nodeOf(grant.key)}`)
+      lane.add(grant)
+      lanes.add(lane)
+    }
+    for (const lane of lanes) lane.send()
   }
 
-  async function renew(chunk: readonly Grant[]): Promise<void> {
-    inFlight++
-    const requests = chunk.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
-    const limitMs = Math.min(...requests.map(attemptMs))
-    const sentAt = instant(clock)
-    const take = (outcomes: readonly RenewOutcome[]): void => {
-      for (const [index, grant] of chunk.entries()) {
-        // What was asked for: the grant may have a holder with another ttl by now.
-        grant.take(outcomes[index], { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
-      }
-    }
-    const outcomes = await withDeadline(clock, limitMs, (signal) => store.renew(requests, signal), take).catch(
-      (cause: unknown) => chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'unknown', cause })),
-    )
-    inFlight--
-    take(outcomes ?? [])
-    schedule(chunk, outcomes ?? [])
-    send()
+  #lane(name: string): RenewalLane {
+    const known = this.#lanes.get(name)
+    if (known) return known
+    const lane = new RenewalLane(this.#context, {
+      isWanted: (grant) => this.#watched.has(grant),
+      attemptMs: ({ ttlMs }) => commandDeadlineMs(this.#context, ttlMs) / 2,
+      onOutcomes: (grants, outcomes) => this.#schedule(grants, outcomes),
+      onIdle: () => this.#lanes.delete(name),
+    })
+    this.#lanes.set(name, lane)
+    return lane
   }
 
   /** Sets when each grant of a batch that is through comes next. */
-  function schedule(chunk: readonly Grant[], outcomes: readonly RenewOutcome[]): void {
-    const now = instant(clock)
-    const nowMs = now.monotonicMs
+  #schedule(grants: readonly Grant[], outcomes: readonly (RenewOutcome | undefined)[]): void {
+    const now = instant(this.#context.clock)
     const spread = 0.9 + jitter() / 5
-    for (const [index, grant] of chunk.entries()) {
+    for (const [index, grant] of grants.entries()) {
       grant.renewing = false
-      if (!watched.has(grant)) continue
+      if (!this.#watched.has(grant)) continue
       const outcome = outcomes[index]
       if (outcome?.type === 'renewed') {
         grant.unanswered = 0
-        grant.dueMs = nowMs + (grant.ttlMs / 3) * spread
+        grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
       } else {
         const restMs = doublingMs(pauseMs.from, grant.ttlMs / 12, grant.unanswered++)
-        grant.dueMs = nowMs + Math.max(pauseMs.least, restMs)
-        context.emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(outcome) })
+        grant.dueMs = now.monotonicMs + Math.max(pauseMs.least, restMs)
+        this.#context.emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(outcome) })
       }
-      arm(grant, now)
+      this.#arm(grant, now)
     }
-  }
-
-  return {
-    watch(grant, renew, maxHoldMs = Infinity) {
-      const now = instant(clock)
-      const nowMs = now.monotonicMs
-      const heldMs = grant.heldMs(now)
-      // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
-      // A grant that was handed off keeps the time it had, or it might be put off again and again.
-      const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - heldMs
-      if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
-      grant.renews = renew
-      grant.holdUntilMs = nowMs + maxHoldMs - heldMs
-      watched.add(grant)
-      arm(grant, now)
-    },
-    forget(grant) {
-      watched.delete(grant)
-      if (watched.size === 0) disarm()
-    },
   }
 }
 

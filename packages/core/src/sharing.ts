@@ -1,4 +1,4 @@
-export { homeContext } from './home-context.ts'
+export { clockWithin, homeContext } from './home-context.ts'
 export { localQueue } from './local-queue.ts'
 
 /**

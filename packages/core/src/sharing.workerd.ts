@@ -9,3 +9,5 @@ export const homeContext =
   () =>
   (task: () => void): void =>
     task()
+
+export const clockWithin = <C>(clock: C): C => clock

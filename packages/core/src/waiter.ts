@@ -1,6 +1,7 @@
 import { demandOption } from './errors.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
 import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
+import type { Clock } from './timing/clock.ts'
 
 /** One acquire between its tries: how long it pauses, and what may end the pause sooner. */
 export interface Waiter {
@@ -10,6 +11,8 @@ export interface Waiter {
    * @throws the signal's own reason when it is aborted.
    */
   pause(refusal: Refusal, leftMs: () => number, signal: AbortSignal): Promise<void>
+  /** Ends the present pause, or the next: somebody in this process knows that a try is worth it. */
+  wake(): void
   /** Nothing of this waiter remains. */
   close(): void
 }
@@ -54,31 +57,52 @@ export const patienceMs = (plan: WaitPlan, notifier: ReleaseNotifier | undefined
 /** How long a waiter relies on its notifier, in milliseconds. */
 export const recheckMs = (plan: WaitPlan, notifier: ReleaseNotifier): number => plan.recheckMs ?? notifier.recheckMs
 
-/** Counts a waiter's refusals: all of them, and how often the last was repeated by the same holder. */
-export function refusalCount(): (refusal: Refusal) => { readonly refusals: number; readonly sameHolder: number } {
+/** What a waiter's refusals come to. */
+export interface Tally {
+  /** All of them. */
+  readonly refusals: number
+  /** The last came from the same holder as the one before. */
+  readonly sameHolder: boolean
+  /** How often in a row the holder's announced time was over and that freed nothing. */
+  readonly vainExpiries: number
+}
+
+/** A holder that is refused anew with so much time left has been renewed, in milliseconds; with less its time is over. */
+const leastExtensionMs = 20
+
+/** Counts a waiter's refusals. */
+export function refusalCount(clock: Clock): (refusal: Refusal) => Tally {
   let refusals = 0
-  let sameHolder = 0
+  let vainExpiries = 0
   let last: string | undefined
-  return ({ cursor }) => {
-    sameHolder = cursor === last ? sameHolder + 1 : 0
+  let expiresAtMs = Infinity
+  return ({ cursor, expiresInMs }) => {
+    const nowMs = clock.monotonicMs()
+    const leftMs = expiresInMs ?? Infinity
+    const sameHolder = cursor === last
+    const vain = sameHolder && nowMs >= expiresAtMs && leftMs < leastExtensionMs
+    vainExpiries = vain ? vainExpiries + 1 : 0
     last = cursor
-    return { refusals: ++refusals, sameHolder }
+    expiresAtMs = nowMs + leftMs
+    return { refusals: ++refusals, sameHolder, vainExpiries }
   }
 }
 
-/** Waiters of one lock must not all look in the very millisecond in which its holder's time ends, in milliseconds. */
-const expirySpreadMs = 50
+/** Waiters of one lock must not all check in the very millisecond in which its holder's time ends, in milliseconds. */
+const expirySpreadMs = 40
 
 /**
- * When to look without having been told: after `restMs`, or when the holder's time ends. Not to spin where that never
- * frees the lock, the latter is subject to a floor, which grows while the holder stays the same.
+ * When to check without having been told: after `restMs`, or when the holder's time ends. Not to spin where that never frees
+ * the lock, the latter is subject to a floor, which grows only while the holder's time ends in vain.
  */
-export function lookMs({ expiresInMs }: Refusal, restMs: number, sameHolder: number): number {
-  if (expiresInMs === null) return restMs
-  const untilExpiryMs = expiresInMs + 1 + jitter() * expirySpreadMs
-  return Math.min(restMs, Math.max(untilExpiryMs, floorMs(sameHolder, restMs)))
+export function checkMs(refusal: Refusal, restMs: number, { vainExpiries }: Tally): number {
+  return Math.min(restMs, Math.max(untilExpiryMs(refusal), floorMs(vainExpiries, restMs)))
 }
 
-/** The least distance between two tries that the same holder refused: 0, then 10 ms doubling up to `mostMs` or a second. */
+/** Until the holder's time has ended for certain, with jitter; `Infinity` for a holder without expiry. */
+export const untilExpiryMs = ({ expiresInMs }: Refusal): number =>
+  expiresInMs === null ? Infinity : expiresInMs + 1 + jitter() * expirySpreadMs
+
+/** The least distance between two tries that went in vain: 0, then 10 ms doubling up to `mostMs` or a second. */
 export const floorMs = (times: number, mostMs: number): number =>
   times === 0 ? 0 : doublingMs(5, Math.min(1_000, mostMs), times)

@@ -3,15 +3,17 @@ import type { Plan } from './options.ts'
 import type { Clock } from './timing/clock.ts'
 import { elapsedMs, type Instant, instant } from './timing/validity.ts'
 
-/** A call that waits in line, and how to end its wait. */
-export interface WaitingCall {
+/** A call that waits for a lock. */
+export interface Caller {
   readonly plan: Plan
   /** When its wait began. */
   readonly since: Instant
   /** How long it would go without looking at the store if it were alone, in milliseconds. */
   readonly patienceMs: number
-  /** Somebody was seen to hold the lock by this call, or by the one it waits behind. */
-  sawHolder: boolean
+}
+
+/** A call that waits in line, and how to end its wait. */
+export interface WaitingCall extends Caller {
   resolve(acquired: Acquired | Promise<Acquired>): void
   reject(reason: unknown): void
 }
@@ -65,11 +67,6 @@ export class WaitingLine {
     this.#calls.delete(call)
     if (onAbort) call.plan.signal?.removeEventListener('abort', onAbort)
     if (this.#calls.size === 0) this.#disarm()
-  }
-
-  /** Everybody here knows that the lock is held. */
-  seeHolder(): void {
-    for (const call of this) call.sawHolder = true
   }
 
   /** Ends every wait with this reason. */

@@ -2,7 +2,7 @@ import { LeaseLostError } from './errors.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { Lease, ReleaseResult } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
-import { withDeadline } from './timing/deadline.ts'
+import { settledWithin } from './timing/deadline.ts'
 
 /** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
 const lostReleaseMs = 250
@@ -19,7 +19,10 @@ export async function withLease<T>(clock: Clock, lease: HeldLease, work: (lease:
     result = await work(lease)
   } finally {
     const releasing = lease.release()
-    ended = await (lease.lostBecause ? withDeadline(clock, lostReleaseMs, () => releasing) : releasing)
+    const answering = releasing.then((result) => {
+      ended = result
+    })
+    await (lease.lostBecause ? settledWithin(clock, lostReleaseMs, answering) : answering)
   }
   const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
   const cause = lease.lostBecause ?? missing

@@ -35,8 +35,8 @@ export interface StoreCall {
 /** A call on its way: whether and when it is carried out, and what of the answer comes back, is up to its fate. */
 export interface Sending<O> {
   readonly clock: Clock
-  /** How many outcomes the caller expects. */
-  readonly count: number
+  /** What is asked for; the caller expects an outcome for each. */
+  readonly requests: StoreCall['requests']
   /** Carries the requests out, in the real store. */
   execute(): Promise<readonly O[]>
 }
@@ -76,16 +76,16 @@ export const requestAfter =
 /** Answered at once as unknown; carried out only if nobody can know that it was not. */
 export const unavailable =
   (executed: Executed, cause: unknown = new Error('connection is closed')): Fate =>
-  async ({ count, execute }) => {
+  async ({ requests, execute }) => {
     if (executed === 'unknown') await execute()
-    return Array.from({ length: count }, () => ({ type: 'unknown', executed, cause }))
+    return requests.map(() => ({ type: 'unknown', executed, cause }))
   }
 
 /** Refused for good, and not carried out. */
 export const refusing =
   (error: Refused['error']): Fate =>
-  async ({ count }) =>
-    Array.from({ length: count }, () => ({ type: 'refused', error }))
+  async ({ requests }) =>
+    requests.map(() => ({ type: 'refused', error }))
 
 /**
  * A store in front of a real one, by default one in memory: it records every call, and a test decides what becomes of
@@ -178,7 +178,7 @@ export class ScriptedStore implements LeaseStore {
   ): Promise<readonly (O | Unknown | Refused)[]> {
     this.calls.push({ name, atMs: this.#clock.monotonicMs(), requests })
     const fate = this.#next.get(name)?.shift() ?? this.#always.get(name) ?? answered
-    const answer = fate({ clock: this.#clock, count: requests.length, execute })
+    const answer = fate({ clock: this.#clock, requests, execute })
     this.#count(name, answer, signal)
     return answer
   }

@@ -36,13 +36,21 @@ export function sleep(
   })
 }
 
+/** Waits for a promise, however it settles, and no longer than `limitMs`. */
+export const settledWithin = (clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<void> =>
+  sleep(clock, limitMs, undefined, (wake) => {
+    promise.then(wake, wake)
+    return undefined
+  })
+
 /** What {@link withDeadline} answers when time was up first. */
 export const noAnswer: undefined = undefined
 
 /**
  * Runs a call and settles within `limitMs`, or at once when `signal` is aborted (with its reason), whatever the call
- * does; if it is still under way then, its own signal is aborted. An answer that comes later still goes to `onLate`, so that
- * what it granted is not forgotten; a late error is dropped, as it says no more than the silence did.
+ * does; if it is still under way then, its own signal is aborted, and what it answers to that in the same turn counts. An
+ * answer that comes later still goes to `onLate`, so that what it granted is not forgotten; a late error is dropped, as it
+ * says no more than the silence did.
  */
 export async function withDeadline<T>(
   clock: Clock,
@@ -55,19 +63,27 @@ export async function withDeadline<T>(
   const stop = new AbortController()
   let given: Promise<T> | undefined
   let over = false
+  let wake: (() => void) | undefined
   const pending = call(stop.signal)
-  try {
-    await sleep(clock, limitMs, signal, (wake) => {
-      const settle = (): void => {
-        given = pending
-        wake()
-      }
-      pending.then((answer) => (over ? onLate?.(answer) : settle()), settle)
+  const settle = (): void => {
+    given = pending
+    wake?.()
+  }
+  pending.then((answer) => (over ? onLate?.(answer) : settle()), settle)
+  const rest = (ms: number): Promise<void> =>
+    sleep(clock, ms, signal, (end) => {
+      wake = end
       return undefined
     })
+  try {
+    await rest(limitMs)
+    // Only now: making the reason of an abort costs more than all the rest.
+    if (!given) {
+      stop.abort()
+      await rest(0)
+    }
   } finally {
     over = true
-    // Not always: making the reason of an abort costs more than all the rest.
     if (!given) stop.abort()
   }
   return given

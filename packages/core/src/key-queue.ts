@@ -1,0 +1,340 @@
+import { type Acquired, type Acquisition, acquisition, type TryResult } from './acquisition.ts'
+import { ask, unanswered } from './ask.ts'
+import type { Context } from './context.ts'
+import type { Grant } from './grant.ts'
+import type { InspectOutcome } from './lease-store.ts'
+import type { Plan } from './options.ts'
+import { jitter } from './timing/backoff.ts'
+import { elapsedMs, type Instant, instant } from './timing/validity.ts'
+import { parseToken } from './token.ts'
+import { patienceMs, recheckMs, restHintMs } from './waiter.ts'
+import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
+
+/** How often a grant may pass from waiter to waiter of this process before others have a chance. */
+const mostHandOffs = 16
+/** And for how long, in milliseconds. */
+const longestRunMs = 1_000
+
+/** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
+export const fences: number = mostHandOffs + 1
+
+/** Others who were told of a release get this head start on our next waiter, in milliseconds. */
+const headStartMs = 2
+
+/** Our next waiter does not wait for the answer to a release beyond this share of a command deadline. */
+const releaseShare = 20
+
+/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
+const unaidedCheckMs = 1_000
+
+/** Waiters that look within twice each other's time are alike: or each of many plans would have a competitor of its own. */
+const alike = 2
+
+/** A call that tries the store. */
+interface Competitor extends Caller {
+  readonly attempt: Acquisition
+  /** It was not granted the lock in time, or not answered, so it may well never get it. */
+  failing: boolean
+  /** It was told that the lock may be free, and has had no answer of the store since: it goes first. */
+  woken: boolean
+}
+
+/**
+ * One key, as far as this process is concerned. It is *held* by one of us (who may be giving it back at this moment),
+ * *competed* for by some of us, left to others for the time of a *head start*, or none of these; and others of us may wait
+ * in line.
+ */
+export class KeyQueue {
+  readonly #context: Context
+  readonly #key: string
+  readonly #onIdle: () => void
+
+  #grant: Grant | undefined
+  /** Our holder gives it back, and the store has not answered yet. */
+  #releasing = false
+  readonly #competitors = new Set<Competitor>()
+  /** Made when somebody has to wait: most keys are held without that. */
+  #line: WaitingLine | undefined
+  /** After a run of hand-offs nobody of us tries for a while, so that others come first. */
+  #headStart: { readonly pauseMs: number; cancel(): void } | undefined
+  /** The timer under those who wait behind our own holder. */
+  #watch: { readonly releasing: boolean; cancel(): void } | undefined
+  /** What the last of us who tried the store has come to know. */
+  #known: TryResult | undefined
+  /** Our holder has been told that others of us wait. */
+  #wanted = false
+  /** How often what we hold has been handed off, and when that was first. */
+  #handOffs = 0
+  #firstHandOff: Instant | undefined
+
+  /** @param onIdle called when nothing goes on here any more */
+  constructor(context: Context, key: string, onIdle: () => void) {
+    this.#context = context
+    this.#key = key
+    this.#onIdle = onIdle
+  }
+
+  get grant(): Grant | undefined {
+    return this.#grant
+  }
+
+  /** An acquire that may wait. */
+  acquire(plan: Plan): Promise<Acquired> {
+    const { clock, notifier } = this.#context
+    const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
+    if (this.#grant || this.#covers(caller)) return this.#stand(caller)
+    return this.#compete(this.#competitor(caller, () => this.#tellContended()))
+  }
+
+  /** One of us has it now, from the store. */
+  hold(grant: Grant): void {
+    const former = this.#grant
+    this.#grant = grant
+    this.#releasing = false
+    this.#wanted = false
+    this.#handOffs = 0
+    this.#firstHandOff = undefined
+    this.#known = 'held'
+    this.#endHeadStart()
+    // Whoever of us had it cannot have it any more.
+    if (former) this.#context.home(() => former.lose('gone'))
+    this.#tellHolder()
+    this.#armWatch()
+  }
+
+  /** Passes a grant on to the next waiter if it may be passed on; then it is that waiter's. */
+  handOff(grant: Grant): boolean {
+    const next = this.#line?.first
+    if (this.#grant !== grant || !next?.plan.renew || grant.tokenLeft) return false
+    const now = instant(this.#context.clock)
+    if (this.#isRunOver(now)) return false
+    // Whoever competes came before those in line.
+    if (this.#covers(next)) return false
+    const { ttlMs, minValidityMs } = next.plan
+    if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
+    // Nor may a dead holder block others for much longer than the ttl it asked for.
+    if (grant.expiresInMs(now) > 2 * ttlMs) return false
+    this.#wanted = false
+    this.#handOffs++
+    this.#firstHandOff ??= now
+    grant.passOn(ttlMs, now)
+    this.#line?.leave(next)
+    next.resolve({ grant, waitedMs: elapsedMs(now, next.since), commands: 0, lateGrants: 0 })
+    this.#tellHolder()
+    return true
+  }
+
+  /** A grant is being given back to the store. If that takes long, our next waiter does not wait for the answer. */
+  releasing(grant: Grant): void {
+    if (this.#grant !== grant) return
+    this.#releasing = true
+    this.#armWatch()
+  }
+
+  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
+  ended(grant: Grant, subscribers: number | null): void {
+    if (this.#grant !== grant) {
+      // Our next waiter tries already, and may have been refused by the very entry that is gone now.
+      if (!this.#grant) this.#goOn()
+      return
+    }
+    const { clock, notifier, background } = this.#context
+    this.#grant = undefined
+    this.#releasing = false
+    this.#stopWatch()
+    const next = this.#line?.first
+    const nobodyElse = notifier !== undefined && subscribers === 0
+    if (!next || nobodyElse || !this.#isRunOver(instant(clock))) {
+      this.#goOn()
+      return
+    }
+    // Those who poll cannot be told: without a notifier our next one waits as long as it would after a refusal.
+    const pauseMs = notifier ? headStartMs : restHintMs(next.plan, 1, jitter(), 0)
+    this.#endHeadStart()
+    const end = (): void => {
+      this.#headStart = undefined
+      this.#goOn()
+    }
+    this.#headStart = { pauseMs, cancel: background.schedule(end, pauseMs, 'background') }
+    this.#advance()
+  }
+
+  /** Ends every wait in line: the locker is being closed. */
+  close(reason: unknown): void {
+    this.#endHeadStart()
+    this.#line?.end(reason)
+    this.#stopWatch()
+  }
+
+  #endHeadStart(): void {
+    this.#headStart?.cancel()
+    this.#headStart = undefined
+  }
+
+  /** It has been handed off as often, or for as long, as it may be before others have a chance. */
+  #isRunOver(now: Instant): boolean {
+    if (this.#handOffs >= mostHandOffs) return true
+    return this.#firstHandOff !== undefined && elapsedMs(now, this.#firstHandOff) >= longestRunMs
+  }
+
+  /**
+   * Whether somebody does for this call what it would do for itself, so that it need not try the store: a competitor that
+   * looks about as often, and is not known to fail where this one would not; or a head start shorter than its patience.
+   */
+  #covers(caller: Caller): boolean {
+    if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
+    for (const competitor of this.#competitors) if (standsIn(competitor, caller)) return true
+    return false
+  }
+
+  /** The lock may be free: who competes and pauses tries first, then who is next in line. */
+  #goOn(): void {
+    for (const competitor of this.#competitors) {
+      // With a notifier each is told by that.
+      competitor.woken = !this.#context.notifier
+      if (competitor.woken) competitor.attempt.wake()
+    }
+    this.#advance()
+  }
+
+  /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
+  #advance(): void {
+    if (!this.#grant) {
+      for (const call of this.#line ?? []) {
+        if (this.#covers(call)) continue
+        this.#line?.leave(call)
+        const competitor = this.#competitor(call)
+        // It is not this call's turn of events that let it go first, so not in its async context either.
+        call.resolve(new Promise((resolve) => this.#context.home(() => resolve(this.#compete(competitor)))))
+      }
+    }
+    if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
+  }
+
+  #stand(caller: Caller): Promise<Acquired> {
+    this.#line ??= new WaitingLine(this.#context.background, (call) => this.#timeUp(call))
+    const line = this.#line
+    return new Promise((resolve, reject) => {
+      line.join({ ...caller, resolve, reject })
+      // Only now: whoever listens may end what it waits for.
+      this.#tellContended()
+      this.#tellHolder()
+      this.#armWatch()
+    })
+  }
+
+  #timeUp(call: WaitingCall): void {
+    const known = this.#grant ? 'held' : this.#known
+    if (typeof known === 'string') {
+      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
+      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: 0 })
+    } else {
+      call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
+    }
+  }
+
+  /** @param onFirstRefusal called when this call first learns that the lock is held */
+  #competitor({ plan, since, patienceMs }: Caller, onFirstRefusal?: () => void): Competitor {
+    const { clock } = this.#context
+    let tellRefusal = onFirstRefusal
+    const attempt = acquisition(this.#context, plan, {
+      leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
+      fences,
+      known: this.#known,
+      onTry: (result) => {
+        this.#known = result
+        competitor.woken = false
+        if (result === 'held') {
+          tellRefusal?.()
+          tellRefusal = undefined
+        } else {
+          competitor.failing = true
+        }
+        this.#advance()
+      },
+    })
+    const competitor: Competitor = { plan, since, patienceMs, attempt, failing: false, woken: false }
+    this.#competitors.add(competitor)
+    return competitor
+  }
+
+  /** Tries the store, and lets the next one do so if nothing comes of it. */
+  async #compete(competitor: Competitor): Promise<Acquired> {
+    const { attempt, plan, since } = competitor
+    try {
+      const acquired = await this.#context.work.wait(plan.signal, (signal) => attempt.run(signal))
+      if (acquired.grant) this.hold(acquired.grant)
+      return { ...acquired, waitedMs: elapsedMs(instant(this.#context.clock), since) }
+    } finally {
+      this.#competitors.delete(competitor)
+      this.#advance()
+    }
+  }
+
+  #tellContended(): void {
+    this.#context.emit({ type: 'contended', key: this.#key })
+  }
+
+  #tellHolder(): void {
+    if (!this.#grant || this.#wanted || !this.#line?.size) return
+    this.#wanted = true
+    this.#context.emit({ type: 'wanted', key: this.#key, fence: this.#grant.fence })
+  }
+
+  /**
+   * Those who wait behind our own holder hear nothing of the store, so now and then somebody has to check whether the lock
+   * was revoked elsewhere. Nor do they wait for long for the answer to its release.
+   */
+  #armWatch(): void {
+    const grant = this.#grant
+    const releasing = this.#releasing
+    if (!grant || !this.#line?.size || this.#watch?.releasing === releasing) return
+    this.#stopWatch()
+    const { store, background } = this.#context
+    const delayMs = releasing ? store.commandDeadlineMs / releaseShare : this.#checkEveryMs()
+    const onTimer = (): void => {
+      this.#watch = undefined
+      if (releasing) this.ended(grant, null)
+      else void this.#check(grant)
+    }
+    this.#watch = { releasing, cancel: background.schedule(onTimer, delayMs, 'background') }
+  }
+
+  #stopWatch(): void {
+    this.#watch?.cancel()
+    this.#watch = undefined
+  }
+
+  #checkEveryMs(): number {
+    const { notifier } = this.#context
+    const first = this.#line?.first
+    return notifier && first ? recheckMs(first.plan, notifier) : unaidedCheckMs
+  }
+
+  /** Asks the store whether it still knows of our grant, unless it has said so lately. */
+  async #check(grant: Grant): Promise<void> {
+    if (grant.sinceAnswerMs() >= this.#checkEveryMs()) {
+      const { store } = this.#context
+      const send = async (signal: AbortSignal): Promise<readonly InspectOutcome[]> => [
+        await store.inspect(this.#key, signal),
+      ]
+      const { outcome } = await ask<InspectOutcome>(this.#context, grant.ttlMs, send, { once: true })
+      if (outcome.type === 'state') {
+        const { state } = outcome
+        if (!state.held) grant.lose('gone')
+        else if (state.fence !== fenceOf(grant)) grant.lose('superseded')
+      }
+    }
+    if (this.#grant === grant) this.#armWatch()
+  }
+}
+
+/** The fence that the store knows: that of the first holder. */
+const fenceOf = ({ token }: Grant): number | undefined => parseToken(token)?.fence
+
+const standsIn = (competitor: Competitor, { plan, patienceMs }: Caller): boolean =>
+  competitor.woken ||
+  (competitor.patienceMs <= alike * patienceMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
+
+/** How late a grant may come, in milliseconds. */
+const slackMs = ({ ttlMs, minValidityMs }: Plan): number => ttlMs - minValidityMs
