@@ -1,4 +1,5 @@
 import {
+  answered,
   follow,
   ManualClock,
   refusing,
@@ -194,6 +195,23 @@ describe('renew', () => {
     expect(renewing.reason).toMatchObject({ code: 'LEASE_RELEASED' })
     expect(lease.signal.aborted).toBe(false)
     expect(events.map(({ type }) => type)).toEqual(['acquired', 'released'])
+  })
+
+  it('is asked for no more once the lease was released, or lost', async () => {
+    for (const end of ['release', 'lose'] as const) {
+      const lease = await locks.acquire(end, { renew: false })
+      store.always('renew', requestLost)
+      const renewing = follow(lease.renew({ ttl: '20s' }), clock)
+      await clock.advance(100)
+      const asked = store.called('renew').length
+      if (end === 'release') await lease.release()
+      else await locks.revoke(end)
+      await clock.advance(0)
+      expect(renewing.reason).toMatchObject({ code: end === 'release' ? 'LEASE_RELEASED' : 'LEASE_LOST' })
+      await clock.advance(5_000)
+      expect(store.called('renew')).toHaveLength(asked)
+      store.always('renew', answered)
+    }
   })
 
   it('that finds the lock gone after its lease was handed off ends the one who has it now', async () => {

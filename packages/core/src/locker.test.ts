@@ -1,4 +1,4 @@
-import { type Fate, follow, ManualClock, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { type Fate, follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
@@ -233,5 +233,38 @@ describe('events', () => {
     const other: LockerEvent[] = []
     await createLocker({ store, clock, onEvent: (event) => other.push(event) }).withLock('k', () => undefined)
     expect(other.map(({ type }) => type)).toEqual(['acquired', 'unannounced', 'released'])
+  })
+
+  it('tell why releases are not heard, until the locker is closed', async () => {
+    const notifier = new ScriptedNotifier()
+    const told: LockerEvent[] = []
+    const locks = createLocker({ store, notifier, clock, onEvent: (event) => told.push(event) })
+    const cause = new Error('NOPERM')
+    notifier.unheard(cause)
+    expect(told).toEqual([{ type: 'unheard', cause }])
+    await locks.close()
+    notifier.unheard(cause)
+    expect(told).toHaveLength(1)
+  })
+})
+
+describe('a store and a notifier', () => {
+  const prefixed = (prefix: string | undefined) => Object.assign(new ScriptedStore(clock), { prefix })
+  const notifier = (prefix: string | undefined) => Object.assign(new ScriptedNotifier(), { prefix })
+
+  it('with two prefixes are refused by name', () => {
+    const options = { store: prefixed('app:'), notifier: notifier('lock:'), clock }
+    expect(() => createLocker(options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', option: 'notifier', message: expect.stringContaining('app:') }),
+    )
+  })
+
+  it('with one, or of which only one is known, are fine', () => {
+    for (const [one, other] of [
+      ['app:', 'app:'],
+      ['app:', undefined],
+      [undefined, 'lock:'],
+    ])
+      createLocker({ store: prefixed(one), notifier: notifier(other), clock })
   })
 })

@@ -11,7 +11,7 @@ import {
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { LeaseholdError } from './errors.ts'
+import { LeaseholdError, StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
 import type { Lease } from './lease.ts'
 import { createLocker, type Locker } from './locker.ts'
@@ -296,6 +296,27 @@ describe('a late request', () => {
     expect(releasing.value).toBe('unknown')
     expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
   })
+})
+
+it('a release that the store refuses is told of with the reason', async () => {
+  const lease = await locks.acquire('k')
+  const cause = new Error('NOPERM this user has no permissions to run the "del" command')
+  store.always('release', refusing(new StoreUnavailableError('refused the request', 'no', cause)))
+  expect(await lease.release()).toBe('unknown')
+  expect(events.slice(1)).toMatchObject([
+    { type: 'release-refused', key: 'k', fence: lease.fence, cause },
+    { type: 'released', outcome: 'unknown' },
+  ])
+})
+
+it('a release that meets an operator’s revocation is a loss, though it was repeated', async () => {
+  store.next('release', replyLost, async ({ requests }) => requests.map(() => ({ type: 'revoked' }) as never))
+  const working = follow(
+    locks.withLock('k', () => 'done'),
+    clock,
+  )
+  await clock.advance(2_000)
+  expect(working.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 'done' })
 })
 
 it('a listener that gives the lease back again from within an event gets the same answer, and nothing is sent twice', async () => {
