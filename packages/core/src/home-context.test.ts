@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { follow, ManualClock, replyLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { homeContext } from './home-context.ts'
+import { contextKeeper } from './home-context.ts'
 import { createLocker, type LeaseStore, type Locker, poll } from './index.ts'
 
 const tenant = new AsyncLocalStorage<string>()
@@ -134,7 +134,7 @@ describe('what goes on behind a caller’s back runs in the context in which the
     const former = process.listeners('unhandledRejection')
     process.removeAllListeners('unhandledRejection')
     process.on('unhandledRejection', onFailure)
-    const run = homeContext()
+    const run = contextKeeper()
     run(() => {
       throw new Error('a bug')
     })

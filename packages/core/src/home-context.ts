@@ -7,7 +7,7 @@ import type { Clock } from './timing/clock.ts'
  *
  * What makes it so: an async function goes on in the context in which it was called, whoever ends its await.
  */
-export function homeContext(): (task: () => void) => void {
+export function contextKeeper(): (task: () => void) => void {
   const tasks: (() => void)[] = []
   let wake: (() => void) | undefined
   // Async, so that a task that throws is an unhandled rejection and does not end the others.

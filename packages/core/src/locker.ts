@@ -109,9 +109,7 @@ export function createLocker(options: LockerOptions): Locker {
   demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
 
   const emit = emitter(onEvent)
-  const keep = homeContext()
-  // Asked each time: a module that is loaded before its runtime is known is not wrong for ever.
-  const home = (task: () => void): void => (sharesBetweenCalls() ? keep(task) : task())
+  const home = homeContext()
   const work = openWork(home)
   const background = clockWithin(clock, home)
   const context: Context = { store, notifier, clock, background, name, work, home, emit }

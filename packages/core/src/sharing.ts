@@ -1,4 +1,6 @@
-export { clockWithin, homeContext } from './home-context.ts'
+import { contextKeeper } from './home-context.ts'
+
+export { clockWithin } from './home-context.ts'
 export { localQueue } from './local-queue.ts'
 
 /**
@@ -11,4 +13,13 @@ export { localQueue } from './local-queue.ts'
 export function sharesBetweenCalls(): boolean {
   const runtime = globalThis as { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }
   return runtime.navigator?.userAgent !== 'Cloudflare-Workers' && runtime.EdgeRuntime === undefined
+}
+
+/**
+ * What runs tasks in the async context in which this was called, a moment later; where calls share nothing, at once and
+ * where they are, since there every timer and promise has to stay with the request that made it.
+ */
+export function homeContext(): (task: () => void) => void {
+  const keep = contextKeeper()
+  return (task) => (sharesBetweenCalls() ? keep(task) : task())
 }

@@ -4,7 +4,7 @@ export const sharesBetweenCalls = (): boolean => false
 /** No waiter of one request may be woken from within another, so there is no queue. */
 export const localQueue = (): undefined => undefined
 
-/** Every timer and promise belongs to the request that made it, and has to stay in its context. */
+/** Every timer and promise has to stay with the request that made it. */
 export const homeContext =
   () =>
   (task: () => void): void =>

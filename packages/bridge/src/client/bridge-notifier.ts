@@ -1,5 +1,5 @@
 import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
-import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { clockWithin, homeContext, sharesBetweenCalls } from '@leasehold/core/sharing'
 import { type BridgeEndpoint, checkEndpoint, demandOption } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'
@@ -34,7 +34,8 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)
-  const reach = bridgeReach(options, clock)
+  // What calls share is begun by a timer, and belongs to none of them.
+  const reach = bridgeReach(options, clockWithin(clock, homeContext()))
   const open = mode === 'sse' ? eventStream : longPoll
   /** Those that calls share. */
   const channels = new Set<Channel>()
