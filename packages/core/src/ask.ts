@@ -1,4 +1,4 @@
-import { afterUnanswered, type Executed, StoreUnavailableError } from './errors.ts'
+import { type Executed, StoreUnavailableError } from './errors.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 import { backoffMs, jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
@@ -49,13 +49,13 @@ const pauseMs = { from: 20, to: 1_000 }
  * does not lose every answer to the next attempt: the first answer counts, whichever attempt it is to. What it grants counts
  * from when that attempt was sent.
  *
- * @param send sends the request once and answers its outcome, first in a list as the store's calls do
+ * @param send sends the request once and answers its outcome; undefined is no answer
  * @throws the signal's own reason when it is aborted, at once
  */
 export async function ask<O>(
   context: Asking,
   ttlMs: number,
-  send: (signal: AbortSignal) => Promise<readonly (O | Unknown)[]>,
+  send: (signal: AbortSignal) => Promise<O | Unknown | undefined>,
   options: AskOptions<O> = {},
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
@@ -75,7 +75,7 @@ export async function ask<O>(
     const sentAt = instant(clock)
     const stop = new AbortController()
     let failed = false
-    const settle = ([outcome = silence]: readonly (O | Unknown)[]): void => {
+    const settle = (outcome: O | Unknown = silence): void => {
       heard.delete(stop)
       if (isUnknown(outcome)) {
         failed = true
@@ -164,5 +164,8 @@ export function answered<O extends { readonly type: string }>(
   if (isUnknown(outcome)) throw unanswered(action, outcome)
   if (outcome.type !== 'refused') return outcome as O
   const { error } = outcome as Refused
-  throw before === 'no' ? error : afterUnanswered(error)
+  throw before === 'unknown' && 'executed' in error ? Object.assign(error, { executed: before }) : error
 }
+
+/** The outcome of a call with one request. */
+export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]

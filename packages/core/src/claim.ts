@@ -1,4 +1,4 @@
-import { type Answer, ask, commandDeadlineMs } from './ask.ts'
+import { type Answer, ask, commandDeadlineMs, only } from './ask.ts'
 import type { Context } from './context.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
 import { sleep } from './timing/deadline.ts'
@@ -50,11 +50,11 @@ export function beginClaim(
   let ended = false
   let lateGrant: Answer<AcquireOutcome> | undefined
 
-  const send = async (abort: AbortSignal): Promise<readonly (TryOutcome | Unknown)[]> => {
+  const send = async (abort: AbortSignal): Promise<TryOutcome | undefined> => {
     onSend()
     const outcome = silentTries < mostSilentTries ? await tryOnce(abort) : await store.inspect(key, abort)
     if (outcome?.type !== 'unknown') silentTries = 0
-    return outcome ? [outcome] : []
+    return outcome
   }
 
   async function tryOnce(abort: AbortSignal): Promise<AcquireOutcome | undefined> {
@@ -62,7 +62,7 @@ export function beginClaim(
     silentTries++
     let mayHold = false
     try {
-      const [answer] = await store.acquire([{ ...wish, owner }], abort)
+      const answer = await only(store.acquire([{ ...wish, owner }], abort))
       const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
       mayHold = !outcome || isPossibleGrant(outcome)
       // What was certainly not carried out has re-armed nothing.
@@ -74,7 +74,7 @@ export function beginClaim(
   }
 
   const release = (): Promise<Answer<ReleaseOutcome>> =>
-    ask<ReleaseOutcome>(context, ttlMs, (signal) => store.release([{ key, owner }], signal))
+    ask<ReleaseOutcome>(context, ttlMs, (signal) => only(store.release([{ key, owner }], signal)))
 
   /** A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. */
   const undo = async (): Promise<void> => {

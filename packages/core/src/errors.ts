@@ -71,12 +71,11 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly lateGrants: number
 
   constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
-    const spent = `after ${Math.round(waitedMs)} ms and ${commands} commands`
+    const what = lateGrants > 0 ? `granted too late, ${lateGrants} times,` : 'still held'
+    const remedy = lateGrants > 0 ? 'a longer ttl or less minValidity' : 'more of either, or take it as busy'
     super(
       'ACQUIRE_TIMEOUT',
-      lateGrants > 0
-        ? `Lock "${key}" was granted ${lateGrants} times with too little time left ${spent}; allow a longer ttl, or less minValidity`
-        : `Lock "${key}" was still held ${spent}; allow more of either, or take it as busy`,
+      `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,
       { name: 'AcquireTimeoutError', key, waitedMs, commands, lateGrants },
     )
   }
@@ -116,12 +115,6 @@ export class StoreUnavailableError extends LeaseholdError {
       cause,
     })
   }
-}
-
-/** The error of a store, about a request of which another attempt may have been carried out. */
-export function afterUnanswered(error: LeaseholdError): LeaseholdError {
-  if (!(error instanceof StoreUnavailableError)) return error
-  return new StoreUnavailableError(error.message.replace(/^The lock store /, ''), 'unknown', error.cause)
 }
 
 /** A bad argument, refused before anything was sent. */

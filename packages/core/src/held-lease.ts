@@ -1,5 +1,5 @@
 import type { Acquired } from './acquisition.ts'
-import { answered, ask } from './ask.ts'
+import { answered, ask, only } from './ask.ts'
 import type { Context } from './context.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossCause } from './errors.ts'
 import type { Grant } from './grant.ts'
@@ -85,8 +85,8 @@ export class HeldLease implements Lease {
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
     // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
     const take = (outcome: RenewOutcome, sentAt: Instant): void => this.#grant.take(outcome, { sentAt, ttlMs })
-    const send = (signal: AbortSignal): Promise<readonly RenewOutcome[]> =>
-      this.#context.store.renew([{ key, token, ttlMs }], signal)
+    const send = (signal: AbortSignal): Promise<RenewOutcome | undefined> =>
+      only(this.#context.store.renew([{ key, token, ttlMs }], signal))
     this.#stop ??= new AbortController()
     const { signal } = this.#stop
     const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, send, {

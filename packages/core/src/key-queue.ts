@@ -315,10 +315,8 @@ export class KeyQueue {
   async #check(grant: Grant): Promise<void> {
     if (grant.sinceAnswerMs() >= this.#checkEveryMs()) {
       const { store } = this.#context
-      const send = async (signal: AbortSignal): Promise<readonly InspectOutcome[]> => [
-        await store.inspect(this.#key, signal),
-      ]
-      const { outcome } = await ask<InspectOutcome>(this.#context, grant.ttlMs, send, { once: true })
+      const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
+      const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true })
       if (outcome.type === 'state') {
         const { state } = outcome
         if (!state.held) grant.lose('gone')

@@ -63,6 +63,7 @@ export interface Unknown {
 /** The store will not carry out this request however often it is repeated. */
 export interface Refused {
   readonly type: 'refused'
+  /** Made for this outcome: whoever throws it may add what is known of other attempts. */
   readonly error: LeaseholdError
 }
 

@@ -159,8 +159,9 @@ export function createLocker(options: LockerOptions): Locker {
       work.assertOpen()
       // A question may be repeated; a revocation may not: the repeat of one whose answer was lost would hit a successor.
       const once = action === 'revoke'
-      const send = async (signal: AbortSignal): Promise<readonly unknown[]> => [await store[action](key, signal)]
-      const { outcome, before } = await ask(context, Infinity, send, { once })
+      const { outcome, before } = await ask<unknown>(context, Infinity, (signal) => store[action](key, signal), {
+        once,
+      })
       return answered(action, outcome as Answered<Q>, before)
     }
     const inspect = async (): Promise<LockState> => (await query('inspect')).state

@@ -1,4 +1,4 @@
-import { ask } from './ask.ts'
+import { ask, only } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { ReleaseResult } from './lease.ts'
@@ -24,7 +24,8 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
   const lost = grant.lostBecause !== undefined
   grant.end()
 
-  const send = (signal: AbortSignal): Promise<readonly ReleaseOutcome[]> => store.release([{ key, token }], signal)
+  const send = (signal: AbortSignal): Promise<ReleaseOutcome | undefined> =>
+    only(store.release([{ key, token }], signal))
   const unsent = { outcome: { type: 'unknown', executed: 'no' }, before: 'no' } as const
   // A store may not reject here; whatever one does, a release does not.
   const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })

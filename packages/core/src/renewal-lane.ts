@@ -1,7 +1,8 @@
+import { ask } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
-import type { RenewOutcome } from './lease-store.ts'
-import { withDeadline } from './timing/deadline.ts'
+import type { RenewOutcome, Unknown } from './lease-store.ts'
+import { deadline } from './timing/deadline.ts'
 import { instant } from './timing/validity.ts'
 
 /** Leases renewed by one command: a script over more would keep Redis from others for too long. */
@@ -15,8 +16,8 @@ export interface LaneOwner {
   isWanted(grant: Grant): boolean
   /** How long an attempt may stay unanswered, in milliseconds. */
   attemptMs(grant: Grant): number
-  /** What a batch came to: an outcome for each of its grants, in order; undefined where none came in time. */
-  onOutcomes(grants: readonly Grant[], outcomes: readonly (RenewOutcome | undefined)[]): void
+  /** What a batch came to: an outcome for each of its grants, in order. */
+  onOutcomes(grants: readonly Grant[], outcomes: readonly RenewOutcome[]): void
   /** Nothing goes on here any more. */
   onIdle(): void
 }
@@ -72,13 +73,34 @@ export class RenewalLane {
         grant.take(outcomes[index], { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
       }
     }
-    const renew = (signal: AbortSignal): Promise<readonly RenewOutcome[]> => store.renew(requests, signal)
-    const outcomes = await withDeadline(clock, limitMs, renew, take).catch((cause: unknown) =>
-      chunk.map((): RenewOutcome => ({ type: 'unknown', executed: 'unknown', cause })),
-    )
+    const send = async (signal: AbortSignal): Promise<Batch> => ({
+      type: 'batch',
+      outcomes: await store.renew(requests, signal),
+    })
+    const answersOf = (outcome: Batch | Unknown): readonly RenewOutcome[] =>
+      outcome.type === 'batch' ? outcome.outcomes : chunk.map(() => outcome)
+    const options = {
+      // It is the schedule that repeats it, so an attempt has the time of one of two.
+      once: true,
+      leftMs: deadline(clock, limitMs),
+      onLate: (outcome: Batch | Unknown) => take(answersOf(outcome)),
+    }
+    const { outcome } = await ask(this.#context, Infinity, send, options).catch(failed)
+    const outcomes = answersOf(outcome)
     this.#inFlight--
-    take(outcomes ?? [])
-    this.#owner.onOutcomes(chunk, outcomes ?? [])
+    take(outcomes)
+    this.#owner.onOutcomes(chunk, outcomes)
     this.send()
   }
 }
+
+/** What a command came to. */
+interface Batch {
+  readonly type: 'batch'
+  readonly outcomes: readonly RenewOutcome[]
+}
+
+/** A store may not reject here; whatever one does, its leases are renewed for as long as they are valid. */
+const failed = (cause: unknown): { readonly outcome: Unknown } => ({
+  outcome: { type: 'unknown', executed: 'unknown', cause },
+})

@@ -134,7 +134,7 @@ export class Renewal {
   }
 
   /** Sets when each grant of a batch that is through comes next. */
-  #schedule(grants: readonly Grant[], outcomes: readonly (RenewOutcome | undefined)[]): void {
+  #schedule(grants: readonly Grant[], outcomes: readonly RenewOutcome[]): void {
     const now = instant(this.#context.clock)
     const spread = 0.9 + jitter() / 5
     for (const [index, grant] of grants.entries()) {

@@ -1,4 +1,4 @@
-import { answered, ask } from '../ask.ts'
+import { answered, ask, only } from '../ask.ts'
 import { InvalidOptionError } from '../errors.ts'
 import type { Refused, Unknown } from '../lease-store.ts'
 import { checkKey } from '../options.ts'
@@ -113,9 +113,9 @@ async function write(
   const args: [string, string] = [String(memoryMs), writer]
   const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
 
-  const send = (stop: AbortSignal): Promise<readonly (GuardOutcome | Unknown | Refused)[]> =>
-    runScript(transport, script, args, [[[key, record], each]], guardOutcome, stop)
-  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, signal && { signal })
-  const outcome = answered('guarded write', asked.outcome)
+  const send = (stop: AbortSignal): Promise<GuardOutcome | Unknown | Refused | undefined> =>
+    only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, stop))
+  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
+  const outcome = answered('guarded write', asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }
