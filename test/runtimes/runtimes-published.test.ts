@@ -50,6 +50,7 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
         holder: 'server',
         wokenMs: soon,
         lost: 'gone',
+        lossesIn: [null, null, null],
         disposable: true,
         embedded: true,
       })

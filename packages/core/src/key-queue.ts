@@ -313,22 +313,21 @@ export class KeyQueue {
 
   /** Asks the store whether it still knows of our grant, unless it has said so lately. */
   async #check(grant: Grant): Promise<void> {
-    if (grant.sinceAnswerMs() >= this.#checkEveryMs()) {
+    // The fence that the store knows: that of the first holder.
+    const fence = parseToken(grant.token)?.fence
+    if (fence !== undefined && grant.sinceAnswerMs() >= this.#checkEveryMs()) {
       const { store } = this.#context
       const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
       const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true })
       if (outcome.type === 'state') {
         const { state } = outcome
         if (!state.held) grant.lose('gone')
-        else if (state.fence !== fenceOf(grant)) grant.lose('superseded')
+        else if (state.fence !== fence) grant.lose('superseded')
       }
     }
     if (this.#grant === grant) this.#armWatch()
   }
 }
-
-/** The fence that the store knows: that of the first holder. */
-const fenceOf = ({ token }: Grant): number | undefined => parseToken(token)?.fence
 
 const standsIn = (competitor: Competitor, { plan, patienceMs }: Caller): boolean =>
   competitor.woken ||

@@ -1,8 +1,10 @@
 /*
  * What a server does with a lock, over the built packages: holds it beyond its ttl while another call waits, hands it on,
- * gives it to a waiter that is notified, and loses it. Prints what it saw, and is left to end by itself.
+ * gives it to a waiter that is notified, and loses it; and in whose async context each of several requests learns that its
+ * lock was lost. Prints what it saw, and is left to end by itself.
  * Argument: the Redis URL.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createLocker, LeaseLostError, type WaitStrategy } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
@@ -34,6 +36,18 @@ const wokenMs = Math.round(performance.now() - releasedAt)
 
 await others.revoke('story')
 const lost = await third.renew({ ttl: '10s' }).catch((error: unknown) => error)
+
+const request = new AsyncLocalStorage<string>()
+const lossesIn: (string | null)[] = []
+for (const name of ['first', 'second', 'third']) {
+  await request.run(name, async () => {
+    const { signal } = await locks.acquire(name, { ttl: '1500ms' })
+    signal.addEventListener('abort', () => lossesIn.push(request.getStore() ?? null))
+  })
+  await others.revoke(name)
+}
+while (lossesIn.length < 3) await elapse(10)
+
 const embedded = await createLocker({ store: memoryStore() }).withLock('story', (lease) => lease.remaining() > 0)
 await Promise.all([locks.close(), others.close()])
 redis.disconnect()
@@ -48,6 +62,7 @@ console.log(
     ),
     holder: seen.held && seen.holder,
     lost: lost instanceof LeaseLostError && lost.cause,
+    lossesIn,
     disposable: Symbol.asyncDispose in third,
     embedded,
     wokenMs,
