@@ -10,6 +10,8 @@ export interface Arena extends AsyncDisposable {
   readonly name: string
   /** A locker with a connection of its own, as another process would have. */
   client(options?: Partial<LockerOptions>): Locker
+  /** What wakes the waiters of one locker. */
+  notifier(): ReleaseNotifier
   /** Removes the lock's entry, as an eviction would. */
   remove(key: string): Promise<void>
   /** Takes the lock from its holder and gives it to someone else. */
@@ -21,7 +23,7 @@ export interface RedisArena extends Arena {
   readonly prefix: string
   /** A store over a connection of its own, to the server or to a proxy in front of it. */
   store(port?: number): LeaseStore
-  /** What wakes the waiters of one locker, over a connection of its own; it ends with the locker. */
+  /** As every arena has it, over a connection of its own, to the server or to a proxy in front of it. */
   notifier(port?: number): ReleaseNotifier
   command: RedisServer['command']
 }
@@ -39,6 +41,7 @@ async function memoryArena(): Promise<Arena> {
   return {
     name: 'memory',
     client,
+    notifier: () => memoryNotifier(store),
     async remove(key) {
       await outsider.revoke(key)
     },
