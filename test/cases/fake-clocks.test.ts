@@ -34,6 +34,20 @@ describe.each(arenas)('on %s', (_, open) => {
     vi.useRealTimers()
   })
 
+  it('T-72: with all timers fake, a release wakes who waits elsewhere', async () => {
+    await using arena = await open()
+    vi.useFakeTimers()
+    const a = arena.client({ notifier: arena.notifier() })
+    const b = arena.client({ notifier: arena.notifier() })
+    const lease = await a.acquire('t72')
+    const next = b.acquire('t72', { ttl: '10s' })
+    await atRest()
+    expect(await lease.release()).toBe('released')
+    expect((await next).remaining()).toBeGreaterThan(9_000)
+    expect(await (await next).release()).toBe('released')
+    vi.useRealTimers()
+  })
+
   it.each([2020, 2040])('T-72: with the date set to %i a lease lasts as long as it should', async (year) => {
     await using arena = await open()
     vi.useFakeTimers({ toFake: ['Date'], now: new Date(year, 0, 1) })
