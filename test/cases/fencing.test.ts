@@ -7,6 +7,23 @@ import { rounds } from '../support/scale.ts'
 const worker = new URL('../support/fence-worker.ts', import.meta.url)
 
 describe.each(arenas)('fences on %s', (_, open) => {
+  it('who is handed a lock that was evicted has a lower fence than its new holder, and is told', async () => {
+    await using arena = await open()
+    const a = arena.client({ ttl: '3s' })
+    const first = await a.acquire('evicted')
+    const waiting = a.acquire('evicted')
+    await arena.remove('evicted')
+    const other = await arena.client().acquire('evicted', { ttl: '30s' })
+    // Within the process it passes on without a question to the store.
+    expect(await first.release()).toBe('released')
+    const passed = await waiting
+    expect(passed.fence).toBeGreaterThan(first.fence as number)
+    expect(passed.fence).toBeLessThan(other.fence as number)
+    if (!passed.signal.aborted) await once(passed.signal, 'abort')
+    expect(passed.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'superseded' })
+    expect(await other.release()).toBe('released')
+  })
+
   it('T-68: fences rise with each hold, and stay the same within one', async () => {
     await using arena = await open()
     const clients = [arena.client(), arena.client(), arena.client()]
@@ -64,4 +81,30 @@ it('fences stay exact and rising when the record says more than the clock', asyn
   expect(second.fence).toBe(future + 18)
   expect(second.token.endsWith(`.${future + 18}`)).toBe(true)
   await second.release()
+})
+
+it('fences rise although the server has forgotten all records', async () => {
+  await using arena = await redisArena()
+  let last = 0
+  for (const forget of [() => arena.command('FLUSHALL'), () => arena.server.restart(), () => undefined]) {
+    // Another process each time: the one before still takes the lock for its own.
+    const { fence } = await arena.client().acquire('forgotten', { renew: false })
+    expect(fence).toBeGreaterThan(last)
+    last = fence as number
+    await forget()
+  }
+})
+
+it('the fence record is kept for the longer of the ttl and the fence memory, ten minutes by default', async () => {
+  await using arena = await redisArena()
+  const keptMs = async (key: string): Promise<number> =>
+    Number(await arena.command('PTTL', `{${arena.prefix}${key}}:fence`))
+  const lease = await arena.client().acquire('remembered', { ttl: '1s', renew: false })
+  expect(await keptMs('remembered')).toBeGreaterThan(590_000)
+  expect(await keptMs('remembered')).toBeLessThanOrEqual(600_000)
+  await lease.renew({ ttl: '1h' })
+  expect(await keptMs('remembered')).toBeGreaterThan(3_590_000)
+  // A release does not shorten that.
+  await lease.release()
+  expect(await keptMs('remembered')).toBeGreaterThan(3_590_000)
 })

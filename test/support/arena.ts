@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createLocker, type LeaseStore, type Locker, type LockerOptions } from '@leasehold/core'
+import { createLocker, type LeaseStore, type Locker, type LockerOptions, type ReleaseNotifier } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
-import { ioredisStore } from '@leasehold/ioredis'
+import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 
@@ -10,6 +10,8 @@ export interface Arena extends AsyncDisposable {
   readonly name: string
   /** A locker with a connection of its own, as another process would have. */
   client(options?: Partial<LockerOptions>): Locker
+  /** What wakes the waiters of one locker. */
+  notifier(): ReleaseNotifier
   /** Removes the lock's entry, as an eviction would. */
   remove(key: string): Promise<void>
   /** Takes the lock from its holder and gives it to someone else. */
@@ -21,6 +23,8 @@ export interface RedisArena extends Arena {
   readonly prefix: string
   /** A store over a connection of its own, to the server or to a proxy in front of it. */
   store(port?: number): LeaseStore
+  /** As every arena has it, over a connection of its own, to the server or to a proxy in front of it. */
+  notifier(port?: number): ReleaseNotifier
   command: RedisServer['command']
 }
 
@@ -37,6 +41,7 @@ async function memoryArena(): Promise<Arena> {
   return {
     name: 'memory',
     client,
+    notifier: () => memoryNotifier(store),
     async remove(key) {
       await outsider.revoke(key)
     },
@@ -56,17 +61,19 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
   const prefix = `arena-${randomUUID().slice(0, 8)}:`
   const connections: Redis[] = []
   const lockers: Locker[] = []
-  const store = (port: number = server.port): LeaseStore => {
+  const connect = (port: number = server.port): Redis => {
     const connection = new Redis(port, server.host)
     connection.on('error', () => undefined)
     connections.push(connection)
-    return ioredisStore(connection, { prefix })
+    return connection
   }
+  const store = (port?: number): LeaseStore => ioredisStore(connect(port), { prefix })
   return {
     name: 'redis over ioredis',
     server,
     prefix,
     store,
+    notifier: (port) => ioredisNotifier(connect(port), { prefix }),
     command: (...args) => server.command(...args),
     client(options = {}) {
       const locker = createLocker({ store: options.store ?? store(), ...options })
