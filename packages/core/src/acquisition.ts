@@ -80,7 +80,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
   const begin = (): Claim =>
-    beginClaim(context, { key, ttlMs, fences }, { onSend: () => commands++, onLateGrant: wake })
+    beginClaim(context, { key, ttlMs, fences }, { onSend: () => commands++, onSilence: learn, onLateGrant: wake })
   const ended = (grant?: Grant): Acquired => ({
     grant,
     waitedMs: elapsedMs(instant(clock), startedAt),
@@ -101,7 +101,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   }
 
   /** What follows from a try that brought no lease, up to the next one. */
-  async function goOn(outcome: TryOutcome, cutShort: boolean, signal: AbortSignal): Promise<void> {
+  async function goOn(outcome: TryOutcome, signal: AbortSignal): Promise<void> {
     if (outcome.type === 'held') {
       learn('held')
       if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
@@ -109,8 +109,8 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
       learn('late')
       await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
     } else if (outcome.type === 'unknown') {
-      // Cut short by the end of the wait, it says nothing of the store.
-      if (!cutShort || !known) learn(outcome)
+      // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+      if (!known) learn(outcome)
     } else if (outcome.type === 'refused') {
       answered('acquire', outcome, executed)
     } else if (outcome.type === 'spent' || outcome.state.held) {
@@ -123,7 +123,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     try {
       for (;;) {
         const answer = await claim.attempt(leftMs, signal)
-        const { outcome, before, cutShort } = answer
+        const { outcome, before } = answer
         if (before === 'unknown') executed = before
         const grant = grantOf(answer)
         if (grant) {
@@ -135,7 +135,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
           claim.abandon()
           claim = begin()
         }
-        await goOn(outcome, cutShort, signal)
+        await goOn(outcome, signal)
         // One try is enough for who does not wait.
         if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
         if (typeof known === 'string') return ended()

@@ -24,8 +24,6 @@ export interface Answer<O> {
   readonly sentAt: Instant
   /** `unknown` if an attempt other than the answered one may have been carried out. */
   readonly before: Executed
-  /** Without an answer: only the end of the time cut the attempts short, so the silence says nothing of the store. */
-  readonly cutShort: boolean
 }
 
 /** What an `ask` may be told; by default it goes on for one command deadline. */
@@ -35,6 +33,8 @@ interface AskOptions<O> {
   readonly signal?: AbortSignal | undefined
   /** One attempt, whatever becomes of it. */
   readonly once?: boolean
+  /** Told when an attempt has come to nothing, unless only the end of the time cut it short. */
+  readonly onSilence?: (failure: Unknown) => void
   /** Gets an answer that came when the question was over, and when its attempt had been sent. */
   readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
 }
@@ -60,7 +60,7 @@ export async function ask<O>(
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
-  const { leftMs = deadline(clock, limitMs), signal, once, onLate } = options
+  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate } = options
   const heard = new Set<AbortController>()
   let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
   let failure = silence
@@ -108,13 +108,13 @@ export async function ask<O>(
       return undefined
     })
 
-  const result = (cutShort: boolean): Answer<O | Unknown> => {
+  const result = (): Answer<O | Unknown> => {
     const before = uncertain > 0 ? 'unknown' : 'no'
-    if (answer) return { ...answer, before, cutShort: false }
-    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), before, cutShort }
+    return answer
+      ? { ...answer, before }
+      : { outcome: { ...failure, executed: before }, sentAt: instant(clock), before }
   }
 
-  let cutShort = true
   try {
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
@@ -122,12 +122,12 @@ export async function ask<O>(
       const availableMs = Math.max(1, leftMs())
       const failed = begin()
       await pause(Math.min(lifeMs, availableMs))
-      cutShort &&= !failed() && lifeMs > availableMs
+      if (!answer && (failed() || lifeMs <= availableMs)) onSilence?.(failure)
       // An attempt that used its time needs no pause; one that failed at once does.
       if (failed() && !once && !answer)
         await pause(Math.min(backoffMs(pauseMs.from, pauseMs.to, attempt, jitter()), leftMs()))
       if (rejection) throw rejection.error
-      if (answer) return result(false)
+      if (answer) return result()
       if (once || leftMs() <= 1) break
       const [eldest] = heard
       if (heard.size > 1) eldest?.abort()
@@ -135,7 +135,7 @@ export async function ask<O>(
     // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
     for (const stop of heard) stop.abort()
     await pause(0)
-    return result(cutShort)
+    return result()
   } finally {
     over = true
     for (const stop of heard) stop.abort()

@@ -22,6 +22,8 @@ export interface Claim {
 export interface ClaimListener {
   /** A store command is sent. */
   onSend(): void
+  /** A try has come to nothing, and not only because time was up. */
+  onSilence(failure: Unknown): void
   /** A try was granted after it had been given up; the next attempt answers it. */
   onLateGrant(): void
 }
@@ -39,7 +41,7 @@ const mostSilentTries = 2
 export function beginClaim(
   context: Context,
   wish: Omit<AcquireRequest, 'owner'>,
-  { onSend, onLateGrant }: ClaimListener,
+  { onSend, onSilence, onLateGrant }: ClaimListener,
 ): Claim {
   const { store, clock, work } = context
   const { key, ttlMs } = wish
@@ -86,14 +88,14 @@ export function beginClaim(
 
   function hearLate(outcome: TryOutcome, sentAt: Instant): void {
     if (outcome.type !== 'granted') return
-    lateGrant = { outcome, sentAt, before: 'unknown', cutShort: false }
+    lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!ended) onLateGrant()
     else if (open > 0) work.background(release)
   }
 
   return {
     async attempt(leftMs, signal) {
-      return lateGrant ?? ask<TryOutcome>(context, ttlMs, send, { leftMs, signal, onLate: hearLate })
+      return lateGrant ?? ask<TryOutcome>(context, ttlMs, send, { leftMs, signal, onSilence, onLate: hearLate })
     },
     accept() {
       open = 0

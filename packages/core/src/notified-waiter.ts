@@ -71,7 +71,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       const timerMs = live && notifier.looks ? untilMs : checkMs(present, untilMs, tally)
       const delayMs = Math.min(timerMs, leftMs())
       const distanceMs = Math.min(floorMs(falseSignals, reliedMs), delayMs)
-      await sleep(clock, distanceMs, signal, (wake) => wakes.onSignal(seenWakes, wake))
+      if (distanceMs > 0) await sleep(clock, distanceMs, signal, (wake) => wakes.onSignal(seenWakes, wake))
       // A signal during that distance is not lost: the count has moved, and this ends at once.
       await sleep(clock, delayMs - distanceMs, signal, (wake) => {
         const withdrawals = [subscribed.onSignal(seen, wake), wakes.onSignal(seenWakes, wake)]
