@@ -23,6 +23,7 @@ interface Options {
   enableAutoPipelining?: boolean
   autoResendUnfulfilledCommands?: boolean
   maxRetriesPerRequest?: number
+  commandTimeout?: number
   retryStrategy?: () => number
 }
 
@@ -141,23 +142,58 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
-    const now = performance.now.bind(performance)
-    const passes = (ms: number): void => {
-      vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
+    /** Time stands still but for this. */
+    const timeIs = (ms: number): void => {
+      vi.spyOn(performance, 'now').mockReturnValue(ms)
     }
+    beforeEach(() => timeIs(0))
     afterEach(() => {
       vi.restoreAllMocks()
     })
 
-    it('sends nothing more once it has been silent for long, until it answers', async () => {
+    it('holds calls back once it has been silent for long, until it answers', async () => {
       const transport = ioredisTransport(connect())
       await run(transport, script('return 1'))
       const release = proxy.holdReplies()
       await giveUp(transport, 1_000)
-      passes(2_001)
+      timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no', cause: expect.any(Error) })
       release()
       expect(await asksAgain(transport)).toEqual(value(1_001))
+    })
+
+    it('sends one call per half second nevertheless', async () => {
+      const transport = ioredisTransport(connect())
+      await run(transport, script('return 1'))
+      proxy.holdReplies()
+      await giveUp(transport, 1_000)
+      for (const ms of [2_501, 3_002]) {
+        timeIs(ms)
+        const controller = new AbortController()
+        const replies = transport.run([increment, increment], controller.signal)
+        const later = run(transport, increment)
+        controller.abort()
+        expect(await replies).toMatchObject([{ executed: 'unknown' }, { executed: 'no' }])
+        expect(await later).toMatchObject({ executed: 'no' })
+      }
+    })
+
+    it('is reached again by such a call where the late answers reach nobody, as the client has given up by itself', async () => {
+      const client = connect({ commandTimeout: 1_000 })
+      const transport = ioredisTransport(client)
+      await run(transport, script('return 1'))
+      const release = proxy.holdReplies()
+      for (const reply of await transport.run(Array(1_000).fill(increment), never)) {
+        expect(reply).toMatchObject({ executed: 'unknown', cause: { message: expect.stringContaining('timed out') } })
+      }
+      timeIs(2_001)
+      release()
+      // Answered in order, so the thousand have been by then.
+      expect(await client.ping()).toBe('PONG')
+      expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
+      timeIs(2_501)
+      expect(await run(transport, increment)).toEqual(value(1_001))
+      expect(await run(transport, increment)).toEqual(value(1_002))
     })
 
     it('sends on the connection that took its place', async () => {
@@ -165,7 +201,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       await run(transport, script('return 1'))
       proxy.blackHole()
       await giveUp(transport, 1_000)
-      passes(2_001)
+      timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
       proxy.restore()
       proxy.cut()
@@ -178,7 +214,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       await giveUp(transport, 5_000)
       expect(await run(transport, increment)).toEqual(value(5_001))
       await giveUp(transport, 999)
-      passes(60_000)
+      timeIs(60_000)
       expect(await run(transport, increment)).toEqual(value(6_001))
     })
   })
