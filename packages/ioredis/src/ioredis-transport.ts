@@ -5,13 +5,14 @@ import { checkClient, type IoredisClient, type IoredisConnection, type IoredisSt
 import { connectionError, forgetError, isReady, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
 import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
+import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /** The answer to a call that was handed to the client, for as long as there is no other. */
-const unanswered: ScriptReply = {
+const unanswered = (reason?: Error): ScriptReply => ({
   type: 'unknown',
   executed: 'unknown',
-  cause: new Error('Redis did not answer in time'),
-}
+  cause: new Error('Redis did not answer in time', reason && { cause: reason }),
+})
 
 /**
  * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster.
@@ -31,6 +32,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
   const cluster = client.isCluster === true
   const home = homeContext()
+  const moving = slotsOnTheMove()
   const commands = {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
     EVAL: client.createBuiltinCommand('eval').buffer,
@@ -69,9 +71,12 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       const { body, keys, args } = call
       const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
       noteAnswer(stream)
-      return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
+      const reply = { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) } as const
+      moving.note(call, reply)
+      return reply
     } catch (error) {
       const reply = failure(error, call, !areSame(before, streams(client)))
+      moving.note(call, reply)
       if (reply.type === 'error') noteAnswer(stream)
       // After an abort it was counted already.
       else if (!signal.aborted) countGivenUp(stream)
@@ -95,7 +100,10 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
           resolve(replies.map((reply, index) => reply ?? notSent(obstacle(calls[index]) ?? client)))
         }
         const giveUp = (): void => {
-          for (const stream of awaited.values()) countGivenUp(stream)
+          for (const [index, stream] of awaited) {
+            countGivenUp(stream)
+            replies[index] = unanswered(moving.reason(calls[index]))
+          }
           settle()
         }
         if (signal.aborted || open === 0) return settle()
@@ -106,10 +114,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         const corked = calls.length > 1 ? streams(client) : []
         for (const stream of corked) stream.cork()
         for (const [index, call] of calls.entries()) {
-          const onSend = (stream: IoredisStream | undefined): void => {
-            replies[index] = unanswered
-            awaited.set(index, stream)
-          }
+          const onSend = (stream: IoredisStream | undefined): void => void awaited.set(index, stream)
           void deliver(call, signal, onSend).then((reply) => {
             awaited.delete(index)
             replies[index] = reply

@@ -256,6 +256,13 @@ describe('an error of the server', () => {
     expect(outcome).toMatchObject({ type: 'unknown', executed: 'no', cause: { message } })
   })
 
+  it('to a call that the client may have sent twice says nothing of the first', async () => {
+    const resent = { ...error('READONLY'), resent: true } as const
+    const { store } = storeOver([[resent], [{ ...error('NOPERM'), resent: true }]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ error: { executed: 'unknown' } }])
+  })
+
   it.each([
     "NOPERM this user has no permissions to run the 'evalsha' command",
     'NOAUTH Authentication required.',
