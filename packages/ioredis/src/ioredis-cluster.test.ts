@@ -119,6 +119,22 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     await moveSlot(keySlot(moved), to, from, cluster.nodes)
   })
 
+  it('says that a slot is being moved when the client has had enough of it, and to calls that are given up before', async () => {
+    const transport = ioredisTransport(client)
+    const key = await keyOn(0)
+    const [from, to] = cluster.nodes as [RedisServer, RedisServer]
+    const [source, target] = [await from.command('CLUSTER', 'MYID'), await to.command('CLUSTER', 'MYID')].map(String)
+    await to.command('CLUSTER', 'SETSLOT', keySlot(key), 'IMPORTING', source as string)
+    await from.command('CLUSTER', 'SETSLOT', keySlot(key), 'MIGRATING', target as string)
+    const moved = expect.stringMatching(/TRYAGAIN .*sent the request from one to the other/)
+    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'error', message: moved }])
+    expect(await transport.run([increment(key)], AbortSignal.timeout(0))).toMatchObject([
+      { type: 'unknown', executed: 'unknown', cause: { message: moved } },
+    ])
+    for (const node of [to, from]) await node.command('CLUSTER', 'SETSLOT', keySlot(key), 'STABLE')
+    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'value' }])
+  })
+
   it('says that an answer is to a repeated request when a connection was lost in between', async () => {
     const transport = ioredisTransport(client)
     const key = await keyOn(1)

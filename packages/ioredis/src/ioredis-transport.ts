@@ -8,10 +8,10 @@ import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /** The answer to a call that was handed to the client, for as long as there is no other. */
-const unanswered = (reason?: Error): ScriptReply => ({
+const unanswered = (said?: string): ScriptReply => ({
   type: 'unknown',
   executed: 'unknown',
-  cause: new Error('Redis did not answer in time', reason && { cause: reason }),
+  cause: new Error(`Redis did not answer in time${said ? `; it said before, of the same slot: ${said}` : ''}`),
 })
 
 /**
@@ -71,9 +71,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       const { body, keys, args } = call
       const value = await commands[call.command].call(client, body, keys.length, ...keys, ...args)
       noteAnswer(stream)
-      const reply = { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) } as const
-      moving.note(call, reply)
-      return reply
+      return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
     } catch (error) {
       const reply = failure(error, call, !areSame(before, streams(client)))
       moving.note(call, reply)
@@ -102,7 +100,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         const giveUp = (): void => {
           for (const [index, stream] of awaited) {
             countGivenUp(stream)
-            replies[index] = unanswered(moving.reason(calls[index]))
+            replies[index] = unanswered(moving.last(calls[index]))
           }
           settle()
         }

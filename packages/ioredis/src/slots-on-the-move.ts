@@ -13,21 +13,21 @@ export interface SlotsOnTheMove {
   /** Takes note of how a call ended, in time or late. */
   note(call: ScriptCall, reply: ScriptReply): void
   /** What was said not long ago of the slot that this call is for. */
-  reason(call: ScriptCall | undefined): Error | undefined
+  last(call: ScriptCall | undefined): string | undefined
 }
 
 export function slotsOnTheMove(): SlotsOnTheMove {
+  // At most one for each slot. Other keys of it may be well meanwhile, so an answer is no reason to forget.
   const said = new Map<number, { readonly message: string; readonly atMs: number }>()
   const slotOf = (call: ScriptCall | undefined): number => keySlot(call?.keys[0] ?? '')
   return {
     note(call, reply) {
-      const moves = reply.type === 'error' && /^(TRYAGAIN|CLUSTERDOWN)/.test(reply.message)
-      if (moves) said.set(slotOf(call), { message: reply.message, atMs: performance.now() })
-      else if (said.size > 0 && reply.type === 'value') said.delete(slotOf(call))
+      if (reply.type !== 'error' || !/^(TRYAGAIN|CLUSTERDOWN)/.test(reply.message)) return
+      said.set(slotOf(call), { message: reply.message, atMs: performance.now() })
     },
-    reason(call) {
+    last(call) {
       const last = said.size > 0 ? said.get(slotOf(call)) : undefined
-      return last && performance.now() - last.atMs < explainsForMs ? new Error(last.message) : undefined
+      return last && performance.now() - last.atMs < explainsForMs ? last.message : undefined
     },
   }
 }
