@@ -22,8 +22,10 @@ interface Options {
   stringNumbers?: boolean
   enableAutoPipelining?: boolean
   autoResendUnfulfilledCommands?: boolean
-  maxRetriesPerRequest?: number
+  maxRetriesPerRequest?: number | null
   commandTimeout?: number
+  socketTimeout?: number
+  enableOfflineQueue?: boolean
   retryStrategy?: () => number
 }
 
@@ -91,15 +93,18 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await transport.run([], never)).toEqual([])
   })
 
-  it('says that an answer is to a repeated request when the connection was lost in between', async () => {
-    const transport = ioredisTransport(connect())
-    expect(await run(transport, increment)).toEqual(value(1))
-    const dropped = proxy.dropNextReply('cut')
-    const again = run(transport, increment)
-    await dropped
-    expect(await again).toEqual(value(3, true))
-    expect(await run(transport, increment)).toEqual(value(4))
-  })
+  it.each<Options>([{}, { maxRetriesPerRequest: null }])(
+    'says that an answer is to a repeated request when the connection was lost in between: %j',
+    async (options) => {
+      const transport = ioredisTransport(connect(options))
+      expect(await run(transport, increment)).toEqual(value(1))
+      const dropped = proxy.dropNextReply('cut')
+      const again = run(transport, increment)
+      await dropped
+      expect(await again).toEqual(value(3, true))
+      expect(await run(transport, increment)).toEqual(value(4))
+    },
+  )
 
   it('does not know what became of a request that the client gave up, and shows no argument of it', async () => {
     const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }))
@@ -224,6 +229,26 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(client)
     expect(client.status).toBe('wait')
     expect(await Promise.all([run(transport, increment), run(transport, increment)])).toEqual([value(1), value(2)])
+  })
+
+  it('needs no offline queue of the client', async () => {
+    const client = connect({ lazyConnect: true, enableOfflineQueue: false })
+    const transport = ioredisTransport(client)
+    expect(await run(transport, increment)).toEqual(value(1))
+    const lost = new Promise((resolve) => client.once('close', resolve))
+    proxy.cut()
+    await lost
+    expect(await run(transport, increment)).toEqual(value(2))
+  })
+
+  it('gets out of a connection that has died without a word if the client has a socketTimeout', async () => {
+    const transport = ioredisTransport(connect({ socketTimeout: 1_000 }))
+    await run(transport, script('return 1'))
+    const dead = proxy.dropNextReply('silence')
+    const reply = run(transport, increment)
+    await dead
+    // Sent again by the client, on a new connection.
+    expect(await reply).toEqual(value(2, true))
   })
 
   it('waits for a connection, and sends then', async () => {

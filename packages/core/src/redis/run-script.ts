@@ -8,11 +8,9 @@ import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.
  */
 const split = new WeakSet<RedisTransport>()
 
-/**
- * Whether keys have slots there: the client says so, or the server has shown it. What a node tells of its own is not all
- * there is then, such as how many subscribers a `PUBLISH` reached.
- */
-export const hasSlots = (transport: RedisTransport): boolean => transport.cluster || split.has(transport)
+/** Whether the answer to a `PUBLISH` counts every subscriber there is: no node of a cluster knows those of the others. */
+export const countsSubscribers = (transport: RedisTransport): boolean =>
+  transport.countsSubscribers && !split.has(transport)
 
 /**
  * Runs a script over many requests and answers one outcome per request, in order.
@@ -36,7 +34,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
   const outcomes: O[] = []
 
   /** @param groups the numbers of the requests that share a command */
-  async function send(groups: readonly (readonly number[])[], resent?: boolean): Promise<void> {
+  async function send(groups: readonly (readonly number[])[], wasResent?: boolean): Promise<void> {
     const calls = groups.map((group): ScriptCall => {
       const members = group.map((index) => requests[index] as (typeof requests)[number])
       return {
@@ -47,38 +45,40 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
       }
     })
     const replies = await transport.run(calls, signal)
-    const forgotten = calls.filter((_, index) => isError(replies[index], 'NOSCRIPT'))
+    const forgotten = calls.filter((_, at) => isError(replies[at], /^NOSCRIPT/))
     const texts = forgotten.map((call): ScriptCall => ({ ...call, command: 'EVAL', body: script.text }))
     const again = texts.length > 0 ? [...(await transport.run(texts, signal))] : []
 
-    const alone: (readonly number[])[] = []
-    let aloneResent = resent
+    const alone: number[][] = []
+    let resent = wasResent
     for (const [at, group] of groups.entries()) {
       const first = replies[at]
-      const reply = isError(first, 'NOSCRIPT') ? alsoResent(again.shift(), first.resent) : first
-      if (isError(reply, 'CROSSSLOT')) split.add(transport)
-      if (group.length > 1 && isError(reply, 'CROSSSLOT', 'TRYAGAIN')) {
-        alone.push(...group.map((index) => [index]))
-        aloneResent ||= reply.resent
+      const reply = isError(first, /^NOSCRIPT/) ? alsoResent(again.shift(), first.resent) : first
+      if (isError(reply, /^CROSSSLOT/)) split.add(transport)
+      if (group.length > 1 && isError(reply, /^(CROSSSLOT|TRYAGAIN)/)) {
+        for (const index of group) alone.push([index])
+        resent ||= reply.resent
       } else {
-        for (const [place, index] of group.entries()) outcomes[index] = decode(part(alsoResent(reply, resent), place))
+        for (const [place, index] of group.entries())
+          outcomes[index] = decode(part(alsoResent(reply, wasResent), place))
       }
     }
-    if (alone.length > 0) await send(alone, aloneResent)
+    if (alone.length > 0) await send(alone, resent)
   }
 
   const groups = new Map<string, number[]>()
-  for (const [index, [keys]] of requests.entries()) {
-    const [key = ''] = hasSlots(transport) ? keys : []
-    const tag = hashTag(key) ?? key
-    groups.set(tag, [...(groups.get(tag) ?? []), index])
+  for (const [index, [[key = '']]] of requests.entries()) {
+    const tag = transport.cluster || split.has(transport) ? (hashTag(key) ?? key) : ''
+    const group = groups.get(tag)
+    if (group) group.push(index)
+    else groups.set(tag, [index])
   }
   await send([...groups.values()])
   return outcomes
 }
 
-const isError = (reply: ScriptReply | undefined, ...words: string[]): reply is ScriptReply & { type: 'error' } =>
-  reply?.type === 'error' && words.some((word) => reply.message.startsWith(word))
+const isError = (reply: ScriptReply | undefined, words: RegExp): reply is ScriptReply & { type: 'error' } =>
+  reply?.type === 'error' && words.test(reply.message)
 
 /** A server that has the script may have carried out the call before it was sent again to one that has not. */
 const alsoResent = (reply: ScriptReply | undefined, resent: boolean | undefined): ScriptReply | undefined =>
