@@ -28,7 +28,10 @@ export interface IoredisConnection {
   readonly stream?: IoredisStream
   connect(): Promise<unknown>
   on(event: 'ready' | 'end', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
   off(event: 'ready' | 'end', listener: () => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+  listenerCount(event: 'error'): number
 }
 
 export interface IoredisStream {

@@ -5,7 +5,7 @@ import { type RedisCluster, type RedisServer, startRedisCluster } from '@leaseho
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { keySlot } from './cluster-node.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
@@ -26,18 +26,26 @@ interface Address {
 /** Every node is reached through a proxy of its own. */
 type NatMap = Record<string, Address>
 
+/** The options that these tests use of those that each node's connection has. */
+interface NodeOptions {
+  commandTimeout?: number
+}
+
 const clients = [
   {
     name: 'ioredis 6',
-    create: (nodes: Address[], natMap: NatMap) => new ioredis6.Cluster(nodes, { natMap, lazyConnect: true }),
+    create: (nodes: Address[], natMap: NatMap, redisOptions: NodeOptions) =>
+      new ioredis6.Cluster(nodes, { natMap, redisOptions, lazyConnect: true }),
   },
   {
     name: 'ioredis 5',
-    create: (nodes: Address[], natMap: NatMap) => new ioredis5.Cluster(nodes, { natMap, lazyConnect: true }),
+    create: (nodes: Address[], natMap: NatMap, redisOptions: NodeOptions) =>
+      new ioredis5.Cluster(nodes, { natMap, redisOptions, lazyConnect: true }),
   },
   {
     name: 'iovalkey',
-    create: (nodes: Address[], natMap: NatMap) => new iovalkey.Cluster(nodes, { natMap, lazyConnect: true }),
+    create: (nodes: Address[], natMap: NatMap, redisOptions: NodeOptions) =>
+      new iovalkey.Cluster(nodes, { natMap, redisOptions, lazyConnect: true }),
   },
 ]
 
@@ -45,6 +53,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
   let cluster: RedisCluster
   let proxies: TcpProxy[]
   let client: ReturnType<typeof create>
+  let connect: (redisOptions?: NodeOptions) => void
   let names = 0
 
   beforeAll(async () => {
@@ -56,10 +65,15 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const natMap = Object.fromEntries(
       cluster.nodes.map(({ host, port }, index) => [`${host}:${port}`, proxies[index] as TcpProxy]),
     )
-    client = create(
-      proxies.map(({ host, port }) => ({ host, port })),
-      Object.fromEntries(Object.entries(natMap).map(([name, { host, port }]) => [name, { host, port }])),
-    )
+    connect = (redisOptions = {}) => {
+      client?.disconnect()
+      client = create(
+        proxies.map(({ host, port }) => ({ host, port })),
+        Object.fromEntries(Object.entries(natMap).map(([name, { host, port }]) => [name, { host, port }])),
+        redisOptions,
+      )
+    }
+    connect()
   })
   afterEach(async () => {
     client.disconnect()
@@ -105,6 +119,22 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     await moveSlot(keySlot(moved), to, from, cluster.nodes)
   })
 
+  it('says that a slot is being moved when the client has had enough of it, and to calls that are given up before', async () => {
+    const transport = ioredisTransport(client)
+    const key = await keyOn(0)
+    const [from, to] = cluster.nodes as [RedisServer, RedisServer]
+    const [source, target] = [await from.command('CLUSTER', 'MYID'), await to.command('CLUSTER', 'MYID')].map(String)
+    await to.command('CLUSTER', 'SETSLOT', keySlot(key), 'IMPORTING', source as string)
+    await from.command('CLUSTER', 'SETSLOT', keySlot(key), 'MIGRATING', target as string)
+    const moved = expect.stringMatching(/TRYAGAIN .*sent the request from one to the other/)
+    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'error', message: moved }])
+    expect(await transport.run([increment(key)], AbortSignal.timeout(0))).toMatchObject([
+      { type: 'unknown', executed: 'unknown', cause: { message: moved } },
+    ])
+    for (const node of [to, from]) await node.command('CLUSTER', 'SETSLOT', keySlot(key), 'STABLE')
+    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'value' }])
+  })
+
   it('says that an answer is to a repeated request when a connection was lost in between', async () => {
     const transport = ioredisTransport(client)
     const key = await keyOn(1)
@@ -137,6 +167,36 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     proxies[lost as number]?.restore()
     expect(await transport.run([increment(a)], never)).toMatchObject([{ value: 1 }])
   })
+
+  it.each<[string, NodeOptions]>([
+    ['', {}],
+    [', also where its late answers reach nobody', { commandTimeout: 1_000 }],
+  ])(
+    'holds calls to a silent node back, but one per half second, and none to the others%s',
+    async (_, redisOptions) => {
+      connect(redisOptions)
+      const transport = ioredisTransport(client)
+      const [a, b] = [await keyOn(0), await keyOn(1)]
+      await transport.run([increment(a), increment(b)], never)
+      const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+      onTestFinished(() => now.mockRestore())
+      proxies[0]?.blackHole()
+      const calls = Array.from({ length: 1_000 }, () => increment(a))
+      if (redisOptions.commandTimeout) await transport.run(calls, never)
+      else await transport.run(calls, AbortSignal.timeout(0))
+      now.mockReturnValue(2_001)
+      expect(await transport.run([increment(a), increment(b)], never)).toMatchObject([{ executed: 'no' }, { value: 2 }])
+
+      proxies[0]?.restore()
+      const node = client.nodes().find(({ options }) => options.port === proxies[0]?.port)
+      // Answered in order, so the thousand have been by then.
+      expect(await node?.ping()).toBe('PONG')
+      if (redisOptions.commandTimeout)
+        expect(await transport.run([increment(a)], never)).toMatchObject([{ executed: 'no' }])
+      now.mockReturnValue(2_501)
+      expect(await transport.run([increment(a)], never)).toEqual([value(1_002)])
+    },
+  )
 
   it('never sends what was aborted while it waited for the cluster', async () => {
     for (const proxy of proxies) proxy.refuse()

@@ -22,7 +22,10 @@ interface Options {
   stringNumbers?: boolean
   enableAutoPipelining?: boolean
   autoResendUnfulfilledCommands?: boolean
-  maxRetriesPerRequest?: number
+  maxRetriesPerRequest?: number | null
+  commandTimeout?: number
+  socketTimeout?: number
+  enableOfflineQueue?: boolean
   retryStrategy?: () => number
 }
 
@@ -90,15 +93,18 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await transport.run([], never)).toEqual([])
   })
 
-  it('says that an answer is to a repeated request when the connection was lost in between', async () => {
-    const transport = ioredisTransport(connect())
-    expect(await run(transport, increment)).toEqual(value(1))
-    const dropped = proxy.dropNextReply('cut')
-    const again = run(transport, increment)
-    await dropped
-    expect(await again).toEqual(value(3, true))
-    expect(await run(transport, increment)).toEqual(value(4))
-  })
+  it.each<Options>([{}, { maxRetriesPerRequest: null }])(
+    'says that an answer is to a repeated request when the connection was lost in between: %j',
+    async (options) => {
+      const transport = ioredisTransport(connect(options))
+      expect(await run(transport, increment)).toEqual(value(1))
+      const dropped = proxy.dropNextReply('cut')
+      const again = run(transport, increment)
+      await dropped
+      expect(await again).toEqual(value(3, true))
+      expect(await run(transport, increment)).toEqual(value(4))
+    },
+  )
 
   it('does not know what became of a request that the client gave up, and shows no argument of it', async () => {
     const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }))
@@ -141,23 +147,58 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
-    const now = performance.now.bind(performance)
-    const passes = (ms: number): void => {
-      vi.spyOn(performance, 'now').mockImplementation(() => now() + ms)
+    /** Time stands still but for this. */
+    const timeIs = (ms: number): void => {
+      vi.spyOn(performance, 'now').mockReturnValue(ms)
     }
+    beforeEach(() => timeIs(0))
     afterEach(() => {
       vi.restoreAllMocks()
     })
 
-    it('sends nothing more once it has been silent for long, until it answers', async () => {
+    it('holds calls back once it has been silent for long, until it answers', async () => {
       const transport = ioredisTransport(connect())
       await run(transport, script('return 1'))
       const release = proxy.holdReplies()
       await giveUp(transport, 1_000)
-      passes(2_001)
+      timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no', cause: expect.any(Error) })
       release()
       expect(await asksAgain(transport)).toEqual(value(1_001))
+    })
+
+    it('sends one call per half second nevertheless', async () => {
+      const transport = ioredisTransport(connect())
+      await run(transport, script('return 1'))
+      proxy.holdReplies()
+      await giveUp(transport, 1_000)
+      for (const ms of [2_501, 3_002]) {
+        timeIs(ms)
+        const controller = new AbortController()
+        const replies = transport.run([increment, increment], controller.signal)
+        const later = run(transport, increment)
+        controller.abort()
+        expect(await replies).toMatchObject([{ executed: 'unknown' }, { executed: 'no' }])
+        expect(await later).toMatchObject({ executed: 'no' })
+      }
+    })
+
+    it('is reached again by such a call where the late answers reach nobody, as the client has given up by itself', async () => {
+      const client = connect({ commandTimeout: 1_000 })
+      const transport = ioredisTransport(client)
+      await run(transport, script('return 1'))
+      const release = proxy.holdReplies()
+      for (const reply of await transport.run(Array(1_000).fill(increment), never)) {
+        expect(reply).toMatchObject({ executed: 'unknown', cause: { message: expect.stringContaining('timed out') } })
+      }
+      timeIs(2_001)
+      release()
+      // Answered in order, so the thousand have been by then.
+      expect(await client.ping()).toBe('PONG')
+      expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
+      timeIs(2_501)
+      expect(await run(transport, increment)).toEqual(value(1_001))
+      expect(await run(transport, increment)).toEqual(value(1_002))
     })
 
     it('sends on the connection that took its place', async () => {
@@ -165,7 +206,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       await run(transport, script('return 1'))
       proxy.blackHole()
       await giveUp(transport, 1_000)
-      passes(2_001)
+      timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
       proxy.restore()
       proxy.cut()
@@ -178,7 +219,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       await giveUp(transport, 5_000)
       expect(await run(transport, increment)).toEqual(value(5_001))
       await giveUp(transport, 999)
-      passes(60_000)
+      timeIs(60_000)
       expect(await run(transport, increment)).toEqual(value(6_001))
     })
   })
@@ -188,6 +229,26 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(client)
     expect(client.status).toBe('wait')
     expect(await Promise.all([run(transport, increment), run(transport, increment)])).toEqual([value(1), value(2)])
+  })
+
+  it('needs no offline queue of the client', async () => {
+    const client = connect({ lazyConnect: true, enableOfflineQueue: false })
+    const transport = ioredisTransport(client)
+    expect(await run(transport, increment)).toEqual(value(1))
+    const lost = new Promise((resolve) => client.once('close', resolve))
+    proxy.cut()
+    await lost
+    expect(await run(transport, increment)).toEqual(value(2))
+  })
+
+  it('gets out of a connection that has died without a word if the client has a socketTimeout', async () => {
+    const transport = ioredisTransport(connect({ socketTimeout: 1_000 }))
+    await run(transport, script('return 1'))
+    const dead = proxy.dropNextReply('silence')
+    const reply = run(transport, increment)
+    await dead
+    // Sent again by the client, on a new connection.
+    expect(await reply).toEqual(value(2, true))
   })
 
   it('waits for a connection, and sends then', async () => {

@@ -1,16 +1,18 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { homeContext } from '@leasehold/core/sharing'
 import { nodeNameOf, nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
-import { isReady, readinessChange } from './readiness.ts'
+import { connectionError, forgetError, isReady, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
-import { countGivenUp, isSilent, noteAnswer } from './silence.ts'
+import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
+import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /** The answer to a call that was handed to the client, for as long as there is no other. */
-const unanswered: ScriptReply = {
+const unanswered = (said?: string): ScriptReply => ({
   type: 'unknown',
   executed: 'unknown',
-  cause: new Error('Redis did not answer in time'),
-}
+  cause: new Error(`Redis did not answer in time${said ? `; it said before, of the same slot: ${said}` : ''}`),
+})
 
 /**
  * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster.
@@ -18,26 +20,29 @@ const unanswered: ScriptReply = {
  * A call waits here, not in the client's offline queue, until its connection is ready, so that after an abort nothing of
  * it is sent. Once handed over it is the client's: after a lost connection that may send it again (its options
  * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells. To a
- * connection that has been silent for 2 s after a thousand calls were given up nothing is sent until it answers or is
- * replaced.
+ * connection that has been silent for 2 s after a thousand calls were given up only one call per half second is sent,
+ * until it answers or is replaced. A server that does not let the client in is told of at once.
  *
- * Changes no option of the client, and leaves no listener on it.
+ * Changes no option of the client, and leaves no listener on it. A connection begun here, as the client was never asked to
+ * connect, belongs to the async context in which this was called.
  *
  * @throws InvalidOptionError for a client with a `keyPrefix`, or something that is no such client.
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
   const cluster = client.isCluster === true
+  const home = homeContext()
+  const moving = slotsOnTheMove()
   const commands = {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
 
-  const connectionFor = (call: ScriptCall): IoredisConnection | undefined =>
-    cluster ? nodeOf(client, call.keys[0]) : client
+  const connectionFor = (call: ScriptCall | undefined): IoredisConnection | undefined =>
+    cluster ? nodeOf(client, call?.keys[0]) : client
 
   /** What is not ready yet and has to be before the call can be sent. */
-  function obstacle(call: ScriptCall): IoredisConnection | undefined {
+  function obstacle(call: ScriptCall | undefined): IoredisConnection | undefined {
     if (!isReady(client)) return client
     const node = connectionFor(call)
     // A node that has ended is about to be replaced; the client finds the new one by itself.
@@ -52,11 +57,14 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   ): Promise<ScriptReply | undefined> {
     for (let waitFor = obstacle(call); waitFor; waitFor = obstacle(call)) {
       if (waitFor.status === 'end') return undefined
-      await readinessChange(waitFor, signal)
+      const refusal = await readinessChange(waitFor, signal, home)
+      if (refusal) return { type: 'error', message: refusal }
       if (signal.aborted) return undefined
     }
-    const stream = connectionFor(call)?.stream
-    if (isSilent(stream)) return { type: 'unknown', executed: 'no', cause: silent }
+    const connection = connectionFor(call)
+    for (const ready of [client, ...(connection ? [connection] : [])]) forgetError(ready)
+    const stream = connection?.stream
+    if (!takesCall(stream)) return { type: 'unknown', executed: 'no', cause: silent }
     const before = streams(client)
     onSend(stream)
     try {
@@ -66,6 +74,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       return { type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) }
     } catch (error) {
       const reply = failure(error, call, !areSame(before, streams(client)))
+      moving.note(call, reply)
       if (reply.type === 'error') noteAnswer(stream)
       // After an abort it was counted already.
       else if (!signal.aborted) countGivenUp(stream)
@@ -86,10 +95,13 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         let open = calls.length
         const settle = (): void => {
           signal.removeEventListener('abort', giveUp)
-          resolve(replies.map((reply) => reply ?? notSent(client)))
+          resolve(replies.map((reply, index) => reply ?? notSent(obstacle(calls[index]) ?? client)))
         }
         const giveUp = (): void => {
-          for (const stream of awaited.values()) countGivenUp(stream)
+          for (const [index, stream] of awaited) {
+            countGivenUp(stream)
+            replies[index] = unanswered(moving.last(calls[index]))
+          }
           settle()
         }
         if (signal.aborted || open === 0) return settle()
@@ -100,10 +112,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         const corked = calls.length > 1 ? streams(client) : []
         for (const stream of corked) stream.cork()
         for (const [index, call] of calls.entries()) {
-          const onSend = (stream: IoredisStream | undefined): void => {
-            replies[index] = unanswered
-            awaited.set(index, stream)
-          }
+          const onSend = (stream: IoredisStream | undefined): void => void awaited.set(index, stream)
           void deliver(call, signal, onSend).then((reply) => {
             awaited.delete(index)
             replies[index] = reply
@@ -117,9 +126,12 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
 
 const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
 
-function notSent({ status }: IoredisClient): ScriptReply {
+/** What the client itself met with is the cause of the cause: a refused connection, a name that nobody knows. */
+function notSent(connection: IoredisConnection): ScriptReply {
+  const met = connectionError(connection)
   const cause = new Error(
-    `The request was not sent: the Redis client was not connected in time (its status: ${status})`,
+    `The request was not sent: the Redis client was not connected in time (its status: ${connection.status})`,
+    met && { cause: met },
   )
   return { type: 'unknown', executed: 'no', cause }
 }

@@ -1,3 +1,4 @@
+import { plainError, refusalIn } from './connection-error.ts'
 import type { IoredisConnection } from './ioredis-client.ts'
 
 /**
@@ -7,51 +8,94 @@ import type { IoredisConnection } from './ioredis-client.ts'
 export const isReady = (connection: IoredisConnection): boolean =>
   connection.status === 'ready' && connection.stream?.writable !== false
 
+type Callback = (refusal?: string) => void
+
 interface Watch {
-  readonly callbacks: Set<() => void>
-  readonly onChange: () => void
+  readonly callbacks: Set<Callback>
+  readonly stop: () => void
 }
 
-/** One pair of listeners for any number of calls (and of stores) that wait for the same connection. */
+/** One set of listeners for any number of calls (and of stores) that wait for the same connection. */
 const watches = new WeakMap<IoredisConnection, Watch>()
 
+/** What went wrong last on a connection that somebody waited for. */
+const lastErrors = new WeakMap<IoredisConnection, Error>()
+
+/** Why a connection that is not ready is not, as far as it was seen. */
+export const connectionError = (connection: IoredisConnection): Error | undefined => lastErrors.get(connection)
+
+/** It is ready, so what went wrong before is no reason for anything that comes. */
+export function forgetError(connection: IoredisConnection): void {
+  lastErrors.delete(connection)
+}
+
 /**
- * Resolves when the connection has become ready or has ended, or when the signal is aborted; look at them to know which.
- * A connection that was never asked to connect is asked now. Nothing remains when nobody waits.
+ * Resolves when the connection has become ready or has ended, or when the signal is aborted: look at them to know which;
+ * or with the server's words when it refused to let this client in. A connection that was never asked to connect is asked
+ * now. Nothing remains when nobody waits.
+ *
+ * @param home runs a task in the async context that a connection begun here belongs to
  */
-export function readinessChange(connection: IoredisConnection, signal: AbortSignal): Promise<void> {
+export function readinessChange(
+  connection: IoredisConnection,
+  signal: AbortSignal,
+  home: (task: () => void) => void,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const done = (): void => {
+    const done = (refusal?: string): void => {
       unwatch(connection, done)
-      signal.removeEventListener('abort', done)
-      resolve()
+      signal.removeEventListener('abort', onAbort)
+      resolve(refusal)
     }
+    const onAbort = (): void => done()
     watch(connection, done)
-    signal.addEventListener('abort', done, { once: true })
-    // A failed try shows in the status, and whether there is another one is up to the client's own settings.
-    if (connection.status === 'wait') connection.connect().catch(() => undefined)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (connection.status === 'wait') home(() => connect(connection))
   })
 }
 
-function watch(connection: IoredisConnection, callback: () => void): void {
-  let entry = watches.get(connection)
-  if (!entry) {
-    const callbacks = new Set<() => void>()
-    const onChange = (): void => {
-      for (const each of [...callbacks]) each()
-    }
-    entry = { callbacks, onChange }
-    watches.set(connection, entry)
-    connection.on('ready', onChange)
-    connection.on('end', onChange)
-  }
+function connect(connection: IoredisConnection): void {
+  // Somebody else may have been quicker. A failed try shows in the status, and whether there is another one is up to the
+  // client's own settings.
+  if (connection.status === 'wait') connection.connect().catch(() => undefined)
+}
+
+function watch(connection: IoredisConnection, callback: Callback): void {
+  const entry = watches.get(connection) ?? beginWatch(connection)
   entry.callbacks.add(callback)
 }
 
-function unwatch(connection: IoredisConnection, callback: () => void): void {
+function unwatch(connection: IoredisConnection, callback: Callback): void {
   const entry = watches.get(connection)
   if (!entry?.callbacks.delete(callback) || entry.callbacks.size > 0) return
   watches.delete(connection)
-  connection.off('ready', entry.onChange)
-  connection.off('end', entry.onChange)
+  entry.stop()
+}
+
+function beginWatch(connection: IoredisConnection): Watch {
+  const callbacks = new Set<Callback>()
+  const tell = (refusal?: string): void => {
+    for (const each of [...callbacks]) each(refusal)
+  }
+  const onChange = (): void => tell()
+  const onError = (error: Error): void => {
+    // A client to whose errors nobody listens says them there. While we do, for a moment, that must not be missing.
+    // biome-ignore lint/suspicious/noConsole: in place of the client, in its words
+    if (connection.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error.stack)
+    const plain = plainError(error)
+    lastErrors.set(connection, plain)
+    const refusal = refusalIn(plain)
+    if (refusal) tell(refusal)
+  }
+  connection.on('ready', onChange)
+  connection.on('end', onChange)
+  connection.on('error', onError)
+  const stop = (): void => {
+    connection.off('ready', onChange)
+    connection.off('end', onChange)
+    connection.off('error', onError)
+  }
+  const entry = { callbacks, stop }
+  watches.set(connection, entry)
+  return entry
 }

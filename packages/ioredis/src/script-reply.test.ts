@@ -28,6 +28,17 @@ describe('failure', () => {
     expect(failure(error, call)).toEqual({ type: 'error', message: "ERR unknown command 'evalsha'" })
   })
 
+  it('takes a call that the nodes of a cluster sent from one to the other for one that none has carried out', () => {
+    for (const last of ['TRYAGAIN Multiple keys', 'ASK 1 127.0.0.1:1', 'MOVED 1 127.0.0.1:1', 'CLUSTERDOWN']) {
+      const error = new Error(`Too many Cluster redirections. Last error: ReplyError: ${last}`)
+      const message = expect.stringMatching(new RegExp(`^TRYAGAIN .*${last}`))
+      expect(failure(error, call)).toEqual({ type: 'error', message })
+      expect(failure(error, call, true)).toEqual({ type: 'error', message, resent: true })
+    }
+    const closed = new Error('Too many Cluster redirections. Last error: Error: Connection is closed.')
+    expect(failure(closed, call)).toMatchObject({ type: 'unknown', executed: 'unknown' })
+  })
+
   it('makes an error of whatever was thrown', () => {
     expect(failure('odd', call)).toMatchObject({ type: 'unknown', cause: { message: 'odd' } })
   })

@@ -20,7 +20,13 @@ export function plainValue(value: unknown): unknown {
 export function failure(error: unknown, call: ScriptCall, resent = false): ScriptReply {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   const text = withoutArguments(message, call)
-  if (name === 'ReplyError') return { type: 'error', message: text, ...(resent && { resent }) }
+  const sentOn =
+    /^Too many Cluster redirections\. Last error: (ReplyError: (TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b.*)/s.exec(text)
+  if (name === 'ReplyError' || sentOn) {
+    // Each node has refused it so far: it was not carried out, and may be when the slot has been moved.
+    const message = sentOn ? `TRYAGAIN The cluster's nodes sent the request from one to the other (${sentOn[1]})` : text
+    return { type: 'error', message, ...(resent && { resent }) }
+  }
   const cause = new Error(text)
   cause.name = name
   return { type: 'unknown', executed: 'unknown', cause }

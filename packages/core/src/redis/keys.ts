@@ -55,4 +55,4 @@ function withSlot(key: string): string {
 }
 
 /** The part that Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty. */
-const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]
+export const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]

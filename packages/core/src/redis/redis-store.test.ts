@@ -82,6 +82,65 @@ describe('a call', () => {
     ])
   })
 
+  it('on a cluster is one command for all requests of a hash tag, and answers stay in order', async () => {
+    const { store, sent } = storeOver([[value([['renewed'], ['gone']]), value([['superseded']])]], true)
+    const requests = ['a{1}', 'b', 'c{1}'].map((key) => ({ key, token, ttlMs: 10_000 }))
+    const outcomes = await store.renew(requests, signal)
+    expect(outcomes.map(({ type }) => type)).toEqual(['renewed', 'superseded', 'gone'])
+    expect(sent[0]?.map(({ keys }) => keys.filter((key) => key.startsWith('lock:')))).toEqual([
+      ['lock:a{1}', 'lock:c{1}'],
+      ['lock:b'],
+    ])
+  })
+
+  it('to a server that turns out to have slots is repeated split, within the same call, and split from then on', async () => {
+    const crossSlot = error("CROSSSLOT Keys in request don't hash to the same slot")
+    const renewed = value([['renewed']])
+    const { store, sent } = storeOver([[crossSlot], [renewed, value([['gone']])], [renewed, renewed]])
+    const requests = ['a', 'b'].map((key) => ({ key, token, ttlMs: 10_000 }))
+    expect(await store.renew(requests, signal)).toEqual([{ type: 'renewed' }, { type: 'gone' }])
+    await store.renew(requests, signal)
+    expect(sent.map((calls) => calls.map(({ keys }) => keys[0]))).toEqual([
+      ['lock:a'],
+      ['lock:a', 'lock:b'],
+      ['lock:a', 'lock:b'],
+    ])
+  })
+
+  it('is refused if keys of one request lie in several slots, and sent no more', async () => {
+    const { store, sent } = storeOver([[error('CROSSSLOT')]])
+    const [outcome] = await store.acquire([asking('k')], signal)
+    expect(outcome).toMatchObject({ type: 'refused', error: { cause: { message: 'CROSSSLOT' } } })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('of keys whose slot is being moved is repeated one by one, within the same call, and that time only', async () => {
+    const tryAgain = error('TRYAGAIN Multiple keys request during rehashing of slot')
+    const both = value([['renewed'], ['renewed']])
+    const { store, sent } = storeOver([[tryAgain], [value([['renewed']]), tryAgain], [both]], true)
+    const requests = ['a{1}', 'b{1}'].map((key) => ({ key, token, ttlMs: 10_000 }))
+    expect(await store.renew(requests, signal)).toMatchObject([
+      { type: 'renewed' },
+      { ...unknown, executed: 'no', cause: { message: expect.stringContaining('TRYAGAIN') } },
+    ])
+    await store.renew(requests, signal)
+    expect(sent.map((calls) => calls.length)).toEqual([1, 2, 1])
+  })
+
+  it('that was repeated one by one may be the answer to a repeat if the first was', async () => {
+    const tryAgain = { ...error('TRYAGAIN'), resent: true } as const
+    const gone = value([['gone']])
+    const { store } = storeOver([[tryAgain], [gone, gone]], true)
+    const outcomes = await store.release(
+      ['a{1}', 'b{1}'].map((key) => ({ key, token })),
+      signal,
+    )
+    expect(outcomes).toEqual([
+      { type: 'gone', resent: true },
+      { type: 'gone', resent: true },
+    ])
+  })
+
   it('without any reply is unknown for each request', async () => {
     const { store } = storeOver([])
     expect(await store.acquire([asking('a'), asking('b')], signal)).toMatchObject([unknown, unknown])
@@ -195,6 +254,13 @@ describe('an error of the server', () => {
     const { store } = storeOver([[error(message)]])
     const [outcome] = await store.acquire([asking('k')], signal)
     expect(outcome).toMatchObject({ type: 'unknown', executed: 'no', cause: { message } })
+  })
+
+  it('to a call that the client may have sent twice says nothing of the first', async () => {
+    const resent = { ...error('READONLY'), resent: true } as const
+    const { store } = storeOver([[resent], [{ ...error('NOPERM'), resent: true }]])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
+    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ error: { executed: 'unknown' } }])
   })
 
   it.each([

@@ -24,7 +24,7 @@ export interface RedisStoreOptions {
  * Leases as plain Redis strings with an expiry. Needs Redis 6.2 or later, or Valkey, and permission for the keys
  * `<prefix>*` and `{*` and for publishing to `<prefix>release:*`.
  *
- * Each call is one command however many requests it has (on a cluster one per request, sent together).
+ * Each call is one command however many requests it has (on a cluster one per hash tag, sent together).
  *
  * @throws InvalidOptionError for a bad prefix or duration
  */

@@ -20,7 +20,7 @@ export const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
   (reply: ScriptReply): O | Unknown | Refused => {
     if (reply.type === 'unknown') return reply
-    if (reply.type === 'error') return serverError(reply.message)
+    if (reply.type === 'error') return serverError(reply)
     const [word, ...details] = Array.isArray(reply.value) ? reply.value : []
     const meaning = meanings[word as string]
     if (meaning === itself) return { type: word } as O
@@ -36,10 +36,12 @@ const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Erro
  */
 const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
-function serverError(message: string): Unknown | Refused {
+function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unknown | Refused {
   const cause = new Error(message)
-  if (passing.test(message)) return { type: 'unknown', executed: 'no', cause }
-  return { type: 'refused', error: new StoreUnavailableError('refused the request; see the cause', 'no', cause) }
+  // An earlier copy of it may have met with something else.
+  const executed = resent ? 'unknown' : 'no'
+  if (passing.test(message)) return { type: 'unknown', executed, cause }
+  return { type: 'refused', error: new StoreUnavailableError('refused the request; see the cause', executed, cause) }
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'

@@ -1,0 +1,39 @@
+/** What clients put behind a failure: the cause, a cluster's last node, or the addresses of a name that were tried. */
+interface Failure {
+  readonly code?: unknown
+  readonly cause?: unknown
+  readonly lastNodeError?: unknown
+  readonly errors?: readonly unknown[]
+}
+
+/** A chain of causes is cut here, in case it is a ring. */
+const deepest = 4
+
+/**
+ * A copy of a client's connection error and of its causes, with their names, messages and codes and nothing else: the
+ * client puts the command on an error, and that of a refused password is `AUTH` with the password.
+ */
+export function plainError(error: unknown, depth = 1): Error {
+  const { name, message } = error instanceof Error ? error : new Error(String(error))
+  const { code, cause, lastNodeError, errors = [] } = Object(error) as Failure
+  const behind = cause ?? lastNodeError ?? errors[0]
+  // The error of a name with several addresses has no message of its own.
+  const plain = new Error(message || String(code ?? name), {
+    ...(behind !== undefined && depth < deepest && { cause: plainError(behind, depth + 1) }),
+  })
+  plain.name = name
+  return typeof code === 'string' ? Object.assign(plain, { code }) : plain
+}
+
+/**
+ * The server's own words, if it will not let this client in however often that asks: a wrong password or none, or, of a
+ * cluster, no permission to read its slots. Anything else may pass: a server that starts, fails over or cannot be reached.
+ */
+export function refusalIn(error: Error): string | undefined {
+  // A cluster's has the node's behind it. A plain client's is about its database, and the connection comes about.
+  if (error.message.startsWith('NOPERM')) return undefined
+  for (let each: unknown = error; each instanceof Error; each = each.cause) {
+    if (/^(WRONGPASS|NOAUTH|NOPERM)\b/.test(each.message)) return each.message
+  }
+  return undefined
+}

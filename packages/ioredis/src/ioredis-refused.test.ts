@@ -1,0 +1,242 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { inspect } from 'node:util'
+import { createLocker } from '@leasehold/core'
+import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
+import * as ioredis6 from 'ioredis'
+import * as ioredis5 from 'ioredis-5'
+import * as iovalkey from 'iovalkey'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { IoredisClient } from './ioredis-client.ts'
+import { ioredisStore } from './ioredis-store.ts'
+import { ioredisTransport } from './ioredis-transport.ts'
+
+// Connections that do not come about: what is told of why, and when.
+
+const never = new AbortController().signal
+const increment = (key = 'lock:a'): ScriptCall => ({
+  command: 'EVAL',
+  body: "return redis.call('INCR', KEYS[1])",
+  keys: [key],
+  args: [],
+})
+const run = async (client: IoredisClient, signal = never): Promise<ScriptReply | undefined> =>
+  (await ioredisTransport(client).run([increment()], signal))[0]
+
+interface Options {
+  port?: number
+  username?: string
+  password?: string
+  lazyConnect?: boolean
+  enableReadyCheck?: boolean
+  retryStrategy?: () => number | null
+}
+const right = 'the-right-password'
+const wrong = 'the-wrong-password'
+
+const clients = [
+  { name: 'ioredis 6', create: (options: Options) => new ioredis6.Redis(options) },
+  { name: 'ioredis 6 with RESP3', create: (options: Options) => new ioredis6.Redis({ ...options, protocol: 3 }) },
+  { name: 'ioredis 5', create: (options: Options) => new ioredis5.Redis(options) },
+  { name: 'iovalkey', create: (options: Options) => new iovalkey.Redis(options) },
+]
+
+describe.each(clients)('over $name', ({ create }) => {
+  let redis: RedisServer
+  let proxy: TcpProxy
+  const open: { disconnect(): void }[] = []
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  afterAll(() => redis.stop())
+  beforeEach(async () => {
+    await redis.command('FLUSHALL')
+    await redis.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
+    proxy = await startTcpProxy({ port: redis.port })
+  })
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    for (const client of open.splice(0)) client.disconnect()
+    await proxy.stop()
+  })
+  /** A client to whose errors nobody listens. */
+  function unheard(options: Options = {}): ReturnType<typeof create> {
+    const client = create({ port: proxy.port, retryStrategy: () => 20, ...options })
+    open.push(client)
+    return client
+  }
+  function connect(options: Options = {}): ReturnType<typeof create> {
+    const client = unheard(options)
+    client.on('error', () => undefined)
+    return client
+  }
+
+  it('a wrong password ends an acquire at once, with the server’s words as the cause', async () => {
+    const client = connect({ username: 'lock', password: wrong })
+    const locks = createLocker({ store: ioredisStore(client) })
+    // Longer than this test may take.
+    const error = await locks.acquire('a', { wait: '10m' }).catch((e: unknown) => e)
+    expect(error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      executed: 'no',
+      cause: { message: expect.stringMatching(/^WRONGPASS/) },
+    })
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(wrong)
+    await locks.close()
+  })
+
+  it('a password that the server asks for and the client has not got ends a call at once', async () => {
+    await using locked = await startRedis({ args: ['--requirepass', right] })
+    for (const enableReadyCheck of [true, false]) {
+      const client = connect({ port: locked.port, enableReadyCheck })
+      expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOAUTH/) })
+    }
+  })
+
+  it('a user who may not run scripts is told so at once', async () => {
+    await redis.command('ACL', 'SETUSER', 'lock', '-eval')
+    const client = connect({ username: 'lock', password: right })
+    expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOPERM/) })
+  })
+
+  it('a password that is changed is noticed when the connection is lost, and does no harm once it is right again', async () => {
+    const client = connect({ username: 'lock', password: right })
+    expect(await run(client)).toMatchObject({ value: 1 })
+    await redis.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
+    expect(await run(client)).toMatchObject({ value: 2 })
+    const lost = new Promise((resolve) => client.once('close', resolve))
+    proxy.cut()
+    await lost
+    expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^WRONGPASS/) })
+    await redis.command('ACL', 'SETUSER', 'lock', `>${right}`)
+    const back = new Promise((resolve) => client.once('ready', resolve))
+    await back
+    expect(await run(client)).toMatchObject({ value: 3 })
+  })
+
+  it('a call that was not sent has as its cause what the client met with', async () => {
+    proxy.refuse()
+    const client = connect()
+    const controller = new AbortController()
+    const reply = run(client, controller.signal)
+    client.once('error', () => controller.abort())
+    expect(await reply).toMatchObject({
+      type: 'unknown',
+      executed: 'no',
+      cause: { message: expect.stringContaining('not connected in time'), cause: { code: 'ECONNREFUSED' } },
+    })
+    // Once it was connected, that is no reason for what comes.
+    await proxy.accept()
+    expect(await run(client)).toMatchObject({ value: 1 })
+    client.disconnect()
+    const late = await run(client)
+    expect(late).toMatchObject({ executed: 'no', cause: { message: expect.stringContaining('not connected') } })
+    expect((late as { cause?: Error }).cause?.cause).toBeUndefined()
+  })
+
+  it('a client to whose errors nobody listens says them on the console, while a call waits as at any time', async () => {
+    const said = vi.spyOn(console, 'error').mockReturnValue(undefined)
+    proxy.refuse()
+    const waitedFor = unheard({ retryStrategy: () => null })
+    expect(await run(waitedFor)).toMatchObject({ executed: 'no', cause: { cause: { code: 'ECONNREFUSED' } } })
+    const words = said.mock.calls.map(([first]) => first)
+    said.mockClear()
+    const alone = unheard({ retryStrategy: () => null })
+    await new Promise((resolve) => alone.once('end', resolve))
+    expect(words).toEqual(['[ioredis] Unhandled error event:'])
+    expect(said.mock.calls.map(([first]) => first)).toEqual(words)
+    said.mockClear()
+    await run(connect({ retryStrategy: () => null }))
+    expect(said).not.toHaveBeenCalled()
+  })
+
+  it('a connection that a call begins is in the async context in which the transport was made', async () => {
+    const context = new AsyncLocalStorage<string>()
+    const client = connect({ lazyConnect: true })
+    const transport = context.run('home', () => ioredisTransport(client))
+    const seen = new Promise((resolve) => client.once('ready', () => resolve(context.getStore())))
+    await context.run('request', () => transport.run([increment()], never))
+    expect(await seen).toBe('home')
+  })
+})
+
+const clusterClients = [
+  {
+    name: 'ioredis 6',
+    create: (nodes: Address[], redisOptions: Options) => new ioredis6.Cluster(nodes, { redisOptions }),
+  },
+  {
+    name: 'ioredis 5',
+    create: (nodes: Address[], redisOptions: Options) => new ioredis5.Cluster(nodes, { redisOptions }),
+  },
+  {
+    name: 'iovalkey',
+    create: (nodes: Address[], redisOptions: Options) => new iovalkey.Cluster(nodes, { redisOptions }),
+  },
+]
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+describe.each(clusterClients)('over a cluster client of $name', ({ create }) => {
+  let cluster: RedisCluster
+  const open: { disconnect(): void }[] = []
+  beforeAll(async () => {
+    cluster = await startRedisCluster()
+  })
+  afterAll(() => cluster.stop())
+  beforeEach(async () => {
+    for (const node of cluster.nodes) {
+      await node.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
+    }
+  })
+  afterEach(() => {
+    for (const client of open.splice(0)) client.disconnect()
+  })
+  function connect(password: string): ReturnType<typeof create> {
+    const client = create(
+      cluster.nodes.map(({ host, port }) => ({ host, port })),
+      { username: 'lock', password },
+    )
+    client.on('error', () => undefined)
+    open.push(client)
+    return client
+  }
+
+  it('a wrong password ends a call at once, in the server’s words', async () => {
+    // Whoever has no password gets nowhere either. These connections are in already.
+    const admins = cluster.nodes.map(({ port }) => new ioredis6.Redis(port))
+    await Promise.all(admins.map((admin) => admin.config('SET', 'requirepass', right)))
+    const reply = await run(connect(wrong))
+    await Promise.all(admins.map((admin) => admin.config('SET', 'requirepass', '')))
+    for (const admin of admins) admin.disconnect()
+    expect(reply).toEqual({ type: 'error', message: expect.stringMatching(/^(WRONGPASS|NOAUTH)/) })
+    expect(inspect(reply, { depth: 10, showHidden: true })).not.toContain(wrong)
+  })
+
+  it('a user who may not read the slots is told so at once', async () => {
+    for (const node of cluster.nodes) await node.command('ACL', 'SETUSER', 'lock', '-cluster')
+    expect(await run(connect(right))).toEqual({ type: 'error', message: expect.stringMatching(/^NOPERM/) })
+  })
+
+  it('a node that refuses the password costs the calls of its own keys only', async () => {
+    const [node] = cluster.nodes as [RedisServer, RedisServer]
+    const keys = new Map<RedisServer, string>()
+    for (let index = 0; keys.size < 2; index++) {
+      const owner = await cluster.nodeOf(`lock:${index}`)
+      if (owner === node || !keys.has(owner)) keys.set(owner, `lock:${index}`)
+    }
+    await node.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
+    const calls = [...keys.values()].map(increment)
+    const replies = await ioredisTransport(connect(right)).run(calls, never)
+    expect(new Map([...keys.keys()].map((owner, index) => [owner === node, replies[index]?.type]))).toEqual(
+      new Map([
+        [true, 'error'],
+        [false, 'value'],
+      ]),
+    )
+  })
+})

@@ -1,0 +1,86 @@
+import { createLocker, type LeaseStore } from '@leasehold/core'
+import { guardedSet } from '@leasehold/core/fencing'
+import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { type RedisCluster, startRedisCluster } from '@leasehold/testkit/redis'
+import { fetchStore } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listen } from '../../packages/bridge/src/bin/http-server.ts'
+import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
+import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
+import { elapse, ms } from '../support/scale.ts'
+
+// A managed Redis with one shard: it has slots, all of its own, and clients that know nothing of them.
+
+const { signal } = new AbortController()
+const ends: (() => unknown)[] = []
+let cluster: RedisCluster
+
+beforeAll(async () => {
+  cluster = await startRedisCluster({ nodes: 1 })
+})
+afterAll(async () => {
+  for (const end of ends.reverse()) await end()
+  await cluster.stop()
+})
+
+function client(): Redis {
+  const redis = new Redis(cluster.nodes[0]?.port as number)
+  ends.push(() => redis.disconnect())
+  return redis
+}
+
+async function overHttp(prefix: string): Promise<LeaseStore> {
+  const token = 'plain-client-token-0123456789abcdef'
+  const redis = ioredisGateway(`redis://127.0.0.1:${cluster.nodes[0]?.port}`, { unansweredMs: 5_000 })
+  const http = await listen(createGateway({ redis, tokens: [token] }), { host: '127.0.0.1', port: 0 })
+  ends.push(redis.close, () => http.close(0))
+  return fetchStore({ url: http.url, token, prefix })
+}
+
+const stores: readonly (readonly [string, (prefix: string) => LeaseStore | Promise<LeaseStore>])[] = [
+  ['over TCP', (prefix) => ioredisStore(client(), { prefix })],
+  ['over HTTP', overHttp],
+]
+
+describe.each(stores)('a plain client %s on a node with all slots', (name, open) => {
+  const prefix = `${name.slice(-4).trim()}:`
+
+  it('takes, renews and gives back leases of several slots in one call', async () => {
+    const store = await open(prefix)
+    const owner = (index: number): string => String(index).repeat(32)
+    const keys = ['a', 'b', 'c{1}', 'd{1}']
+    const granted = await store.acquire(
+      keys.map((key, index) => ({ key, owner: owner(index), ttlMs: 60_000, fences: 1 })),
+      signal,
+    )
+    expect(granted.map(({ type }) => type)).toEqual(keys.map(() => 'granted'))
+    const held = keys.map((key, index) => ({ key, token: (granted[index] as { token: string }).token, ttlMs: 60_000 }))
+    // The first call has shown what is behind; the others go on from there.
+    for (let round = 0; round < 2; round++) {
+      expect(await store.renew(held, signal)).toEqual(keys.map(() => ({ type: 'renewed' })))
+    }
+    expect((await store.release(held, signal)).map(({ type }) => type)).toEqual(keys.map(() => 'released'))
+  })
+
+  it('keeps both of two leases of different slots, without an unanswered renewal', async () => {
+    const events: string[] = []
+    const locks = createLocker({
+      store: await open(prefix),
+      ttl: ms(5_000, 3_000),
+      onEvent: ({ type }) => events.push(type),
+    })
+    const leases = [await locks.acquire('one'), await locks.acquire('two')]
+    await elapse(ms(5_000, 3_000) + 500)
+    expect(leases.map((lease) => lease.signal.aborted)).toEqual([false, false])
+    expect(events).toEqual(['acquired', 'acquired'])
+    for (const lease of leases) expect(await lease.release()).toBe('released')
+    await locks.close()
+  })
+})
+
+it('a guarded write needs one slot, and works as on any server', async () => {
+  const transport = ioredisTransport(client())
+  expect(await guardedSet(transport, 'stock:42', '7', { fence: 2 })).toEqual({ stored: true })
+  expect(await guardedSet(transport, 'stock:42', '8', { fence: 1 })).toEqual({ stored: false, highest: 2 })
+})
