@@ -15,7 +15,8 @@ export interface Released {
  * of it.
  *
  * A repeat that finds the lock gone, or another's, met the work of the first try *if our validity had not ended when
- * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell.
+ * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell. That is for an ending of which
+ * the store knows nothing; what it knows decides, and a revocation is a loss whatever was sent twice.
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
   const { store } = context
@@ -35,6 +36,7 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
     return { result: 'released', subscribers }
   }
   const ended = (result: ReleaseResult): Released => ({ result, subscribers: null })
+  if (outcome.type === 'revoked') return ended('expired')
   if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
   if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
   return ended(outcome.type === 'gone' ? 'expired' : 'superseded')
