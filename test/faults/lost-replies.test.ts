@@ -67,7 +67,8 @@ describe.each(losses)('a reply is lost and %s', (_, lose) => {
     expect(await arena.client().inspect('acquire')).toMatchObject({ holder: 'a', fence: lease.fence })
     const [, random, fence] = lease.token.split('.')
     const record = String(await arena.command('GET', `{${arena.prefix}acquire}:fence`))
-    expect(record).toBe(`${random}.${Number(fence) + reservedFences - 1}`)
+    // How a lease before this one ended may follow.
+    expect(record.split('.').slice(0, 2)).toEqual([random, String(Number(fence) + reservedFences - 1)])
     expect(await lease.release()).toBe('released')
     expect(await stored('acquire')).toBeNull()
   })

@@ -3,6 +3,9 @@ import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { acquire as acquireScript } from '../../packages/core/src/scripts/generated/acquire.ts'
+import { release as releaseScript } from '../../packages/core/src/scripts/generated/release.ts'
+import { renew as renewScript } from '../../packages/core/src/scripts/generated/renew.ts'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { elapse } from '../support/scale.ts'
 import { readScript } from '../support/scripts.ts'
@@ -15,12 +18,25 @@ import { readScript } from '../support/scripts.ts'
 let arena: RedisArena
 let client: Redis
 let transport: RedisTransport
+/** What happens between the next answer of the server and what is done because of it. */
+let afterNextAnswer: (() => Promise<void>) | undefined
 const signal = new AbortController().signal
 
 beforeAll(async () => {
   arena = await redisArena()
   client = connect(arena)
-  transport = ioredisTransport(client)
+  const way = ioredisTransport(client)
+  transport = {
+    ...way,
+    async run(calls, abort) {
+      const replies = await way.run(calls, abort)
+      if (replies[0]?.type !== 'value') return replies
+      const happens = afterNextAnswer
+      afterNextAnswer = undefined
+      await happens?.()
+      return replies
+    },
+  }
   stories = 0
 })
 afterAll(async () => {
@@ -37,16 +53,20 @@ function connect({ server }: RedisArena, user: { username?: string; password?: s
 let stories: number
 const freshKey = (): string => `story-${stories++}`
 
-/** A store whose script has one passage replaced. */
-function storeWithout(script: string, passage: string, replacement: string): LeaseStore {
-  const text = readScript(script)
-  expect(text).toContain(passage)
+const scripts = { acquire: acquireScript, release: releaseScript, renew: renewScript }
+
+/** A store one of whose scripts has a passage replaced. */
+function storeWithout(script: keyof typeof scripts, passage: string, replacement: string): LeaseStore {
+  const source = readScript(script)
+  expect(source).toContain(passage)
+  const { sha1, text } = scripts[script]
+  const changed = { command: 'EVAL', body: source.replace(passage, replacement) } as const
   return redisStore(
     {
       ...transport,
       run: (calls, abort) =>
         transport.run(
-          calls.map((call) => ({ ...call, command: 'EVAL' as const, body: text.replace(passage, replacement) })),
+          calls.map((call) => (call.body === sha1 || call.body === text ? { ...call, ...changed } : call)),
           abort,
         ),
     },
@@ -63,9 +83,14 @@ async function acquire(store: LeaseStore, key: string, by: string, ttlMs: number
   return outcome?.type ?? 'nothing'
 }
 
+async function release(store: LeaseStore, key: string, by: string): Promise<string> {
+  const [outcome] = await store.release([{ key, owner: owner(by) }], signal)
+  return outcome?.type ?? 'nothing'
+}
+
 interface Rule {
   readonly rule: string
-  readonly script: string
+  readonly script: keyof typeof scripts
   readonly passage: string
   readonly replacement: string
   /** Tells the story and answers whether it ended well. */
@@ -141,6 +166,61 @@ const rules: readonly Rule[] = [
       await acquire(store, key, 'a', 5_000)
       const [outcome] = await store.release([{ key, owner: owner('a') }], signal)
       return outcome?.type === 'released'
+    },
+  },
+  {
+    rule: 'a release marks how its lease ended, for its repeat, which meets its own effect',
+    script: 'release',
+    passage: 'random == string.sub(owner, -32)',
+    replacement: 'false',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 5_000)
+      await release(store, key, 'a') // executed, and its reply lost
+      return (await release(store, key, 'a')) === 'released'
+    },
+  },
+  {
+    rule: 'the next grant carries the mark over, for a repeat that comes with another holder in between',
+    script: 'acquire',
+    passage: "ending or ''",
+    replacement: "''",
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 5_000)
+      await release(store, key, 'a')
+      await acquire(store, key, 'b', 5_000)
+      return (await release(store, key, 'a')) === 'released'
+    },
+  },
+  {
+    rule: 'the end of a foreign holder is not marked as the end of the lease before it',
+    script: 'release',
+    passage: 'owner and random == string.sub(owner, -32)',
+    replacement: 'true',
+    async endsWell(store) {
+      const key = freshKey()
+      await acquire(store, key, 'a', 5_000)
+      await release(store, key, 'a')
+      await arena.command('SET', arena.prefix + key, 'theirs.1', 'PX', 5_000)
+      expect(await store.revoke(key, signal)).toEqual({ type: 'revoked' })
+      return (await release(store, key, 'a')) === 'released'
+    },
+  },
+  {
+    rule: 'a revocation of what is no lock takes nothing that came after it was looked at',
+    script: 'release',
+    passage: 'token ~= holder and token ~= owner',
+    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= owner",
+    async endsWell(store) {
+      const key = freshKey()
+      await arena.command('LPUSH', arena.prefix + key, 'x')
+      afterNextAnswer = async () => {
+        await arena.command('DEL', arena.prefix + key)
+        await acquire(store, key, 'a', 5_000)
+      }
+      const { type } = await store.revoke(key, signal)
+      return type === 'free' && Number(await arena.command('EXISTS', arena.prefix + key)) === 1
     },
   },
   {
@@ -253,6 +333,21 @@ describe('on a full server', () => {
     expect(String((error as Error).cause)).toContain('OOM')
     expect(await lease.release()).toBe('released')
     expect(await full.command('EXISTS', `${full.prefix}full`)).toBe(0)
+  })
+
+  it('a release is marked too: its repeat is told the truth, also with another holder in between', async () => {
+    await using full = await redisArena()
+    const store = full.store()
+    await acquire(store, 'full', 'a', 60_000)
+    await fill(full)
+    const marked = `${owner('a')}\\.\\d+\\.${owner('a')}\\.released`
+    for (let i = 0; i < 2; i++) expect(await release(store, 'full', 'a')).toBe('released')
+    const record = `{${full.prefix}full}:fence`
+    expect(await full.command('GET', record)).toMatch(new RegExp(`^${marked}$`))
+    expect(await full.command('PTTL', record)).toBeGreaterThan(0)
+    await full.command('CONFIG', 'SET', 'maxmemory', '0')
+    expect(await acquire(store, 'full', 'b', 60_000)).toBe('granted')
+    expect(await release(store, 'full', 'a')).toBe('released')
   })
 
   it('is needed: a release that first writes something down keeps the lock held', async () => {

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { createLocker, type LeaseStore, type Locker, type LockerOptions, type ReleaseNotifier } from '@leasehold/core'
-import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import {
+  createLocker,
+  type LeaseStore,
+  type Locker,
+  type LockerOptions,
+  type ReleaseNotifier,
+  systemClock,
+} from '@leasehold/core'
+import { memoryNotifier } from '@leasehold/core/memory'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
+import { MemoryStore, openTables } from '../../packages/core/src/memory/memory-store.ts'
 
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
@@ -30,7 +38,8 @@ export interface RedisArena extends Arena {
 
 /** The embedded store: one process, so all clients share it. */
 async function memoryArena(): Promise<Arena> {
-  const store = memoryStore()
+  const tables = openTables(systemClock)
+  const store = new MemoryStore(systemClock, 600_000, tables)
   const lockers: Locker[] = []
   const client = (options: Partial<LockerOptions> = {}): Locker => {
     const locker = createLocker({ store, notifier: memoryNotifier(store), ...options })
@@ -43,10 +52,10 @@ async function memoryArena(): Promise<Arena> {
     client,
     notifier: () => memoryNotifier(store),
     async remove(key) {
-      await outsider.revoke(key)
+      tables.locks.delete(key)
     },
     async supersede(key) {
-      await outsider.revoke(key)
+      tables.locks.delete(key)
       await outsider.acquire(key, { ttl: '30s' })
     },
     async [Symbol.asyncDispose]() {

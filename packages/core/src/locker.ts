@@ -49,7 +49,8 @@ export interface Locker {
    * Waits for the lock and takes it.
    *
    * @throws AcquireTimeoutError when it was held until the wait was over · StoreUnavailableError when the store did not
-   *   answer · the signal's own reason when that is aborted · InvalidOptionError · LeaseholdError with code `CLOSED`
+   *   answer · the signal's own reason when that is aborted · InvalidOptionError · LeaseholdError with code `CLOSED`, or
+   *   `KIND_MISMATCH` if the key holds something that is not a lock
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lease>
   /** Tries once. Null means that someone holds it; otherwise throws as `acquire` does. */
@@ -63,7 +64,12 @@ export interface Locker {
   withLock<T>(key: string, work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T>
   /** Binds a key, and options for each call. */
   for(key: string, options?: AcquireOptions): KeyLocker
-  /** Who has the lock now. @throws StoreUnavailableError · InvalidOptionError */
+  /**
+   * Who has the lock now.
+   *
+   * @throws StoreUnavailableError · InvalidOptionError · LeaseholdError with code `KIND_MISMATCH` if the key holds
+   *   something that is not a lock
+   */
   inspect(key: string): Promise<LockState>
   isLocked(key: string): Promise<boolean>
   /**

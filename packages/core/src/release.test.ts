@@ -37,6 +37,12 @@ const occupy = async (): Promise<void> => {
   await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
 }
 
+/** The store knows nothing of how the lease ended: it has lost its record, or is of another make. */
+const forgotten =
+  (resent: boolean): Fate =>
+  async ({ execute }) =>
+    (await execute()).map((outcome) => ({ ...outcome, type: 'gone', resent }))
+
 /** The client may have sent its request twice. */
 const resent: Fate = async ({ execute }) => (await execute()).map((outcome) => ({ ...outcome, resent: true }))
 
@@ -156,6 +162,48 @@ describe('a release without an answer', () => {
     expect(await locks.isLocked('k')).toBe(true)
   })
 
+  it('whose repeat finds nothing at all freed it if the lease was still valid when the first was sent', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', replyLost, forgotten(false))
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+  })
+
+  it('of a lease that was revoked before says expired: that is a loss, however often it was sent', async () => {
+    for (const fates of [[replyLost], [requestLost], [resent], [replyLost, resent]]) {
+      const lease = await locks.acquire('k')
+      await createLocker({ store, clock }).revoke('k')
+      await occupy()
+      store.next('release', ...fates)
+      const releasing = follow(lease.release(), clock)
+      await clock.advance(2_000)
+      expect(releasing.value).toBe('expired')
+      expect(events.at(-1)).toMatchObject({ type: 'released', outcome: 'expired' })
+      expect(await locks.revoke('k')).toBe(true)
+    }
+  })
+
+  it('that was revoked after its first try was carried out is released', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(500)
+    await occupy()
+    await createLocker({ store, clock }).revoke('k')
+    await clock.advance(500)
+    expect(releasing.value).toBe('released')
+  })
+
+  it('whose repeat is told that it was carried out leaves nobody to be told: no event about announcements', async () => {
+    const lease = await locks.acquire('k')
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(1_000)
+    expect(releasing.value).toBe('released')
+    expect(events.map(({ type }) => type)).toEqual(['acquired', 'released'])
+  })
+
   it('whose repeat finds the lease frees it', async () => {
     const lease = await locks.acquire('k')
     store.next('release', requestLost)
@@ -194,8 +242,7 @@ describe('a release without an answer', () => {
 
   it('that the client itself may have sent twice counts as a repeat', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
-    store.next('release', resent)
+    store.next('release', forgotten(true))
     expect(await lease.release()).toBe('released')
     const late = await locks.acquire('k')
     clock.block(validMs + 200)

@@ -15,7 +15,8 @@ export interface Released {
  * of it.
  *
  * A repeat that finds the lock gone, or another's, met the work of the first try *if our validity had not ended when
- * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell.
+ * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell. That is for an ending of which
+ * the store knows nothing; what it knows decides, and a revocation is a loss whatever was sent twice.
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
   const { store } = context

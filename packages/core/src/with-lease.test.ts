@@ -1,4 +1,5 @@
 import {
+  answered,
   type Fate,
   follow,
   ManualClock,
@@ -172,11 +173,29 @@ describe('work whose lease is lost meanwhile', () => {
   })
 
   it('learns at the release that somebody else has the lock', async () => {
-    const working = locks.withLock('k', async () => {
-      await supersede()
-      return 'done'
-    })
-    await expect(working).rejects.toEqual(lost('superseded'))
+    const superseded: Fate = async ({ execute }) =>
+      (await execute()).map((outcome) => ({ ...outcome, type: 'superseded', resent: false }))
+    store.next('release', superseded)
+    await expect(locks.withLock('k', () => 'done')).rejects.toEqual(lost('superseded'))
+  })
+
+  it('learns at the release that it was revoked, whoever has the lock since, and whatever was sent twice', async () => {
+    const resent: Fate = async ({ execute }) => (await execute()).map((outcome) => ({ ...outcome, resent: true }))
+    for (const fate of [answered, resent, replyLost]) {
+      const locker = createLocker({ store, clock })
+      const working = follow(
+        locker.withLock('k', async () => {
+          await supersede()
+          store.next('release', fate)
+          return 'done'
+        }),
+        clock,
+      )
+      await clock.advance(1_000)
+      expect(working.reason).toEqual(lost('gone'))
+      expect(working.reason).toMatchObject({ result: 'done' })
+      await createLocker({ store, clock }).revoke('k')
+    }
   })
 
   it('settles within 250 ms after the work, although the store does not answer', async () => {

@@ -42,8 +42,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 export interface Tables {
   /** The holder's token, `<owner>.<fence>`. */
   readonly locks: ExpiringMap<string>
-  /** The last grant: the random part of its owner, and the last fence reserved. Outlives the lock. */
-  readonly fences: ExpiringMap<{ readonly random: string; readonly last: number }>
+  /** Outlives the lock. */
+  readonly fences: ExpiringMap<FenceRecord>
+}
+
+interface FenceRecord {
+  /** The random part of the last grant's owner. */
+  readonly random: string
+  /** The last fence reserved. */
+  readonly last: number
+  /** How the last lease ended that did not just expire: a repeat of what ended it is told so. */
+  ended: Ending | undefined
+}
+
+interface Ending {
+  readonly random: string
+  readonly how: 'released' | 'revoked'
 }
 
 export function openTables(clock: Clock): Tables {
@@ -125,7 +139,12 @@ export class MemoryStore implements LeaseStore {
     const token = `${owner}.${fence}`
     const last = fence + fences - 1
     this.#tables.locks.set(key, token, nowMs + ttlMs, nowMs)
-    this.#tables.fences.set(key, { random, last }, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)
+    this.#tables.fences.set(
+      key,
+      { random, last, ended: record?.ended },
+      nowMs + Math.max(ttlMs, this.#fenceMemoryMs),
+      nowMs,
+    )
     return { type: 'granted', token, fence }
   }
 
@@ -139,13 +158,28 @@ export class MemoryStore implements LeaseStore {
   }
 
   #release(request: ReleaseRequest): ReleaseOutcome {
-    const holder = this.#tables.locks.get(request.key, this.#clock.monotonicMs())
-    if (!holder) return { type: 'gone', resent: false }
-    const mine = 'token' in request ? holder.value === request.token : ownerOf(holder.value) === request.owner
-    if (!mine) return { type: 'superseded', resent: false }
-    this.#tables.locks.delete(request.key)
-    const subscribers = this.#announce(request.key, `released ${cursorOf(holder.value)}`)
-    return { type: 'released', announced: true, subscribers }
+    const { key } = request
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)?.value
+    const mine = 'token' in request ? holder === request.token : ownerOf(holder ?? '') === request.owner
+    if (holder !== undefined && mine) {
+      return { type: 'released', announced: true, subscribers: this.#end(key, holder, 'released', nowMs) }
+    }
+    const ended = this.#tables.fences.get(key, nowMs)?.value.ended
+    if (ended?.random === randomPart('token' in request ? ownerOf(request.token) : request.owner)) {
+      return ended.how === 'revoked' ? { type: 'revoked' } : { type: 'released', announced: true, subscribers: null }
+    }
+    return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
+  }
+
+  /** Frees a lock, marks how, for whoever asks again, and answers how many were told. */
+  #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
+    this.#tables.locks.delete(key)
+    const record = this.#tables.fences.get(key, nowMs)?.value
+    const random = randomPart(ownerOf(holder))
+    // A foreign holder is not the one the record is about.
+    if (record?.random === random) record.ended = { random, how }
+    return this.#announce(key, `${how} ${cursorOf(holder)}`)
   }
 
   #look(key: string): LookOutcome {
@@ -172,10 +206,10 @@ export class MemoryStore implements LeaseStore {
   }
 
   #revoke(key: string): RevokeOutcome {
-    const holder = this.#tables.locks.get(key, this.#clock.monotonicMs())
+    const nowMs = this.#clock.monotonicMs()
+    const holder = this.#tables.locks.get(key, nowMs)
     if (!holder) return { type: 'free' }
-    this.#tables.locks.delete(key)
-    this.#announce(key, `revoked ${cursorOf(holder.value)}`)
+    this.#end(key, holder.value, 'revoked', nowMs)
     return { type: 'revoked' }
   }
 

@@ -162,13 +162,12 @@ describe('a reply that is not what was asked for', () => {
     expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
   })
 
-  it.each([null, 'OK', [], [[]], [['released']], [['released', '1']], [['renewed']]])(
-    'tells nothing about a release: %j',
-    async (reply) => {
-      const { store } = storeOver([[value(reply)]])
-      expect(await store.release([{ key: 'k', token }], signal)).toMatchObject([unknown])
-    },
-  )
+  it.each([
+    ...[null, 'OK', [], [[]], [['released']], [['released', '1']], [['renewed']], [['ended']], [['ended', 'expired']]],
+  ])('tells nothing about a release: %j', async (reply) => {
+    const { store } = storeOver([[value(reply)]])
+    expect(await store.release([{ key: 'k', token }], signal)).toMatchObject([unknown])
+  })
 
   it.each([null, 'OK', [], [[]], [['gone!']], [['released', 1]]])(
     'tells nothing about a renewal: %j',
@@ -215,15 +214,64 @@ describe('a reply', () => {
   })
 
   it('of a release tells how many heard of it, or that it could not be announced', async () => {
-    for (const [told, subscribers] of [
-      [0, 0],
-      [3, 3],
-      [-1, null],
+    for (const [told, subscribers, cluster] of [
+      [0, 0, false],
+      [3, 3, false],
+      [-1, null, false],
+      // A node counts its own subscribers: none of those is not none, and three are at least three.
+      [0, null, true],
+      [3, 3, true],
+      [-1, null, true],
     ] as const) {
-      const { store } = storeOver([[value([['released', told]])]])
+      const { store } = storeOver([[value([['released', told]])]], cluster)
       expect(await store.release([{ key: 'k', token }], signal)).toEqual([
         { type: 'released', announced: told >= 0, subscribers },
       ])
+    }
+  })
+
+  it('of a repeated release says what the first did, whatever the client may have sent twice', async () => {
+    for (const resent of [true, false]) {
+      const { store } = storeOver([
+        [
+          value(
+            [
+              ['released', -2],
+              ['revoked', -2],
+            ],
+            resent,
+          ),
+        ],
+      ])
+      const requests = ['a', 'b'].map((key) => ({ key, token }))
+      expect(await store.release(requests, signal)).toEqual([
+        { type: 'released', announced: true, subscribers: null },
+        { type: 'revoked' },
+      ])
+    }
+  })
+
+  it('of a repeated revocation says what the first did, and that the holder was quicker', async () => {
+    for (const [how, type] of [
+      ['revoked', 'revoked'],
+      ['released', 'free'],
+    ]) {
+      for (const resent of [true, false]) {
+        const { store } = storeOver([[value([['held', 5, token]])], [value([[how, -2]], resent)]])
+        expect(await store.revoke('k', signal)).toEqual({ type })
+      }
+    }
+  })
+
+  it('of a revocation that found nothing, nor how it ended, is believed unless it may be a repeat', async () => {
+    for (const word of ['gone', 'superseded']) {
+      for (const [resent, type] of [
+        [true, 'revoked'],
+        [false, 'free'],
+      ] as const) {
+        const { store } = storeOver([[value([['held', 5, token]])], [value([[word]], resent)]])
+        expect(await store.revoke('k', signal)).toEqual({ type })
+      }
     }
   })
 
@@ -276,5 +324,25 @@ describe('an error of the server', () => {
       type: 'refused',
       error: { code: 'STORE_UNAVAILABLE', executed: 'no', cause: { message } },
     })
+  })
+
+  it('about one request of many is that one’s answer alone, whichever script says it', async () => {
+    const failed = (message: string) => storeOver([[value([['failed', message], ['spent'], ['gone']])]]).store
+    const noPermission = "NOPERM ACL failure in script: User nobody has no permissions to run the 'get' command"
+    const refused = { type: 'refused', error: { code: 'STORE_UNAVAILABLE', cause: { message: noPermission } } }
+    const passing = { type: 'unknown', executed: 'no', cause: { message: 'LOADING Redis is loading' } }
+    for (const [message, outcome] of [
+      [noPermission, refused],
+      ['LOADING Redis is loading', passing],
+    ] as const) {
+      const requests = [1, 2].map(() => ({ key: 'k', token, ttlMs: 10_000 }))
+      const acquired = await failed(message).acquire([asking('a'), asking('b')], signal)
+      expect(acquired).toMatchObject([outcome, { type: 'spent' }])
+      expect(await failed(message).renew(requests, signal)).toMatchObject([outcome, unknown])
+      expect(await failed(message).release(requests, signal)).toMatchObject([outcome, unknown])
+      expect(await failed(message).inspect('k', signal)).toMatchObject(outcome)
+      expect(await failed(message).look('k', '-', signal)).toMatchObject(outcome)
+      expect(await failed(message).revoke('k', signal)).toMatchObject(outcome)
+    }
   })
 })

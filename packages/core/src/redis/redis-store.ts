@@ -7,7 +7,15 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { parseToken } from '../token.ts'
 import { keyLayout } from './keys.ts'
 import type { RedisTransport } from './redis-transport.ts'
-import { acquireOutcome, type Holding, holding, releaseOutcome, renewOutcome, revokeOutcome } from './replies.ts'
+import {
+  acquireOutcome,
+  type Holding,
+  holding,
+  notALock,
+  releaseOutcome,
+  renewOutcome,
+  revokeOutcome,
+} from './replies.ts'
 import { runScript } from './run-script.ts'
 
 export interface RedisStoreOptions {
@@ -32,6 +40,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   const keys = keyLayout(options.prefix)
   const memory = String(parseDuration('fenceMemory', options.fenceMemory ?? '10m'))
   const leaseKeys = (key: string): [string, string] => [keys.lock(key), keys.fence(key)]
+  const released = releaseOutcome(transport)
 
   async function stored(key: string, signal: AbortSignal): Promise<Holding | Unknown | Refused> {
     const [outcome] = await runScript(transport, read, [], [[[keys.lock(key)], []]], holding, signal)
@@ -69,17 +78,17 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         release,
         ['released'],
         requests.map((request) => [
-          [keys.lock(request.key)],
+          leaseKeys(request.key),
           ['token' in request ? request.token : request.owner, keys.releaseChannel(request.key)],
         ]),
-        releaseOutcome,
+        released,
         signal,
       ),
 
     async look(key, _cursor, signal) {
       const lock = await stored(key, signal)
       if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
-      if (lock.type !== 'held') return lock
+      if (!('value' in lock)) return lock
       const cursor = /\.(\d+)$/.exec(lock.value)?.[1] ?? '-'
       return { type: 'looked', changed: false, cursor, expiresInMs: lock.expiresInMs }
     },
@@ -87,6 +96,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     async inspect(key, signal) {
       const lock = await stored(key, signal)
       if (lock.type === 'free') return { type: 'state', state: { held: false } }
+      if (lock.type === 'other') return notALock()
       if (lock.type !== 'held') return lock
       const { name = null, fence = null } = parseToken(lock.value) ?? {}
       // A fence is the server's time in microseconds when it was minted.
@@ -96,9 +106,11 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
 
     async revoke(key, signal) {
       const lock = await stored(key, signal)
-      if (lock.type !== 'held') return lock
+      if (!('value' in lock)) return lock
       // Who is seen to hold it and nobody else: a client that sends this again must not hit a successor.
-      const requests: [[string], [string, string]][] = [[[keys.lock(key)], [lock.value, keys.releaseChannel(key)]]]
+      const requests: [[string, string], [string, string]][] = [
+        [leaseKeys(key), [lock.value, keys.releaseChannel(key)]],
+      ]
       const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, signal)
       return outcome as RevokeOutcome
     },

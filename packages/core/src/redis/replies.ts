@@ -1,7 +1,8 @@
 import { LeaseholdError, StoreUnavailableError } from '../errors.ts'
 import type { AcquireOutcome, Refused, ReleaseOutcome, RenewOutcome, RevokeOutcome, Unknown } from '../lease-store.ts'
 import { parseToken } from '../token.ts'
-import type { ScriptReply } from './redis-transport.ts'
+import type { RedisTransport, ScriptReply } from './redis-transport.ts'
+import { countsSubscribers } from './run-script.ts'
 
 /*
  * Turns the scripts' replies, `[word, ...details]`, into outcomes. Each is checked by shape, on every transport: there
@@ -15,16 +16,22 @@ type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent
 export const itself = 'itself'
 type Itself = typeof itself
 
-/** Reads a script's replies. Silence and the server's own errors mean the same after every script. */
+/**
+ * Reads a script's replies. Silence means the same after every script, and so do the server's own errors, about a whole
+ * command or, as `failed`, about one request of it.
+ */
 export const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
   (reply: ScriptReply): O | Unknown | Refused => {
     if (reply.type === 'unknown') return reply
     if (reply.type === 'error') return serverError(reply)
     const [word, ...details] = Array.isArray(reply.value) ? reply.value : []
-    const meaning = meanings[word as string]
+    const { resent } = reply
+    const message = word === 'failed' ? String(details[0]) : ''
+    // Only this one says that there is something else; a missing permission, say, does not.
+    const meaning = meanings[message.includes('WRONGTYPE') ? 'other' : (word as string)]
     if (meaning === itself) return { type: word } as O
-    return meaning?.(details, reply.resent) || garbled
+    return meaning?.(details, resent) || (message ? serverError({ type: 'error', message, resent }) : garbled)
   }
 
 /** A client that answers something other than what was asked for has told us nothing. */
@@ -49,6 +56,14 @@ const isNumber = (value: unknown): value is number => typeof value === 'number'
 /** A number, or null for the -1 that says that there is none. */
 const orNull = (value: number): number | null => (value < 0 ? null : value)
 
+export const notALock = (): Refused => ({
+  type: 'refused',
+  error: new LeaseholdError(
+    'KIND_MISMATCH',
+    'The key or its fence record holds something else; use another key or prefix',
+  ),
+})
+
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({
   granted: ([token]) => {
     const parsed = parseToken(token)
@@ -56,28 +71,38 @@ export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<Ac
   },
   held: ([pttl, cursor]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), cursor: String(cursor) },
   spent: itself,
-  other: () => ({
-    type: 'refused',
-    error: new LeaseholdError('KIND_MISMATCH', 'The key holds something else; use another key or prefix'),
-  }),
+  other: notALock,
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
   renewed: itself,
   gone: itself,
   superseded: itself,
+  other: () => ({ type: 'superseded' }),
 })
 
-export const releaseOutcome: (reply: ScriptReply) => ReleaseOutcome = decoder<ReleaseOutcome>({
-  released: ([told]) => isNumber(told) && { type: 'released', announced: told >= 0, subscribers: orNull(told) },
-  gone: (_, resent) => ({ type: 'gone', resent }),
-  superseded: (_, resent) => ({ type: 'superseded', resent }),
-})
+const notMine = (_: unknown, resent: boolean): ReleaseOutcome => ({ type: 'superseded', resent })
+
+/** Where a server counts only some of the subscribers, to have reached none of them says nothing. */
+export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
+  decoder<ReleaseOutcome>({
+    released: ([told]) => {
+      const least = countsSubscribers(transport) ? 0 : 1
+      return isNumber(told) && { type: 'released', announced: told !== -1, subscribers: told < least ? null : told }
+    },
+    revoked: itself,
+    gone: (_, resent) => ({ type: 'gone', resent }),
+    superseded: notMine,
+    other: notMine,
+  })
 
 export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<RevokeOutcome>({
-  released: () => ({ type: 'revoked' }),
+  revoked: itself,
+  // Its holder was quicker.
+  released: () => ({ type: 'free' }),
   gone: revokedBefore,
   superseded: revokedBefore,
+  other: revokedBefore,
 })
 
 /** It is no longer whoever was seen there: because of us, if this may be the answer to a repeat. */
@@ -88,9 +113,12 @@ function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
 /** A lock as it is stored. */
 export type Holding =
   | { readonly type: 'held'; readonly expiresInMs: number | null; readonly value: string }
+  /** Something that is not a lock. It is in the way of one, so it counts as held; `value` is the server's error. */
+  | { readonly type: 'other'; readonly expiresInMs: null; readonly value: string }
   | { readonly type: 'free' }
 
 export const holding: (reply: ScriptReply) => Holding | Unknown | Refused = decoder<Holding>({
   held: ([pttl, value]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), value: String(value) },
+  other: ([error]) => ({ type: 'other', expiresInMs: null, value: String(error) }),
   free: itself,
 })

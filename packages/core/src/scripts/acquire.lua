@@ -1,20 +1,21 @@
 -- Grants each free lock to the owner that asks for it, and mints the grant's fence in the same step.
 -- @arg memory   milliseconds a fence record is kept at least
 -- @key lock     the lock's entry: the holder's token, "<owner>.<fence>"
--- @key record   the fence record: "<random part of the last grant's owner>.<last fence reserved>"
+-- @key record   the fence record: "<random part of the last grant's owner>.<last fence reserved>"; once a lease of this
+--               lock was ended by hand, how the last of these ended: ".<random part of its owner>.<released|revoked>"
 -- @each owner   name and random part of the asking acquisition, kept through its retries
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
 -- @returns {"granted", token}      now, or before: then the expiry is re-armed, never to less than what is left
 -- @returns {"held", pttl, fence}   by another; pttl -1 has no expiry; fence "-" for a foreign holder's value
 -- @returns {"spent"}               this owner's grant came and went, nothing is granted
--- @returns {"other"}               the key holds something that is not a lock
+-- @returns {"failed", error}       the server's own about this key or its record; WRONGTYPE is something else there
 local memory = tonumber(ARGV[1])
 
 local function acquire(lock, record, owner, ttl, fences)
   -- Guarded, so that one key of another type does not fail the other requests.
   local holder = redis.pcall('GET', lock)
-  if type(holder) == 'table' then return {'other'} end
+  if type(holder) == 'table' then return {'failed', holder.err} end
   if holder then
     local holdersOwner, holdersFence = string.match(holder, '^(.*)%.(%d+)$')
     local pttl = redis.call('PTTL', lock)
@@ -26,8 +27,10 @@ local function acquire(lock, record, owner, ttl, fences)
     return {'granted', holder}
   end
 
+  local last = redis.pcall('GET', record)
+  if type(last) == 'table' then return {'failed', last.err} end
   local random = string.sub(owner, -32)
-  local lastRandom, lastFence = string.match(redis.call('GET', record) or '', '^(.*)%.(%d+)$')
+  local lastRandom, lastFence, ending = string.match(last or '', '^([^.]*)%.(%d+)(.*)$')
   if lastRandom == random then return {'spent'} end
 
   local now = redis.call('TIME')
@@ -35,8 +38,10 @@ local function acquire(lock, record, owner, ttl, fences)
   local fence = math.max((lastFence or 0) + 1, micros)
   -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
   local token = string.format('%s.%.0f', owner, fence)
+  -- The ending is carried over: a repeat of what ended that lease may come while the next holder has the lock.
+  local minted = string.format('%s.%.0f%s', random, fence + fences - 1, ending or '')
   redis.call('SET', lock, token, 'PX', ttl)
-  redis.call('SET', record, string.format('%s.%.0f', random, fence + fences - 1), 'PX', math.max(ttl, memory))
+  redis.call('SET', record, minted, 'PX', math.max(ttl, memory))
   return {'granted', token}
 end
 

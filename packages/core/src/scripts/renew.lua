@@ -4,14 +4,16 @@
 -- @key record  the fence record, kept as long as the lease it belongs to
 -- @each token  the holder's whole token
 -- @each ttl    milliseconds until the lock frees itself
--- @returns {"renewed"}     or more than ttl was left
--- @returns {"gone"}        no entry
--- @returns {"superseded"}  another's token, or no lock any more
+-- @returns {"renewed"}        or more than ttl was left
+-- @returns {"gone"}           no entry
+-- @returns {"superseded"}     another's token
+-- @returns {"failed", error}  the server's own about this key; WRONGTYPE is no lock any more
 local memory = tonumber(ARGV[1])
 
 local function renew(lock, record, token, ttl)
-  -- Guarded, so that one key of another type does not fail the other leases; an error equals no token.
+  -- Guarded, so that one key of another type does not fail the other leases.
   local holder = redis.pcall('GET', lock)
+  if type(holder) == 'table' then return {'failed', holder.err} end
   if not holder then return {'gone'} end
   if token ~= holder then return {'superseded'} end
   if ttl > redis.call('PTTL', lock) then

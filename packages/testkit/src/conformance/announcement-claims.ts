@@ -42,9 +42,22 @@ export function announcementClaims(probe: Probe): void {
     await probe.renew(key, token, shortMs)
     await probe.release({ key, token: withOtherFence(token) })
     await probe.release({ key, owner: probe.owner() })
-    // The one announcement there is comes last, so nothing before it is still on its way.
     await probe.release({ key, token })
-    await hears(heard, [`released ${fenceOf(token)}`])
+    // Nor is a repeat; and the last announcement shows that nothing before it is still on its way.
+    await probe.release({ key, token })
+    await probe.revoke(key)
+    const last = await probe.grant({ key })
+    await probe.release({ key, token })
+    await probe.revoke(key)
+    await probe.release({ key, token: last.token })
+    const final = await probe.grant({ key })
+    await probe.release({ key, token: final.token })
+    const payloads = [
+      `released ${fenceOf(token)}`,
+      `revoked ${fenceOf(last.token)}`,
+      `released ${fenceOf(final.token)}`,
+    ]
+    await hears(heard, payloads)
   })
 
   it('announcements go to those who listen to that key', async (context) => {

@@ -101,6 +101,9 @@ export function keyClaims(probe: Probe): void {
     await probe.advance(Math.max(shortMs, probe.fenceMemoryMs) + 1_000)
     expect(await probe.entriesOf(expired)).toEqual([])
     expect(await probe.entriesOf(released)).toEqual([])
+    // Who asks so late learns only that there is nothing.
+    expect(await probe.release({ key: released, token })).toBe('gone')
+    expect(await probe.entriesOf(released)).toEqual([])
   })
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { acquireClaims } from './acquire-claims.ts'
 import { announcementClaims } from './announcement-claims.ts'
 import { batchClaims } from './batch-claims.ts'
+import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { keyClaims } from './key-claims.ts'
@@ -37,6 +38,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('fences', () => fenceClaims(probe))
     describe('renew', () => renewClaims(probe))
     describe('release', () => releaseClaims(probe))
+    describe('release, once more', () => endingClaims(probe))
     describe('look, inspect, revoke', () => lookClaims(probe))
     describe('announcements', () => announcementClaims(probe))
     describe('several requests in one call', () => batchClaims(probe))
