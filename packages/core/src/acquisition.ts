@@ -64,6 +64,7 @@ export async function acquisition(
     for (;;) {
       const { outcome, sentAt } = await claim.attempt(leftMs, signal)
       if (outcome.type === 'granted') {
+        waiter.granted?.()
         const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
         if (grant.remainingMs() >= plan.minValidityMs) {
           claim.accept()

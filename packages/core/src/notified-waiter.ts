@@ -1,3 +1,4 @@
+import { hearing } from './hearing.ts'
 import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 import { jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
@@ -20,6 +21,7 @@ const readyMs = 1_000
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   const reliedMs = recheckMs(plan, notifier)
   const count = refusalCount()
+  const heard = hearing(clock)
   let subscription: Subscription | undefined
   let seen = 0
   let signalled = false
@@ -36,7 +38,9 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   }
 
   /** Reads the count just before the next try, so that a release during that try is news. */
-  function readSignals({ signals }: Subscription): void {
+  function readSignals(subscribed: Subscription): void {
+    const { signals } = subscribed
+    heard.trying(subscribed)
     signalled = signals > seen
     seen = signals
   }
@@ -45,6 +49,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
     async pause(refusal, leftMs, signal) {
       const { refusals, sameHolder } = count(refusal)
       falseSignals = sameHolder > 0 ? falseSignals + Number(signalled) : 0
+      if (subscription) heard.answered(subscription, refusal)
       const isNew = !subscription
       const subscribed = subscription ?? (await subscribe(refusal.cursor, leftMs, signal))
       // A release between the refusal and now was heard by nobody, unless the notifier looks for itself.
@@ -60,6 +65,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       await sleep(clock, delayMs - distanceMs, signal, (wake) => subscribed.onSignal(seen, wake))
       readSignals(subscribed)
     },
+    granted: () => subscription && heard.answered(subscription),
     close: () => subscription?.close(),
   }
 }

@@ -10,6 +10,8 @@ export interface Waiter {
    * @throws the signal's own reason when it is aborted.
    */
   pause(refusal: Refusal, leftMs: () => number, signal: AbortSignal): Promise<void>
+  /** The last try was granted: the lock has changed hands. */
+  granted?(): void
   /** Nothing of this waiter remains. */
   close(): void
 }
