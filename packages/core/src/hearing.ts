@@ -34,7 +34,7 @@ export function hearing(clock: Clock): {
       const isNews = held && held.cursor !== foreign && held.cursor !== refusal?.cursor
       if (isNews && subscription.signals === held?.signals) {
         // Counted from before the try, so that what may have been an expiry is not taken for a release.
-        if (elapsedMs(instant(clock), held.triedAt) < held.expiresInMs) subscription.suspect()
+        if (elapsedMs(instant(clock), held.triedAt) < held.expiresInMs) subscription.suspect(held.cursor)
       }
       held = refusal && tried && { ...tried, cursor: refusal.cursor, expiresInMs: refusal.expiresInMs ?? 0 }
     },

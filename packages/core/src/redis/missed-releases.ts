@@ -11,42 +11,47 @@ const sameMissMs = 2_000
 
 /**
  * Counts releases that were not announced to a subscription that is in order. They are told of as soon as there have
- * been several with no message in between.
+ * been several and no message that anybody waited for in between.
  */
 export class MissedReleases {
   readonly #clock: Clock
   readonly #unheard: Unheard
-  #messages = 0
   #misses = 0
   #lastMissMs = -Infinity
-  #checking = false
+  /** The cursor of whoever released what seems to be missed, while the server is asked. */
+  #suspected: string | undefined
 
   constructor(clock: Clock, unheard: Unheard) {
     this.#clock = clock
     this.#unheard = unheard
   }
 
-  /** A message was heard, so somebody announces releases where we listen. */
-  heard(): void {
-    this.#messages++
+  /**
+   * A message was heard. If somebody waits for it, those who release do announce it where we listen; otherwise it may be
+   * our own release, on a channel that is yet to be left.
+   */
+  heard(payload: string, isAwaited: boolean): void {
+    if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
+    if (!isAwaited) return
     this.#misses = 0
     this.#unheard.end('silence')
   }
 
   /**
-   * A lock has changed hands and no message has said so, yet.
+   * A holder has given a lock back and no message has said so, yet. While one is looked into, others are not.
    *
+   * @param cursor the holder's, which is the fence that the message names
    * @param confirm asks the server to confirm the subscription again. What was published before arrives before its
    *   answer, so a message that was only on its way is not taken for missing.
    */
-  async suspect(channel: string, confirm: () => Promise<boolean>): Promise<void> {
-    if (this.#checking) return
-    this.#checking = true
-    const before = this.#messages
+  async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
+    if (this.#suspected) return
+    this.#suspected = cursor
     const confirmed = await confirm()
-    this.#checking = false
+    const isMissed = this.#suspected !== undefined
+    this.#suspected = undefined
     const nowMs = this.#clock.monotonicMs()
-    if (!confirmed || this.#messages !== before || nowMs - this.#lastMissMs < sameMissMs) return
+    if (!confirmed || !isMissed || nowMs - this.#lastMissMs < sameMissMs) return
     this.#lastMissMs = nowMs
     if (++this.#misses < toldAfter) return
     const told = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`

@@ -81,8 +81,8 @@ class ScriptedConnection implements SubscriberConnection {
     this.isOpen = false
   }
 
-  message(key: string): void {
-    this.#inContext(() => this.#listener.message(`lock:release:${key}`, 'released 1'))
+  message(key: string, fence = 1): void {
+    this.#inContext(() => this.#listener.message(`lock:release:${key}`, `released ${fence}`))
   }
 
   lose(cause?: Error): void {
@@ -202,7 +202,7 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     const subscription = notifier.subscribe('k', '-')
     await clock.advance(1_000)
     server.last.isSilent = true
-    subscription.suspect()
+    subscription.suspect('7')
     // As a waiter does that was granted the lock.
     subscription.close()
     notifier.subscribe('other', '-')
@@ -357,7 +357,7 @@ describe('releases that nobody announces', () => {
   async function miss(key = 'k'): Promise<void> {
     const subscription = notifier.subscribe(key, '-')
     await clock.advance(0)
-    subscription.suspect()
+    subscription.suspect('7')
     subscription.close()
     await clock.advance(0)
   }
@@ -372,7 +372,9 @@ describe('releases that nobody announces', () => {
     await clock.advance(2_000)
     await miss()
     expect(causes).toHaveLength(1)
+    const listening = notifier.subscribe('k', '-')
     server.last.message('k')
+    listening.close()
     for (let again = 0; again < 2; again++) {
       await clock.advance(2_000)
       await miss()
@@ -380,13 +382,30 @@ describe('releases that nobody announces', () => {
     expect(causes).toHaveLength(2)
   })
 
-  it('are not told of while messages are heard in between', async () => {
+  it('are not told of while messages that somebody waits for are heard in between', async () => {
+    notifier.subscribe('other', '-')
     for (let round = 0; round < 10; round++) {
       await miss()
       await clock.advance(2_000)
-      server.last.message('k')
+      server.last.message('other')
     }
     expect(causes).toEqual([])
+  })
+
+  it('are told of although our own releases are heard, which nobody waits for', async () => {
+    for (let round = 0; round < 2; round++) {
+      await miss()
+      server.last.message('k')
+      // A release that follows the grant at once.
+      await clock.advance(2_000)
+      const subscription = notifier.subscribe('k', '-')
+      await clock.advance(0)
+      server.last.beforeAnswer = () => server.last.message('k', 8)
+      subscription.suspect('7')
+      subscription.close()
+      await clock.advance(2_000)
+    }
+    expect(causes).toHaveLength(1)
   })
 
   it('many at once, as after a flush, count as one', async () => {
@@ -395,7 +414,7 @@ describe('releases that nobody announces', () => {
     server.last.asked.length = 0
     for (const subscription of subscriptions) {
       await clock.advance(10)
-      subscription.suspect()
+      subscription.suspect('7')
     }
     await clock.advance(1_000)
     expect(causes).toEqual([])
@@ -405,7 +424,7 @@ describe('releases that nobody announces', () => {
     const subscriptions = Array.from({ length: 100 }, (_, at) => notifier.subscribe(`k${at}`, '-'))
     await clock.advance(0)
     server.last.asked.length = 0
-    for (const subscription of subscriptions) subscription.suspect()
+    for (const subscription of subscriptions) subscription.suspect('7')
     await clock.advance(0)
     expect(server.last.asked).toHaveLength(1)
   })
@@ -414,8 +433,10 @@ describe('releases that nobody announces', () => {
     for (let round = 0; round < 4; round++) {
       const subscription = notifier.subscribe('k', '-')
       await clock.advance(2_000)
-      server.last.beforeAnswer = () => server.last.message('other')
-      subscription.suspect()
+      server.last.beforeAnswer = () => server.last.message('k', 7)
+      subscription.suspect('7')
+      // As a waiter does that was granted the lock.
+      subscription.close()
       await clock.advance(0)
     }
     expect(causes).toEqual([])
@@ -426,10 +447,10 @@ describe('releases that nobody announces', () => {
     for (let round = 0; round < 4; round++) {
       await clock.advance(2_000)
       server.last.lose()
-      subscription.suspect()
+      subscription.suspect('7')
       // Confirmed again, and the waiter has not yet looked.
       while (!subscription.live) await clock.advance(1)
-      subscription.suspect()
+      subscription.suspect('7')
     }
     await clock.advance(250)
     expect(server.last.asked).toHaveLength(1)
@@ -448,7 +469,7 @@ describe('what goes on behind those who wait', () => {
     const first = wait('tenant-1', 'a')
     const second = wait('tenant-2', 'b')
     await clock.advance(5_000)
-    tenants.run('tenant-1', () => first.suspect())
+    tenants.run('tenant-1', () => first.suspect('7'))
     await clock.advance(0)
     server.last.lose()
     await clock.advance(100)

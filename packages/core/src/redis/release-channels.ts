@@ -59,7 +59,7 @@ export class ReleaseChannels {
     this.#missed = new MissedReleases(clock, unheard)
     this.#link = new SubscriberLink(subscriber, clock, {
       connected: () => void this.#confirm(this.#topics()),
-      message: (name) => this.#heard(name),
+      message: (name, payload) => this.#heard(name, payload),
       lost: () => this.#lost(),
       probe: () => void this.#probe(),
       troubled: (cause) => this.#unheard.begin('connection', cause),
@@ -86,9 +86,9 @@ export class ReleaseChannels {
         return listener.count.signals
       },
       onSignal: (seen, callback) => listener.count.onSignal(seen, callback),
-      suspect: () => {
+      suspect: (cursor) => {
         // What was released while it could not be heard is no surprise.
-        if (isLive() && !listener.isMissing) this.#home(() => this.#suspect(channel))
+        if (isLive() && !listener.isMissing) this.#home(() => this.#suspect(channel, cursor))
       },
       close: () => {
         if (!channel.listeners.delete(listener)) return
@@ -202,13 +202,14 @@ export class ReleaseChannels {
     return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.listeners] : []))
   }
 
-  #heard(name: string): void {
-    this.#missed.heard()
-    for (const { count } of this.#channels.get(name)?.listeners ?? []) count.add()
+  #heard(name: string, payload: string): void {
+    const listeners = [...(this.#channels.get(name)?.listeners ?? [])]
+    this.#missed.heard(payload, listeners.length > 0)
+    for (const { count } of listeners) count.add()
   }
 
-  #suspect({ topic }: Channel): void {
-    void this.#missed.suspect(topic.name, () => this.#confirm([topic]))
+  #suspect({ topic }: Channel, cursor: string): void {
+    void this.#missed.suspect(topic.name, cursor, () => this.#confirm([topic]))
   }
 
   #lost(): void {

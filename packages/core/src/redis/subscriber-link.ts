@@ -18,7 +18,7 @@ const toldAfter = 3
 export interface LinkUser {
   /** There is a connection, on which nothing is subscribed yet. */
   connected(): void
-  message(channel: string): void
+  message(channel: string, payload: string): void
   /** There is no connection any more, or the attempt to make one has failed. */
   lost(): void
   /** Has to ask the server something now: an answer shows that the connection is alive. */
@@ -128,10 +128,10 @@ export class SubscriberLink {
     const attempt: Attempt = { gone: new AbortController() }
     this.#attempt = attempt
     const listener = {
-      message: (channel: string) => {
+      message: (channel: string, payload: string) => {
         if (attempt !== this.#attempt) return
         this.#noteSign()
-        this.#user.message(channel)
+        this.#user.message(channel, payload)
       },
       lost: (cause?: unknown) => this.#end(attempt, cause ?? new Error('The connection was closed')),
     }
