@@ -153,6 +153,31 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     expect(askedAtMs()).toEqual([0, 5_000])
   })
 
+  it('that ends while nobody waits is made anew for the next who does, at once', async () => {
+    const subscription = notifier.subscribe('k', '-')
+    await clock.advance(0)
+    subscription.close()
+    await clock.advance(1_000)
+    server.last.lose()
+    await clock.advance(60_000)
+    expect(clock.pending).toBe(0)
+    server.connections.length = 0
+    server.refuses = new Error('connect ECONNREFUSED')
+    notifier.subscribe('k', '-').close()
+    await clock.advance(10_000)
+    expect(clock.pending).toBe(0)
+    server.refuses = undefined
+    const next = notifier.subscribe('k', '-')
+    await clock.advance(0)
+    expect(next.live).toBe(true)
+    next.close()
+    await clock.advance(0)
+    server.last.lose()
+    const soon = notifier.subscribe('k', '-')
+    await clock.advance(0)
+    expect(soon.live).toBe(true)
+  })
+
   it('is asked at once when somebody waits again after a long time', async () => {
     notifier.subscribe('k', '-').close()
     await clock.advance(0)
@@ -181,6 +206,7 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     await clock.advance(250)
     expect(lookedAtMs).toHaveLength(20)
     expect(new Set(lookedAtMs).size).toBeGreaterThan(10)
+    silent?.message('k0')
     expect(subscriptions.every(({ signals }) => signals === 1)).toBe(true)
     expect(server.connections).toHaveLength(2)
   })
@@ -193,9 +219,10 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
       await clock.advance(1_000)
       server.last.message('k')
     }
-    expect(subscription.live).toBe(true)
+    expect(server.connections).toHaveLength(1)
     await clock.advance(4_000)
     expect(server.connections).toHaveLength(2)
+    expect(subscription.live).toBe(true)
   })
 
   it('is asked at once when a waiter has found a release that nobody announced', async () => {
@@ -303,13 +330,14 @@ describe('that releases cannot be heard', () => {
   it('several keys are allowed again together', async () => {
     const keys = ['a', 'b', 'c']
     for (const key of keys) server.forbidden.add(`lock:release:${key}`)
+    notifier.subscribe('free', '-')
     const subscriptions = keys.map((key) => notifier.subscribe(key, '-'))
     await clock.advance(1_000)
     server.forbidden.clear()
     await clock.advance(4_000)
     expect(subscriptions.map(({ live }) => live)).toEqual([true, true, true])
     // All at once, each by itself, one as a probe, and the others with it.
-    expect(server.last.asked.map(({ names }) => names.length)).toEqual([3, 1, 1, 1, 1, 2])
+    expect(server.last.asked.map(({ names }) => names.length)).toEqual([4, 1, 1, 1, 1, 1, 2])
   })
 
   it('is told to every listener, whatever another does, and to one that comes later at once', async () => {
@@ -394,12 +422,9 @@ describe('releases that nobody announces', () => {
 
   it('are told of although our own releases are heard, which nobody waits for', async () => {
     for (let round = 0; round < 2; round++) {
-      await miss()
-      server.last.message('k')
-      // A release that follows the grant at once.
-      await clock.advance(2_000)
       const subscription = notifier.subscribe('k', '-')
       await clock.advance(0)
+      // It follows the grant at once.
       server.last.beforeAnswer = () => server.last.message('k', 8)
       subscription.suspect('7')
       subscription.close()
@@ -442,6 +467,17 @@ describe('releases that nobody announces', () => {
     expect(causes).toEqual([])
   })
 
+  it('are none if the connection turns out to be silent', async () => {
+    const subscription = notifier.subscribe('k', '-')
+    for (let round = 0; round < 3; round++) {
+      await clock.advance(1_000)
+      server.last.isSilent = true
+      subscription.suspect('7')
+      await clock.advance(2_100)
+    }
+    expect(causes.map(String)).toEqual(Array(3).fill(expect.stringContaining('2000 ms')))
+  })
+
   it('are none while a reconnect may have lost the message', async () => {
     const subscription = notifier.subscribe('k', '-')
     for (let round = 0; round < 4; round++) {
@@ -461,8 +497,12 @@ describe('releases that nobody announces', () => {
 describe('what goes on behind those who wait', () => {
   it('runs in the context in which the notifier was made, and not in that of whoever waits', async () => {
     const { tenants, contexts } = server
+    const timers = new Set<string | undefined>()
     // The runtime's timers call back in the context in which they were armed.
-    const schedule: Clock['schedule'] = (callback, ...rest) => clock.schedule(AsyncResource.bind(callback), ...rest)
+    const schedule: Clock['schedule'] = (callback, ...rest) => {
+      timers.add(tenants.getStore())
+      return clock.schedule(AsyncResource.bind(callback), ...rest)
+    }
     const bound = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule }
     const made = tenants.run('maker', () => notify({ clock: bound }))
     const wait = (tenant: string, key: string) => tenants.run(tenant, () => made.subscribe(key, '-'))
@@ -474,11 +514,14 @@ describe('what goes on behind those who wait', () => {
     server.last.lose()
     await clock.advance(100)
     expect(server.connections).toHaveLength(2)
+    // They are to look again by now.
+    await clock.advance(250)
     tenants.run('tenant-2', () => second.close())
     await clock.advance(6_000)
     // To connect, to subscribe to both, a probe, a suspicion; to connect, to subscribe again, a probe.
     expect(contexts).toHaveLength(7)
     expect(new Set(contexts)).toEqual(new Set(['maker']))
+    expect(timers).toEqual(new Set(['maker']))
     await made.close()
   })
 
@@ -504,15 +547,19 @@ describe('a channel', () => {
     const answers: (() => void)[] = []
     const subscribe = last.subscribe.bind(last)
     last.subscribe = async (names) => {
+      await subscribe(names)
       await new Promise<void>((resolve) => answers.push(resolve))
-      return subscribe(names)
     }
-    notifier.subscribe('k', '-').close()
+    const early = notifier.subscribe('k', '-')
+    await clock.advance(0)
+    early.close()
     await clock.advance(1_000)
     const again = notifier.subscribe('k', '-')
     await clock.advance(0)
-    for (const answer of answers) answer()
-    await clock.advance(0)
+    for (const answer of answers) {
+      answer()
+      await clock.advance(0)
+    }
     expect(again.live).toBe(true)
     expect(last.subscribed).toContain('lock:release:k')
   })

@@ -164,7 +164,8 @@ export class SubscriberLink {
 
   #keepProbing(): void {
     const quietMs = this.#clock.monotonicMs() - this.#lastSignMs
-    const isDue = quietMs >= probeEveryMs
+    // Fractions of a millisecond would have it spin.
+    const isDue = quietMs > probeEveryMs - 1
     const nextMs = isDue ? probeEveryMs : probeEveryMs - quietMs
     this.#stopProbing = this.#clock.schedule(() => this.#keepProbing(), nextMs, 'background')
     if (isDue) this.#user.probe()
