@@ -290,7 +290,7 @@ describe('ioredisNotifier', () => {
     open.push(() => Promise.all([holding.close(), waiting.close()]))
     const causes: unknown[] = []
     notifier.onUnheard((cause) => causes.push(cause))
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0, told = 0; round < 30 && told < 3; round++, told += causes.length) {
       const holder = await holding.acquire('k', { ttl: '30s' })
       refusals = 0
       const acquiring = waiting.acquire('k', { recheck: '500ms', wait: '15s' })
