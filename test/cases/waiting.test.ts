@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { createLocker, type Locker } from '@leasehold/core'
+import { createLocker, type Lease, type LeaseStore, type Locker } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { seededRandom, startTcpProxy } from '@leasehold/testkit'
-import { Redis } from 'ioredis'
+import { type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
+import { Cluster, Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { heapBytes } from '../support/heap.ts'
@@ -169,3 +170,65 @@ it('10,000 waiters on 100 keys in one process, all aborted, leave nothing behind
   await Promise.all(holders.map((holder) => holder.release()))
   await close()
 }, 60_000)
+
+it.each(['channels', 'pattern'] as const)(
+  'T-73: the node with the subscription dies (%s)',
+  async (mode) => {
+    await using cluster = await startRedisCluster({ args: ['--cluster-require-full-coverage', 'no'] })
+    const [holding, waiting] = [0, 1].map(() => {
+      const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })))
+      client.on('error', () => undefined)
+      return client
+    }) as [Cluster, Cluster]
+    const store = ioredisStore(waiting)
+    const refusals = new Map<string, number>()
+    const acquire: LeaseStore['acquire'] = async (requests, signal) => {
+      const outcomes = await store.acquire(requests, signal)
+      for (const [at, { key }] of requests.entries()) {
+        if (outcomes[at]?.type === 'held') refusals.set(key, (refusals.get(key) ?? 0) + 1)
+      }
+      return outcomes
+    }
+    const holder = createLocker({ store: ioredisStore(holding) })
+    const waiter = createLocker({ store: { ...store, acquire }, notifier: ioredisNotifier(waiting, { mode }) })
+    /** Waits for keys that are held, until each wait has its subscription and has been refused again after that. */
+    async function waitFor(keys: readonly string[]): Promise<readonly Promise<Lease>[]> {
+      const acquiring = keys.map((key) => waiter.acquire(key, { recheck: '20s', wait: '50s' }))
+      await eventually(() => keys.every((key) => (refusals.get(key) ?? 0) >= 2))
+      return acquiring
+    }
+    const subscribers = async (node: RedisServer): Promise<number> =>
+      String(await node.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).split(' addr=').length - 1
+    const counts = (nodes: readonly RedisServer[]): Promise<number[]> => Promise.all(nodes.map(subscribers))
+
+    // A first wait shows which node that is: the connection stays there.
+    const first = await holder.acquire('first')
+    const [firstWait] = await waitFor(['first'])
+    const dying = cluster.nodes[(await counts(cluster.nodes)).indexOf(1)] as RedisServer
+    const living = cluster.nodes.filter((node) => node !== dying)
+    await first.release()
+    await (await firstWait)?.release()
+
+    const keys: string[] = []
+    for (let at = 0; keys.length < 6; at++) {
+      const key = `t73-${at}`
+      if ((await cluster.nodeOf(`lock:${key}`)) !== dying) keys.push(key)
+    }
+    const holders = await Promise.all(keys.map((key) => holder.acquire(key, { ttl: '60s' })))
+    const waits = await waitFor(keys)
+    expect(await counts(cluster.nodes)).toContain(1)
+    await dying.kill()
+    const releasedAt = performance.now()
+    await Promise.all(holders.map((held) => held.release()))
+    const leases = await Promise.all(waits)
+    expect(performance.now() - releasedAt).toBeLessThan(5_000)
+    // Refused twice, granted when it looks again; or refused then, and granted when it hears the release.
+    for (const { commands } of leases) expect(commands).toBeLessThanOrEqual(4)
+    expect((await counts(living)).toSorted()).toEqual([0, 1])
+    await Promise.all(leases.map((lease) => lease.release()))
+    await Promise.all([holder.close({ grace: 0 }), waiter.close({ grace: 0 })])
+    await eventually(async () => (await counts(living)).every((count) => count === 0))
+    for (const client of [holding, waiting]) client.disconnect()
+  },
+  60_000,
+)

@@ -70,7 +70,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const startedAt = instant(clock)
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
-  const { wake } = waiter
+  const wake = (): void => waiter.wake()
   let { known } = terms
   let commands = 0
   let lateGrants = 0
@@ -96,6 +96,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   /** The lease, if the try was granted it with enough validity left. */
   function grantOf({ outcome, sentAt }: Answer<TryOutcome>): Grant | undefined {
     if (outcome.type !== 'granted') return undefined
+    waiter.granted?.()
     const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
     return grant.remainingMs() >= minValidityMs ? grant : undefined
   }

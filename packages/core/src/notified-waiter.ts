@@ -1,3 +1,4 @@
+import { hearing } from './hearing.ts'
 import type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 import { SignalCount } from './signal-count.ts'
 import { jitter } from './timing/backoff.ts'
@@ -32,6 +33,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   const reliedMs = recheckMs(plan, notifier)
   const count = refusalCount(clock)
   const wakes = new SignalCount()
+  const heard = hearing(clock)
   let subscription: Subscription | undefined
   let seen = 0
   let seenWakes = 0
@@ -49,7 +51,9 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   }
 
   /** Reads the count just before the next try, so that a release during that try is news. */
-  function readSignals({ signals }: Subscription): void {
+  function readSignals(subscribed: Subscription): void {
+    const { signals } = subscribed
+    heard.trying(subscribed)
     signalled = signals > seen
     seen = signals
     seenWakes = wakes.signals
@@ -59,6 +63,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
     async pause(refusal, leftMs, signal) {
       const tally = count(refusal)
       falseSignals = tally.sameHolder ? falseSignals + Number(signalled) : 0
+      if (subscription) heard.answered(subscription, refusal)
       const isNew = !subscription
       const sinceMs = clock.monotonicMs()
       const subscribed = subscription ?? (await subscribe(refusal, leftMs, signal))
@@ -82,6 +87,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       readSignals(subscribed)
     },
     wake: () => wakes.add(),
+    granted: () => subscription && heard.answered(subscription),
     close: () => subscription?.close(),
   }
 }

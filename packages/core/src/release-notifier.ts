@@ -43,7 +43,10 @@ export interface Subscription {
   readonly signals: number
   /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */
   onSignal(seen: number, callback: () => void): () => void
-  /** Whoever waits has seen the lock change hands without a signal: what is taken to be heard may not be. */
-  suspect(): void
+  /**
+   * Whoever waits has found that the holder with this cursor gave the lock back, and no signal has come: what is taken to
+   * be heard may not be.
+   */
+  suspect(cursor: string): void
   close(): void
 }

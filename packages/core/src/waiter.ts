@@ -13,6 +13,8 @@ export interface Waiter {
   pause(refusal: Refusal, leftMs: () => number, signal: AbortSignal): Promise<void>
   /** Ends the present pause, or the next: somebody in this process knows that a try is worth it. */
   wake(): void
+  /** The last try was granted: the lock has changed hands. */
+  granted?(): void
   /** Nothing of this waiter remains. */
   close(): void
 }

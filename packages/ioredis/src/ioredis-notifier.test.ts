@@ -1,4 +1,6 @@
-import { createLocker, type Locker, type ReleaseNotifier } from '@leasehold/core'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { inspect } from 'node:util'
+import { createLocker, type LeaseStore, type Locker, type ReleaseNotifier } from '@leasehold/core'
 import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
@@ -140,6 +142,76 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(subscription.live).toBe(false)
   })
 
+  it.each(['channels', 'pattern'] as const)('replaces a connection that has gone silent (%s)', async (mode) => {
+    const impatient = client()
+    // That the client gives up on an answer does not make it a refusal.
+    impatient.options.commandTimeout = 300
+    const listening = ioredisNotifier(impatient, { mode })
+    open.push(() => listening.close())
+    const causes: unknown[] = []
+    listening.onUnheard((cause) => causes.push(cause))
+    const subscription = listening.subscribe('k', '-')
+    await subscription.ready
+    const dropped = proxy.dropNextReply('silence')
+    // Rather than to wait until it is asked anyway.
+    subscription.suspect('1')
+    await dropped
+    await expect.poll(() => causes).toHaveLength(1)
+    expect(String(causes[0])).toContain('not answered for 2000 ms')
+    await signalled(subscription, 0)
+    expect(subscription.live).toBe(true)
+    await publish('lock:release:k')
+    await signalled(subscription, 1)
+    expect(causes).toHaveLength(1)
+  })
+
+  it('tells that the server has stalled, and hears it again as soon as that goes on', async () => {
+    const subscription = notifier.subscribe('k', '-')
+    await subscription.ready
+    const causes: unknown[] = []
+    notifier.onUnheard((cause) => causes.push(cause))
+    server.pause()
+    try {
+      subscription.suspect('1')
+      await expect.poll(() => causes).toHaveLength(1)
+      expect(subscription.live).toBe(false)
+    } finally {
+      server.resume()
+    }
+    await signalled(subscription, 0)
+    await publish('lock:release:k')
+    await signalled(subscription, 1)
+    await expect.poll(pubsubClients).toBe(1)
+  })
+
+  it('tells why it cannot connect or may not subscribe, without a password', async () => {
+    const password = 'correct horse battery staple'
+    await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
+    await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
+    async function causeFor(username: string, port: number): Promise<string> {
+      const refused = create(port)
+      refused.disconnect()
+      refused.on('error', () => undefined)
+      Object.assign(refused.options, { username, password })
+      const listening = ioredisNotifier(refused)
+      open.push(() => listening.close())
+      const told = new Promise<unknown>((resolve) => listening.onUnheard(resolve))
+      listening.subscribe('k', '-')
+      return inspect(await told, { depth: 10, showHidden: true })
+    }
+    const closed = await startTcpProxy({ port: server.port })
+    await closed.stop()
+    const causes = await Promise.all([
+      causeFor('deaf', server.port),
+      causeFor('locked-out', server.port),
+      causeFor('deaf', closed.port),
+    ])
+    expect(causes[0]).toMatch(/lock:release:k.*(NOPERM|permission)/s)
+    expect(causes[1]).toMatch(/WRONGPASS/)
+    expect(causes[2]).toMatch(/ECONNREFUSED/)
+    expect(causes.join()).not.toContain(password)
+  })
+
   it('in pattern mode subscribes once, and takes the prefix literally', async () => {
     const pattern = notify({ mode: 'pattern', prefix: 'a*[b]?:' })
     const first = pattern.subscribe('one', '-')
@@ -174,6 +246,82 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(delays.at(-1)).toBeLessThan(5_000)
     await waiting.close()
     await holding.close()
+  })
+})
+
+describe('ioredisNotifier', () => {
+  const open: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of open.splice(0).reverse()) await close()
+  })
+  async function startServer(): Promise<RedisServer> {
+    const server = await startRedis()
+    open.push(() => server.stop())
+    return server
+  }
+  function client(made: ioredis6.Redis): ioredis6.Redis {
+    made.on('error', () => undefined)
+    open.push(() => made.disconnect())
+    return made
+  }
+  function notify(listening: ioredis6.Redis): ReleaseNotifier {
+    const made = ioredisNotifier(listening)
+    open.push(() => made.close())
+    return made
+  }
+
+  it('tells that releases are missed when holders may not publish, once, though waiters look for themselves', async () => {
+    const server = await startServer()
+    const { port } = server
+    await server.command('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', '+@all', 'resetchannels')
+    const holding = createLocker({
+      store: ioredisStore(client(new ioredis6.Redis({ port, username: 'mute', password: 'secret' }))),
+    })
+    const own = client(new ioredis6.Redis({ port }))
+    const notifier = notify(own)
+    const store = ioredisStore(own)
+    let refusals = 0
+    const acquire: LeaseStore['acquire'] = async (...call) => {
+      const outcomes = await store.acquire(...call)
+      refusals += Number(outcomes[0]?.type === 'held')
+      return outcomes
+    }
+    const waiting = createLocker({ store: { ...store, acquire }, notifier })
+    open.push(() => Promise.all([holding.close(), waiting.close()]))
+    const causes: unknown[] = []
+    notifier.onUnheard((cause) => causes.push(cause))
+    for (let round = 0, told = 0; round < 30 && told < 3; round++, told += causes.length) {
+      const holder = await holding.acquire('k', { ttl: '30s' })
+      refusals = 0
+      const acquiring = waiting.acquire('k', { recheck: '500ms', wait: '15s' })
+      // The second try follows the confirmation of the subscription.
+      await expect.poll(() => refusals).toBeGreaterThanOrEqual(2)
+      await holder.release()
+      await (await acquiring).release()
+    }
+    expect(causes).toHaveLength(1)
+    expect(String(causes[0])).toMatch(/missed, 2 in a row.*lock:release:k.*prefix.*publish/)
+  })
+
+  it('keeps its socket out of the async context of whoever waits first', async () => {
+    const server = await startServer()
+    const tenants = new AsyncLocalStorage<string>()
+    const notifier = notify(client(new ioredis6.Redis({ port: server.port })))
+    const subscription = tenants.run('tenant', () => notifier.subscribe('k', '-'))
+    await subscription.ready
+    const heardBy = new Promise((resolve) => subscription.onSignal(0, () => resolve(tenants.getStore())))
+    await server.command('PUBLISH', 'lock:release:k', 'released 1')
+    expect(await heardBy).toBeUndefined()
+  })
+
+  it('tells that no sentinel can be reached', async () => {
+    const server = await startServer()
+    await server.kill()
+    const sentinels = [{ host: '127.0.0.1', port: server.port }]
+    const notifier = notify(client(new ioredis6.Redis({ sentinels, name: 'primary', lazyConnect: true })))
+    const told = new Promise<unknown>((resolve) => notifier.onUnheard(resolve))
+    notifier.subscribe('k', '-')
+    expect(String(await told)).toMatch(/sentinels are unreachable/)
   })
 })
 

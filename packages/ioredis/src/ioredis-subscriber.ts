@@ -1,5 +1,6 @@
 import type { RedisSubscriber, SubscriberConnection } from '@leasehold/core/redis'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
+import { withoutQuotation } from './script-reply.ts'
 
 /** A client that can make another connection like itself. */
 export interface IoredisSubscribable extends IoredisClient {
@@ -8,20 +9,26 @@ export interface IoredisSubscribable extends IoredisClient {
 
 /** What we use of the connection it makes. */
 interface ListeningConnection {
+  readonly status: string
   connect(): Promise<unknown>
   disconnect(): void
   subscribe(...channels: readonly string[]): Promise<unknown>
   unsubscribe(...channels: readonly string[]): Promise<unknown>
   psubscribe(pattern: string): Promise<unknown>
-  on(event: string, listener: (...args: readonly string[]) => void): unknown
+  on(event: 'message' | 'pmessage', listener: (...args: readonly string[]) => void): unknown
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'end', listener: () => void): unknown
 }
 
 /** A connection of one attempt: whoever uses it connects anew and subscribes anew, and knows that it did. */
 const oneAttempt = {
   lazyConnect: true,
   retryStrategy: () => null,
+  sentinelRetryStrategy: () => null,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
+  // It would be taken for the server's refusal. Whoever uses the connection has a deadline of its own.
+  commandTimeout: undefined,
 }
 
 /**
@@ -37,11 +44,19 @@ export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber 
     async connect(listener, signal) {
       const connection = duplicate(client, connections++)
       let open = true
+      /** Why it fails: the client itself only says that it has. */
+      let lastError: unknown
       const close = (): void => {
         open = false
         connection.disconnect()
       }
-      connection.on('error', () => undefined)
+      const lost = (): void => {
+        if (open) listener.lost(lastError && withoutCommand(lastError))
+        open = false
+      }
+      connection.on('error', (error) => {
+        lastError = error
+      })
       connection.on('message', (channel = '', payload = '') => listener.message(channel, payload))
       connection.on('pmessage', (_pattern, channel = '', payload = '') => listener.message(channel, payload))
       signal.addEventListener('abort', close, { once: true })
@@ -50,15 +65,12 @@ export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber 
         signal.throwIfAborted()
       } catch (error: unknown) {
         close()
-        throw error
+        throw signal.aborted ? error : withoutCommand(lastError ?? error)
       } finally {
         signal.removeEventListener('abort', close)
       }
-      connection.on('end', () => {
-        if (open) listener.lost()
-        open = false
-      })
-      return listening(connection, close)
+      connection.on('end', lost)
+      return listening(connection, close, lost)
     },
   }
 }
@@ -71,15 +83,32 @@ function duplicate(client: IoredisSubscribable, turn: number): ListeningConnecti
   return make.call(source, oneAttempt)
 }
 
-const listening = (connection: ListeningConnection, close: () => void): SubscriberConnection => ({
-  async subscribe(channels) {
-    await connection.subscribe(...channels)
-  },
-  async unsubscribe(channels) {
-    await connection.unsubscribe(...channels)
-  },
-  async psubscribe(pattern) {
-    await connection.psubscribe(pattern)
-  },
-  close,
-})
+function listening(connection: ListeningConnection, close: () => void, lost: () => void): SubscriberConnection {
+  /** The client may reject what is under way before it says that the connection has ended. */
+  const answer = async (command: Promise<unknown>): Promise<void> => {
+    try {
+      await command
+    } catch (error: unknown) {
+      if (connection.status !== 'ready') lost()
+      throw withoutCommand(error)
+    }
+  }
+  return {
+    subscribe: (channels) => answer(connection.subscribe(...channels)),
+    unsubscribe: (channels) => answer(connection.unsubscribe(...channels)),
+    psubscribe: (pattern) => answer(connection.psubscribe(pattern)),
+    close,
+  }
+}
+
+/** The client puts a command with its arguments on its errors, a password among them: only what says why is kept. */
+function withoutCommand(error: unknown): Error {
+  const { name, message, code } = error as {
+    readonly name?: unknown
+    readonly message?: unknown
+    readonly code?: unknown
+  }
+  // Several addresses that were tried in vain make an error without a message.
+  const plain = new Error(withoutQuotation(String(message || code || error)))
+  return Object.assign(plain, { name: String(name) }, code !== undefined && { code })
+}

@@ -36,8 +36,10 @@ export function failure(error: unknown, call: ScriptCall, resent = false): Scrip
 const shortestSecret = 16
 
 function withoutArguments(message: string, call: ScriptCall): string {
-  // Redis quotes the arguments of a command it does not know.
-  let text = message.replace(/,? with args beginning with.*/s, '')
+  let text = withoutQuotation(message)
   for (const arg of call.args) if (arg.length >= shortestSecret) text = text.replaceAll(arg, '(argument)')
   return text
 }
+
+/** Redis quotes the arguments of a command it does not know. */
+export const withoutQuotation = (message: string): string => message.replace(/,? with args beginning with.*/s, '')

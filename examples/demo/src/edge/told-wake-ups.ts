@@ -23,7 +23,7 @@ export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) =
             onWakeUp(key)
             callback()
           }),
-        suspect: () => subscription.suspect(),
+        suspect: (cursor) => subscription.suspect(cursor),
         close: () => subscription.close(),
       }
     },

@@ -1,229 +1,224 @@
 import type { Subscription } from '../release-notifier.ts'
-import { SignalCount } from '../signal-count.ts'
-import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
-import { noAnswer, withDeadline } from '../timing/deadline.ts'
-import type { RedisSubscriber, SubscriberConnection } from './redis-subscriber.ts'
+import { ChannelListener } from './channel-listener.ts'
+import { MissedReleases } from './missed-releases.ts'
+import type { RedisSubscriber } from './redis-subscriber.ts'
+import { SubscriberLink } from './subscriber-link.ts'
+import type { Unheard } from './unheard.ts'
 
-/** A channel nobody listens to any more is left subscribed for so long: on a busy key the next waiter is about to come. */
+/**
+ * A channel nobody listens to any more is left subscribed for so long, in milliseconds: on a busy key the next waiter is
+ * about to come.
+ */
 const lingerMs = 1_000
-/** After a connection is back every waiter looks again, spread over so long. */
-const lookAgainSpreadMs = 250
-/** Between attempts to connect, doubling, with jitter. */
-const reconnectMs = { from: 100, to: 2_000 }
-/** How long an attempt to connect may take. */
-const connectDeadlineMs = 5_000
 
-interface Listener {
-  readonly count: SignalCount
-  readonly ready: () => void
+/** What the server is asked to confirm: a channel, or the pattern for all of them. */
+interface Topic {
+  readonly name: string
+  /** It has been, on the present connection. */
+  confirmed: boolean
+  /** It is being asked. */
+  asking: boolean
 }
 
 interface Channel {
-  readonly listeners: Set<Listener>
-  /** The server has confirmed the subscription on the present connection. */
-  confirmed: boolean
+  readonly name: string
+  readonly topic: Topic
+  readonly listeners: Set<ChannelListener>
   /** Withdraws the timer that ends a channel without listeners. */
   stopLinger: (() => void) | undefined
 }
 
-/**
- * The channels that one connection listens to.
- *
- * States: *idle* (nobody has asked yet) → *connecting* → *connected* → *connecting* again when the connection is lost, for
- * as long as anybody listens → *closed*. Subscriptions are reference-counted per channel.
- */
-export class ReleaseChannels {
-  readonly #subscriber: RedisSubscriber
-  readonly #clock: Clock
-  readonly #pattern: string | undefined
-  readonly #channels = new Map<string, Channel>()
-  readonly #closed = new AbortController()
-  #connection: SubscriberConnection | undefined
-  #connecting = false
-  #wasConnected = false
-  #patternConfirmed = false
-  #failures = 0
-  #stopReconnect: (() => void) | undefined
+export interface ChannelsOptions {
+  readonly subscriber: RedisSubscriber
+  readonly clock: Clock
+  /** Subscribe to this pattern, once, instead of to each channel. */
+  readonly pattern: string | undefined
+  readonly unheard: Unheard
+  /** Runs what goes on behind those who listen, in an async context that is not theirs. */
+  readonly home: (task: () => void) => void
+}
 
-  /** @param pattern subscribe to this pattern, once, instead of to each channel */
-  constructor(subscriber: RedisSubscriber, clock: Clock, pattern: string | undefined) {
-    this.#subscriber = subscriber
+/** The channels that one connection listens to, reference-counted. */
+export class ReleaseChannels {
+  readonly #clock: Clock
+  readonly #unheard: Unheard
+  readonly #home: (task: () => void) => void
+  readonly #link: SubscriberLink
+  readonly #missed: MissedReleases
+  readonly #pattern: Topic | undefined
+  readonly #channels = new Map<string, Channel>()
+  #listeners = 0
+  #closed = false
+
+  constructor({ subscriber, clock, pattern, unheard, home }: ChannelsOptions) {
     this.#clock = clock
-    this.#pattern = pattern
+    this.#unheard = unheard
+    this.#home = home
+    this.#pattern = pattern === undefined ? undefined : topicOf(pattern)
+    this.#missed = new MissedReleases(clock, unheard)
+    this.#link = new SubscriberLink(subscriber, clock, {
+      connected: () => void this.#confirm(this.#topics()),
+      message: (name, payload) => this.#heard(name, payload),
+      lost: () => this.#lost(),
+      probe: () => void this.#probe(),
+      troubled: (cause) => this.#unheard.begin('connection', cause),
+    })
   }
 
   listen(name: string, onClose?: () => void): Subscription {
-    const known = this.#channels.get(name)
-    const channel: Channel = known ?? { listeners: new Set(), confirmed: this.#patternConfirmed, stopLinger: undefined }
-    if (!this.#closed.signal.aborted) this.#channels.set(name, channel)
-    channel.stopLinger?.()
-    channel.stopLinger = undefined
-
-    const count = new SignalCount()
-    const { promise: ready, resolve } = settledLater()
-    const listener: Listener = { count, ready: resolve }
+    const channel = this.#channel(name)
+    const listener = new ChannelListener(this.#clock)
     channel.listeners.add(listener)
-    if (channel.confirmed || this.#closed.signal.aborted) resolve()
-    else if (!this.#connection) this.#connect()
-    // Also for a channel that is known: it may have been refused, and permissions change.
-    else void this.#confirm(this.#connection, [name])
+    this.#listeners++
+    if (channel.topic.confirmed) listener.hear()
+    // Nothing is to be waited for now.
+    else if (this.#closed || this.#link.isPausing) listener.miss()
+    this.#home(() => this.#attend(channel))
 
+    const isLive = (): boolean => channel.topic.confirmed && channel.listeners.has(listener)
     return {
-      ready,
+      ready: listener.ready,
       get live() {
-        return channel.confirmed && channel.listeners.has(listener)
+        return isLive()
       },
       get signals() {
-        return count.signals
+        return listener.count.signals
       },
-      onSignal: (seen, callback) => count.onSignal(seen, callback),
-      suspect: () => undefined,
+      onSignal: (seen, callback) => listener.count.onSignal(seen, callback),
+      suspect: (cursor) => {
+        // What was released while it could not be heard is no surprise.
+        if (isLive() && !listener.isMissing) this.#home(() => this.#suspect(channel, cursor))
+      },
       close: () => {
         if (!channel.listeners.delete(listener)) return
-        count.forget()
-        if (channel.listeners.size === 0) this.#linger(name, channel)
+        listener.close()
+        this.#listeners--
+        this.#home(() => this.#leave(channel))
         onClose?.()
       },
     }
   }
 
   close(): void {
-    this.#closed.abort()
-    this.#stopReconnect?.()
-    this.#connection?.close()
-    this.#forgetConnection()
-    this.#letGo()
+    this.#closed = true
+    this.#link.close()
+    this.#lost()
     for (const channel of this.#channels.values()) channel.stopLinger?.()
     this.#channels.clear()
   }
 
-  #linger(name: string, channel: Channel): void {
-    if (this.#closed.signal.aborted) return
+  #channel(name: string): Channel {
+    const known = this.#channels.get(name)
+    known?.stopLinger?.()
+    const channel = known ?? {
+      name,
+      topic: this.#pattern ?? topicOf(name),
+      listeners: new Set(),
+      stopLinger: undefined,
+    }
+    channel.stopLinger = undefined
+    if (!this.#closed) this.#channels.set(name, channel)
+    return channel
+  }
+
+  /** Somebody has begun to listen there. */
+  #attend({ listeners, topic }: Channel): void {
+    if (listeners.size === 0) return
+    this.#link.want(true)
+    // Also a topic that was refused: permissions change.
+    if (!topic.confirmed && !topic.asking) void this.#confirm([topic])
+  }
+
+  /** Somebody has ceased to. */
+  #leave(channel: Channel): void {
+    this.#link.want(this.#listeners > 0)
+    if (channel.listeners.size > 0 || this.#closed) return
     const end = (): void => {
-      this.#channels.delete(name)
-      if (!this.#pattern && channel.confirmed) void this.#connection?.unsubscribe([name]).catch(ignore)
+      this.#channels.delete(channel.name)
+      if (!this.#pattern && channel.topic.confirmed) this.#unsubscribe(channel.topic)
     }
-    channel.stopLinger = this.#clock.schedule(end, lingerMs, 'background')
+    channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
   }
 
-  #connect(): void {
-    if (this.#connecting || this.#stopReconnect) return
-    this.#connecting = true
-    const connect = (signal: AbortSignal): Promise<SubscriberConnection> => {
-      const stop = new AbortController()
-      const abort = (): void => stop.abort()
-      signal.addEventListener('abort', abort)
-      this.#closed.signal.addEventListener('abort', abort)
-      const listener = { message: (channel: string) => this.#signal(channel), lost: () => this.#lost() }
-      return this.#subscriber.connect(listener, stop.signal).finally(() => {
-        signal.removeEventListener('abort', abort)
-        this.#closed.signal.removeEventListener('abort', abort)
-      })
-    }
-    const late = (connection: SubscriberConnection): void => connection.close()
-    withDeadline(this.#clock, connectDeadlineMs, connect, late).then(
-      (connection) => {
-        this.#connecting = false
-        if (connection === noAnswer) this.#retry()
-        else this.#connected(connection)
-      },
-      () => {
-        this.#connecting = false
-        this.#retry()
-      },
+  #unsubscribe({ name }: Topic): void {
+    this.#link.tell((connection) => connection.unsubscribe([name]))
+  }
+
+  /** What is listened to. */
+  #topics(): readonly Topic[] {
+    if (this.#pattern) return [this.#pattern]
+    return [...this.#channels.values()].filter(({ listeners }) => listeners.size > 0).map(({ topic }) => topic)
+  }
+
+  #unconfirmed(): readonly Topic[] {
+    return this.#topics().filter(({ confirmed }) => !confirmed)
+  }
+
+  /** Asks for anything, as any answer will do: for something that was refused, as that may have changed. */
+  async #probe(): Promise<void> {
+    const refused = this.#unconfirmed()
+    const probed = refused[0] ?? this.#topics()[0]
+    if (probed && (await this.#confirm([probed])) && probed === refused[0]) void this.#confirm(this.#unconfirmed())
+  }
+
+  /** Has the server confirm these topics, again if it has before, and answers whether it did. */
+  async #confirm(topics: readonly Topic[]): Promise<boolean> {
+    if (topics.length === 0) return false
+    for (const topic of topics) topic.asking = true
+    const names = topics.map(({ name }) => name)
+    const answer = await this.#link.ask((connection) =>
+      this.#pattern ? connection.psubscribe(this.#pattern.name) : connection.subscribe(names),
     )
+    for (const topic of topics) topic.asking = false
+    if (answer.type === 'lost') return false
+    this.#unheard.end('connection')
+    if (answer.type === 'confirmed') for (const topic of topics) this.#confirmed(topic)
+    // One that is forbidden has them all refused.
+    else if (topics.length > 1) for (const topic of topics) void this.#confirm([topic])
+    else for (const topic of topics) this.#refuse(topic, answer.cause)
+    return answer.type === 'confirmed'
   }
 
-  #connected(connection: SubscriberConnection): void {
-    if (this.#closed.signal.aborted) {
-      connection.close()
-      return
-    }
-    this.#connection = connection
-    this.#failures = 0
-    const lookAgain = this.#wasConnected
-    this.#wasConnected = true
-    void this.#confirm(connection, [...this.#channels.keys()]).then(() => lookAgain && this.#lookAgain())
+  #confirmed(topic: Topic): void {
+    topic.confirmed = true
+    this.#unheard.end('refusal', topic.name)
+    // Nobody listens any more; its lingering ended before the server had confirmed.
+    if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
+    for (const listener of this.#on(topic)) listener.hear()
   }
 
-  /** Has the server confirm that these channels are heard, and tells those who wait for that. */
-  async #confirm(connection: SubscriberConnection, names: readonly string[]): Promise<void> {
-    const subscribe = async (): Promise<true> => {
-      if (this.#pattern) await connection.psubscribe(this.#pattern)
-      else if (names.length > 0) await connection.subscribe(names)
-      return true
-    }
-    let confirmed: true | undefined
-    try {
-      confirmed = await withDeadline(this.#clock, connectDeadlineMs, subscribe)
-    } catch {
-      // Refused (no permission), or lost: those who wait look for themselves.
-      return this.#letGo()
-    }
-    if (connection !== this.#connection) return
-    if (!confirmed) {
-      // It is open and says nothing: another may be better.
-      connection.close()
-      return this.#lost()
-    }
-    this.#patternConfirmed = this.#pattern !== undefined
-    for (const name of this.#pattern ? this.#channels.keys() : names) {
-      const channel = this.#channels.get(name)
-      // Nobody listens any more; its lingering ended before the server had confirmed.
-      if (!channel) void connection.unsubscribe([name]).catch(ignore)
-      else channel.confirmed = true
-      for (const listener of channel?.listeners ?? []) listener.ready()
-    }
+  #refuse(topic: Topic, cause: unknown): void {
+    topic.confirmed = false
+    for (const listener of this.#on(topic)) listener.miss()
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const told = `Releases are not heard, so waiters look for themselves: the subscription to "${topic.name}" was refused`
+    this.#unheard.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
   }
 
-  #signal(name: string): void {
-    for (const { count } of this.#channels.get(name)?.listeners ?? []) count.add()
+  #on(topic: Topic): readonly ChannelListener[] {
+    const channels = this.#pattern ? this.#channels.values() : [this.#channels.get(topic.name)]
+    // Another channel of the same name has a topic of its own.
+    return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.listeners] : []))
   }
 
-  /** What was released while there was no connection was heard by nobody: every waiter looks, but not all at once. */
-  #lookAgain(): void {
-    for (const { listeners } of this.#channels.values()) {
-      for (const { count } of listeners)
-        this.#clock.schedule(() => count.add(), jitter() * lookAgainSpreadMs, 'background')
-    }
+  #heard(name: string, payload: string): void {
+    const listeners = [...(this.#channels.get(name)?.listeners ?? [])]
+    this.#missed.heard(payload, listeners.length > 0)
+    for (const { count } of listeners) count.add()
+  }
+
+  #suspect({ topic }: Channel, cursor: string): void {
+    void this.#missed.suspect(topic.name, cursor, () => this.#confirm([topic]))
   }
 
   #lost(): void {
-    this.#forgetConnection()
-    if (!this.#closed.signal.aborted) this.#retry()
-  }
-
-  #forgetConnection(): void {
-    this.#connection = undefined
-    this.#patternConfirmed = false
-    for (const channel of this.#channels.values()) channel.confirmed = false
-  }
-
-  /** Connects again after a pause, if anybody listens; who asks later connects at once. */
-  #retry(): void {
-    this.#letGo()
-    if (this.#channels.size === 0 || this.#closed.signal.aborted) return
-    const pauseMs = Math.min(reconnectMs.to, reconnectMs.from * 2 ** this.#failures++) * (0.5 + jitter() / 2)
-    const again = (): void => {
-      this.#stopReconnect = undefined
-      this.#connect()
+    if (this.#pattern) this.#pattern.confirmed = false
+    for (const { topic, listeners } of this.#channels.values()) {
+      topic.confirmed = false
+      for (const listener of listeners) listener.miss()
     }
-    this.#stopReconnect = this.#clock.schedule(again, pauseMs, 'background')
-  }
-
-  /** Lets everyone who waits for a confirmation go on without it. */
-  #letGo(): void {
-    for (const { listeners } of this.#channels.values()) for (const listener of listeners) listener.ready()
   }
 }
 
-function settledLater(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = ignore
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
-}
-
-const ignore = (): void => undefined
+const topicOf = (name: string): Topic => ({ name, confirmed: false, asking: false })
