@@ -40,7 +40,7 @@ describe('whoever waits for a lock gets it soon after it is free, and is told th
   it(
     'when answers take their time',
     async () => {
-      await expectNobodyWaitsInVain({ roundTripMs: 40, lost: 0, revocations: false, deaths: true }, rounds(10_000, 150))
+      await expectNobodyWaitsInVain({ roundTripMs: 60, lost: 0, revocations: false, deaths: true }, rounds(10_000, 150))
     },
     timeout,
   )

@@ -371,6 +371,7 @@ class Run {
     const random = this.#luck
     const { roundTripMs, lost } = this.#weather
     return (sending) => {
+      const delayMs = (0.8 + random() / 5) * roundTripMs
       const fate =
         random() < lost && name !== 'renew'
           ? pick<Fate>(random, [
@@ -382,8 +383,8 @@ class Run {
           : roundTripMs === 0
             ? answered
             : pick<Fate>(random, [
-                [1, replyAfter(random() * roundTripMs)],
-                [1, requestAfter(random() * roundTripMs)],
+                [1, replyAfter(delayMs)],
+                [1, requestAfter(delayMs)],
               ])
       return fate(sending)
     }

@@ -72,7 +72,9 @@ describe('a lock that is free while somebody waits', () => {
       rules({ endMs, changes: held, requests: [request], waits: [waiter(500)] })
     expect(judged(2_050, acquire('a', 1_050, 2_050, false))).toEqual([])
     expect(judged(2_160, acquire('a', 1_050, 2_050, false))).toEqual(['free'])
-    expect(judged(1_160, acquire('a', 1_050, 1_051))).toEqual(['free'])
+    expect(judged(1_160, acquire('a', 1_050, 1_050))).toEqual(['free'])
+    // An answer that takes longer than it should is no better than none.
+    expect(judged(1_160, acquire('a', 1_050, 1_150))).toEqual([])
     const release = { ...acquire('a', 1_000, 2_000, false), name: 'release' } as const
     expect(judged(1_300, release)).toEqual([])
     expect(judged(1_310, release)).toEqual(['free'])

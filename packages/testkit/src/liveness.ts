@@ -88,10 +88,10 @@ interface Scene {
  * patience, and then somebody asks at once. To the bound come
  *
  * - two round trips: that of an answer under way when the lock became free, and that of the next request;
- * - the time in which requests of the process stayed unanswered, each no longer than the command deadline, and a release
+ * - the time in which requests of the process stayed unanswered for longer than that, each no longer than the command deadline, and a release
  *   for a share of it, as a waiter need not know how a release ended;
- * - after the lock was taken away from the waiter's own process: the bound, or the second within which that is noticed if it
- *   is more.
+ * - after the lock was taken away from the waiter's own process, and until its holder leaves: the bound, or the second within
+ *   which a waiter notices it if that is more.
  *
  * Where the lock became free by expiry, and a waiter of the process had been told of the remaining time, the bound is the
  * spread after that time, however patient the waiters.
@@ -212,35 +212,51 @@ function boundAfter(scene: Scene, { entry }: FreeSpan): number {
 
 /**
  * Whether a waiter of the process knows when this entry ends: it asked while the entry was there. Requests of calls that
- * do not wait tell no waiter, and after a hold of its own the process may leave the lock to others for a while.
+ * do not wait tell no waiter, after a hold of its own the process may leave the lock to others for a while, and an answer that
+ * was long under way tells of a time that is over.
  */
-function wasAnnounced({ wait, waits, entries, requests, boundMs }: Scene, entry: Entry): boolean {
+function wasAnnounced(scene: Scene, entry: Entry): boolean {
+  const { wait, waits, entries, requests, boundMs } = scene
   const isOurs = ({ process }: { readonly process: string }): boolean => process === wait.process
   const tried = waits.some((each) => isOurs(each) && each.waitMs === 0 && touches(spanOf(each, entry.toMs), entry))
   const heldBefore = entries.some(
     (each) => isOurs(each) && each.toMs + boundMs >= entry.fromMs && each.fromMs <= entry.toMs,
   )
-  if (tried || heldBefore || wait.sinceMs > entry.toMs) return false
+  const misheard = requests.some((each) => isSlow(scene, each) && touches(requestSpan(each), entry))
+  if (tried || heldBefore || misheard || wait.sinceMs > entry.toMs) return false
   return requests.some(
     ({ name, answered, atMs, endedAtMs = Infinity }) =>
       name === 'acquire' && answered && atMs >= entry.fromMs && endedAtMs <= entry.toMs,
   )
 }
 
+const requestSpan = ({ atMs, endedAtMs = Infinity }: SentRequest): Span => ({ fromMs: atMs, toMs: endedAtMs })
+
+/** Whether a request had no answer, or not in the time that a round trip takes. */
+const isSlow = ({ roundTripMs }: Scene, request: SentRequest): boolean =>
+  !request.answered || lengthMs(requestSpan(request)) > roundTripMs
+
 /**
  * The times in which the process had asked for something in vain, or took itself for the holder though somebody had taken
  * the lock away from it, as far as that is an excuse.
  */
-function excuses({ wait, entries, requests, boundMs, commandDeadlineMs }: Scene): readonly Span[] {
+function excuses(scene: Scene): readonly Span[] {
+  const { wait, waits, entries, requests, boundMs, commandDeadlineMs } = scene
   const unanswered = requests
-    .filter(({ answered }) => !answered)
-    .map(({ name, atMs, endedAtMs = Infinity }) => {
-      const lastedMs = Math.min(endedAtMs - atMs, commandDeadlineMs)
-      return { fromMs: atMs, toMs: atMs + lastedMs * (name === 'release' ? unansweredReleaseShare : 1) }
+    .filter((request) => isSlow(scene, request))
+    .map((request) => {
+      const { fromMs, toMs } = requestSpan(request)
+      const lastedMs = Math.min(toMs - fromMs, commandDeadlineMs)
+      return { fromMs, toMs: fromMs + lastedMs * (request.name === 'release' ? unansweredReleaseShare : 1) }
     })
   const unnoticed = entries
     .filter(({ process, freedBy }) => process === wait.process && freedBy === 'revoked')
-    .map(({ toMs }) => ({ fromMs: toMs, toMs: toMs + Math.max(revocationMs, boundMs) }))
+    .map((entry) => {
+      const leftMs = waits.filter((each) => isLeaseOf(each, entry)).map((each) => each.leftAtMs ?? Infinity)
+      const lastLeft = leftMs.length > 0 ? Math.max(...leftMs) : Infinity
+      const noticedMs = Math.max(entry.toMs, wait.sinceMs) + Math.max(revocationMs, boundMs)
+      return { fromMs: entry.toMs, toMs: Math.min(noticedMs, lastLeft) }
+    })
   return [...unanswered, ...unnoticed]
 }
 
@@ -265,28 +281,31 @@ function misled(scene: Scene, endMs: number): readonly LivenessFault[] {
 
 /** What the call was told, if it is not true. */
 function untrue({ wait, waits, span, entries, requests }: Scene): string | undefined {
-  const { end, fence, waitMs, process } = wait
+  const { end, fence, waitMs } = wait
   if (end === 'failed') return 'it failed'
   if (end === 'busy' && waitMs === 0 && !entries.some((entry) => touches(entry, span))) return 'busy, and it was free'
   if (end === 'unavailable') {
-    const silence = requests.some(({ answered, atMs, endedAtMs = Infinity }) => {
-      return touches(span, { fromMs: atMs, toMs: endedAtMs }) && (!answered || endedAtMs > span.toMs)
+    const silence = requests.some((each) => {
+      const request = requestSpan(each)
+      return touches(span, request) && (!each.answered || request.toMs > span.toMs)
     })
     return silence ? undefined : 'unavailable, and each request was answered'
   }
   if (end !== 'granted' || typeof fence !== 'number') return undefined
-  const entry = entries.find(
-    (each) =>
-      each.process === process &&
-      typeof each.fence === 'number' &&
-      each.fence <= fence &&
-      fence < each.fence + each.fences,
-  )
+  const entry = entries.find((each) => isLeaseOf(wait, each))
   if (!entry) return 'granted, and the store knows of no such grant'
   if (entry.toMs < span.toMs && entry.freedBy !== 'revoked') return `granted when that grant had ${entry.freedBy}`
   const twice = waits.some((other) => other !== wait && other.end === 'granted' && other.fence === fence)
   return twice ? 'granted with the fence of another' : undefined
 }
+
+/** Whether the call was granted a lease of this entry. */
+const isLeaseOf = ({ process, fence }: RecordedWait, entry: Entry): boolean =>
+  process === entry.process &&
+  typeof fence === 'number' &&
+  typeof entry.fence === 'number' &&
+  entry.fence <= fence &&
+  fence < entry.fence + entry.fences
 
 const round = (ms: number): number => Math.round(ms * 10) / 10
 
