@@ -107,7 +107,7 @@ class Run {
     const unaided = random() < 0.5
     const makeProcess = (name: string): Process => {
       const link = new ScriptedStore(clock, server)
-      for (const call of ['acquire', 'renew', 'release'] as const) link.always(call, this.#fate(call))
+      for (const call of ['acquire', 'renew', 'release', 'look'] as const) link.always(call, this.#fate(call))
       const notifier = unaided
         ? undefined
         : pick(random, [

@@ -1,13 +1,9 @@
 /** What tests of locks need: a clock that obeys, and a store and a network that do what they are told. */
 export { type HttpProxy, type HttpProxyOptions, startHttpProxy } from './http-proxy.ts'
 export type { CannedReply, ProxiedRequest } from './http-proxy-exchange.ts'
-export {
-  type LivenessFault,
-  type LivenessOptions,
-  type LivenessRule,
-  livenessFaults,
-  patienceMs,
-} from './liveness.ts'
+export { patienceMs } from './liveness/bound.ts'
+export type { LivenessFault, LivenessRule } from './liveness/fault.ts'
+export { type LivenessOptions, livenessFaults } from './liveness/liveness-faults.ts'
 export {
   type LockChange,
   LockHistory,
@@ -16,7 +12,7 @@ export {
   type SentRequest,
   type WaitEnd,
   type WaitingFor,
-} from './lock-history.ts'
+} from './liveness/lock-history.ts'
 export { ManualClock, type PendingTimer } from './manual-clock.ts'
 export { ScriptedNotifier, type ScriptedNotifierOptions, type ScriptedSubscription } from './scripted-notifier.ts'
 export {

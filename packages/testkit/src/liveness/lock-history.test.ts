@@ -1,9 +1,9 @@
 import { type AcquireRequest, createLocker } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../manual-clock.ts'
+import { requestLost, ScriptedStore } from '../scripted-store.ts'
 import { LockHistory } from './lock-history.ts'
-import { ManualClock } from './manual-clock.ts'
-import { requestLost, ScriptedStore } from './scripted-store.ts'
 
 const { signal } = new AbortController()
 const wish = (owner: string): AcquireRequest => ({ key: 'k', owner, ttlMs: 10_000, fences: 17 })

@@ -1,6 +1,7 @@
 import { backoff, poll } from '@leasehold/core'
 import { describe, expect, it } from 'vitest'
-import { type LivenessOptions, livenessFaults, patienceMs } from './liveness.ts'
+import { patienceMs } from './bound.ts'
+import { type LivenessOptions, livenessFaults } from './liveness-faults.ts'
 import type { LockChange, RecordedWait, SentRequest } from './lock-history.ts'
 
 const key = 'k'
@@ -67,7 +68,7 @@ describe('a lock that is free while somebody waits', () => {
     expect(rules({ endMs: 1_146, changes: held, waits: [waiter(500)], options: { roundTripMs: 20 } })).toEqual(['free'])
   })
 
-  it('may stay free while an acquire is unanswered, and for a fifth of the time that a release is', () => {
+  it('may stay free while an acquire is unanswered, and for a tenth of that where a release is', () => {
     const judged = (endMs: number, request: SentRequest): readonly string[] =>
       rules({ endMs, changes: held, requests: [request], waits: [waiter(500)] })
     expect(judged(2_050, acquire('a', 1_050, 2_050, false))).toEqual([])
@@ -78,6 +79,8 @@ describe('a lock that is free while somebody waits', () => {
     const release = { ...acquire('a', 1_000, 2_000, false), name: 'release' } as const
     expect(judged(1_300, release)).toEqual([])
     expect(judged(1_310, release)).toEqual(['free'])
+    expect(judged(1_250, { ...release, endedAtMs: 1_150 })).toEqual([])
+    expect(judged(1_260, { ...release, endedAtMs: 1_150 })).toEqual(['free'])
   })
 
   it('may stay free for a second more where the waiter’s own process had been robbed of it', () => {
