@@ -1,6 +1,18 @@
 /** What tests of locks need: a clock that obeys, and a store and a network that do what they are told. */
 export { type HttpProxy, type HttpProxyOptions, startHttpProxy } from './http-proxy.ts'
 export type { CannedReply, ProxiedRequest } from './http-proxy-exchange.ts'
+export { patienceMs } from './liveness/bound.ts'
+export type { LivenessFault, LivenessRule } from './liveness/fault.ts'
+export { type LivenessOptions, livenessFaults } from './liveness/liveness-faults.ts'
+export {
+  type LockChange,
+  LockHistory,
+  type LockRecord,
+  type RecordedWait,
+  type SentRequest,
+  type WaitEnd,
+  type WaitingFor,
+} from './liveness/lock-history.ts'
 export { ManualClock, type PendingTimer } from './manual-clock.ts'
 export { ScriptedNotifier, type ScriptedNotifierOptions, type ScriptedSubscription } from './scripted-notifier.ts'
 export {

@@ -1,0 +1,114 @@
+import { boundAfter, boundMs, excuses, revocationMs, type Scene, slackMs, spanOf } from './bound.ts'
+import { misled } from './endings.ts'
+import { fault, type LivenessFault, round } from './fault.ts'
+import type { LockRecord } from './lock-history.ts'
+import { entriesOf, freeSpansOf, lengthMs, overlap, ownedSpan, totalMs, touches, without } from './lock-timeline.ts'
+
+export interface LivenessOptions {
+  /** The longest time between a request and its answer, of those that are answered in time; default 0. */
+  readonly roundTripMs?: number
+  /** How long a store command may stay unanswered, retry included; default 2 s. */
+  readonly commandDeadlineMs?: number
+}
+
+/**
+ * Judges a record: whoever waits for a free lock gets it within a bound, calls end when they should, and nobody is told
+ * what is not true. Who gets a lock that several wait for is left open: between processes there is no order.
+ *
+ * The bound of a waiter is the longest that it, or a waiter of its process that may stand in for it, goes without asking
+ * the store. Who may stand in has at most twice its patience; nobody may wait longer because somebody else is slower than
+ * that. A head start for other processes is no addition: nobody asks for that time, which is at most the waiter's own
+ * patience, and then somebody asks at once. To the bound come
+ *
+ * - two round trips: that of an answer under way when the lock became free, and that of the next request;
+ * - the time in which requests of the process stayed unanswered for longer than that, each no longer than the command
+ *   deadline, and a release for a tenth of it, as a waiter need not know how a release ended;
+ * - after the lock was taken away from the waiter's own process, and until its holder leaves: the bound, or the second within
+ *   which a waiter notices it if that is more.
+ *
+ * Where the lock became free by expiry, and a waiter of the process had been told of the remaining time, the bound is the
+ * spread after that time, however patient the waiters.
+ *
+ * What the store keeps for nobody (a grant whose answer was lost) lasts for its ttl, and once more if a request that the
+ * network delivers late arms it again.
+ */
+export function livenessFaults(record: LockRecord, options: LivenessOptions = {}): readonly LivenessFault[] {
+  const { roundTripMs = 0, commandDeadlineMs = 2_000 } = options
+  const { endMs } = record
+  const faults: LivenessFault[] = []
+  for (const key of new Set(record.waits.map((wait) => wait.key))) {
+    const waits = record.waits.filter((wait) => wait.key === key)
+    const entries = entriesOf(record, key)
+    const about = {
+      waits,
+      entries,
+      free: freeSpansOf(entries, endMs),
+      owned: waits.flatMap((wait) => ownedSpan(wait, endMs)),
+      roundTripMs,
+      commandDeadlineMs,
+    }
+    const ofKey = record.requests.filter((request) => request.key === key)
+    for (const process of new Set(waits.map((wait) => wait.process))) {
+      const requests = ofKey.filter((request) => request.process === process)
+      for (const wait of waits) {
+        if (wait.process !== process) continue
+        const span = spanOf(wait, endMs)
+        const scene = { ...about, wait, span, requests, boundMs: boundMs(wait, span, waits, endMs) }
+        faults.push(...(waitedInVain(scene) ?? []), ...misled(scene, endMs))
+      }
+    }
+  }
+  return faults
+}
+
+/** What is wrong while the call waits: one fault at most, the plainest. */
+function waitedInVain(scene: Scene): readonly LivenessFault[] | undefined {
+  if (scene.wait.waitMs === 0) return undefined
+  return freeTooLong(scene) ?? unaskedTooLong(scene) ?? nobodysTooLong(scene)
+}
+
+function freeTooLong(scene: Scene): readonly LivenessFault[] | undefined {
+  const { wait, span, roundTripMs } = scene
+  for (const free of scene.free) {
+    const waited = overlap(free, span)
+    const limitMs = boundAfter(scene, free) + 2 * roundTripMs + slackMs
+    if (lengthMs(waited) <= limitMs) continue
+    const waitedMs = totalMs(without(waited, excuses(scene)))
+    if (waitedMs <= limitMs) continue
+    const how = free.entry?.freedBy ?? 'free from the beginning'
+    return [fault('free', wait, waited.fromMs, `${how}, and free for ${round(waitedMs)} of ${round(limitMs)} ms`)]
+  }
+  return undefined
+}
+
+function unaskedTooLong(scene: Scene): readonly LivenessFault[] | undefined {
+  const { wait, span, roundTripMs, requests } = scene
+  const free = scene.free.filter((each) => lengthMs(overlap(each, span)) > 0)
+  if (totalMs(free.map((each) => overlap(each, span))) <= scene.boundMs) return undefined
+  const asked = requests.filter(({ name, atMs }) => name !== 'release' && atMs >= span.fromMs && atMs < span.toMs)
+  let { fromMs } = span
+  for (const toMs of [...asked.map(({ atMs }) => atMs), span.toMs]) {
+    const unasked = free.filter((each) => lengthMs(overlap(each, { fromMs, toMs })) > 0)
+    const limitMs =
+      Math.max(...unasked.map((each) => boundAfter(scene, each)), scene.boundMs) + 2 * roundTripMs + slackMs
+    const pieces = unasked.flatMap((each) => without(overlap(each, { fromMs, toMs }), excuses(scene)))
+    if (totalMs(pieces) > limitMs) {
+      const what = `unasked while free for ${round(totalMs(pieces))} of ${round(limitMs)} ms in all`
+      return [fault('unasked', wait, fromMs, what)]
+    }
+    fromMs = toMs
+  }
+  return undefined
+}
+
+function nobodysTooLong(scene: Scene): readonly LivenessFault[] | undefined {
+  const { wait, span, roundTripMs, commandDeadlineMs } = scene
+  for (const idle of without(span, scene.owned)) {
+    const kept = scene.entries.filter((entry) => touches(entry, idle)).map(({ ttlMs }) => ttlMs)
+    const limitMs =
+      Math.max(scene.boundMs, revocationMs) + 2 * Math.max(0, ...kept) + commandDeadlineMs + 2 * roundTripMs + slackMs
+    if (lengthMs(idle) <= limitMs) continue
+    return [fault('nobody', wait, idle.fromMs, `no caller had it for ${round(lengthMs(idle))} of ${round(limitMs)} ms`)]
+  }
+  return undefined
+}
