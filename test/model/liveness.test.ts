@@ -98,6 +98,7 @@ describe('a run is judged wrong', () => {
       ...real,
       waiter: (clock) => ({
         pause: (_, leftMs) => new Promise((resolve) => void clock.schedule(resolve, leftMs())),
+        wake: () => undefined,
         close: () => undefined,
       }),
     }

@@ -81,7 +81,9 @@ export class KeyQueue {
   /** An acquire that may wait. */
   acquire(plan: Plan): Promise<Acquired> {
     const { clock, notifier } = this.#context
-    const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
+    const longestMs = patienceMs(plan, notifier)
+    // Nobody who is not told waits to the end of a short wait behind one who pauses for longer.
+    const caller = { plan, since: instant(clock), patienceMs: notifier ? longestMs : Math.min(longestMs, plan.waitMs) }
     if (this.#grant || this.#covers(caller)) return this.#stand(caller)
     return this.#compete(this.#competitor(caller, () => this.#tellContended()))
   }
@@ -96,6 +98,7 @@ export class KeyQueue {
     this.#firstHandOff = undefined
     this.#known = 'held'
     this.#endHeadStart()
+    this.#stopWatch()
     // Whoever of us had it cannot have it any more.
     if (former) this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
@@ -284,14 +287,16 @@ export class KeyQueue {
   /**
    * Those who wait behind our own holder hear nothing of the store, so now and then somebody has to check whether the lock
    * was revoked elsewhere. Nor do they wait for long for the answer to its release.
+   *
+   * @param knownForMs since when the store has been known to know of our grant
    */
-  #armWatch(): void {
+  #armWatch(knownForMs = 0): void {
     const grant = this.#grant
     const releasing = this.#releasing
     if (!grant || !this.#line?.size || this.#watch?.releasing === releasing) return
     this.#stopWatch()
     const { store, background } = this.#context
-    const delayMs = releasing ? store.commandDeadlineMs / releaseShare : this.#checkEveryMs()
+    const delayMs = releasing ? store.commandDeadlineMs / releaseShare : this.#checkEveryMs() - knownForMs
     const onTimer = (): void => {
       this.#watch = undefined
       if (releasing) this.ended(grant, null)
@@ -313,17 +318,20 @@ export class KeyQueue {
 
   /** Asks the store whether it still knows of our grant, unless it has said so lately. */
   async #check(grant: Grant): Promise<void> {
-    // The fence that the store knows: that of the first holder.
-    const fence = parseToken(grant.token)?.fence
-    if (fence !== undefined && grant.sinceAnswerMs() >= this.#checkEveryMs()) {
-      const { store } = this.#context
-      const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
-      const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true })
-      if (outcome.type === 'state') {
-        const { state } = outcome
-        if (!state.held) grant.lose('gone')
-        else if (state.fence !== fence) grant.lose('superseded')
-      }
+    const sinceAnswerMs = grant.sinceAnswerMs()
+    if (sinceAnswerMs < this.#checkEveryMs()) {
+      this.#armWatch(sinceAnswerMs)
+      return
+    }
+    const { store } = this.#context
+    const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
+    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true })
+    if (outcome.type === 'state') {
+      const { state } = outcome
+      // The fence that the store knows is that of the first holder.
+      const fence = parseToken(grant.token)?.fence
+      if (!state.held) grant.lose('gone')
+      else if (fence !== undefined && state.fence !== fence) grant.lose('superseded')
     }
     if (this.#grant === grant) this.#armWatch()
   }

@@ -50,7 +50,7 @@ export function restHintMs(plan: WaitPlan, refusals: number, jitter: number, oth
 }
 
 /** By so many refusals, and with so much jitter, a strategy is as patient as it gets. */
-const mostPatient = { refusals: 30, jitter: 0.99 }
+const mostPatient = { refusals: 30, jitter: 0.9999 }
 
 /** How long a waiter may go without looking at the store, in milliseconds. */
 export const patienceMs = (plan: WaitPlan, notifier: ReleaseNotifier | undefined): number =>

@@ -16,10 +16,10 @@ local function renew(lock, record, token, ttl)
   if type(holder) == 'table' then return {'failed', holder.err} end
   if not holder then return {'gone'} end
   if token ~= holder then return {'superseded'} end
-  if ttl > redis.call('PTTL', lock) then
-    redis.call('PEXPIRE', lock, ttl)
-    redis.call('PEXPIRE', record, math.max(ttl, memory))
-  end
+  if ttl > redis.call('PTTL', lock) then redis.call('PEXPIRE', lock, ttl) end
+  -- Counted from this renewal, though the lock was extended for longer before.
+  local kept = math.max(ttl, memory)
+  if kept > redis.call('PTTL', record) then redis.call('PEXPIRE', record, kept) end
   return {'renewed'}
 end
 
