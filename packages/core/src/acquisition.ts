@@ -20,13 +20,13 @@ export interface Acquired {
 }
 
 /**
- * What a try came to that was not granted.
+ * What is known of a lock after a try that brought no lease.
  *
- * - `held`: somebody has the lock
- * - `late`: it was granted with too little validity left, and given back
- * - an unknown outcome: it stayed without an answer
+ * - `held`: somebody has it
+ * - `late`: it was granted with too little validity left, so many times by now, and given back
+ * - `unknown`: the store did not answer
  */
-export type TryResult = 'held' | 'late' | Unknown
+export type Finding = { readonly type: 'held' } | { readonly type: 'late'; readonly times: number } | Unknown
 
 /** How an acquire goes about it. */
 export interface Terms {
@@ -35,9 +35,9 @@ export interface Terms {
   /** Consecutive fences to reserve with the grant; by default 1. */
   readonly fences?: number
   /** What is known of the lock before the first try. */
-  readonly known?: TryResult | undefined
-  /** Told what each try came to that was not granted. */
-  onTry(result: TryResult): void
+  readonly known?: Finding | undefined
+  /** Told what is found by each try that brings no lease. */
+  onFinding(finding: Finding): void
 }
 
 /** An acquire on its way. */
@@ -49,7 +49,7 @@ export interface Acquisition {
    *   longer · the store's error when it refuses for good
    */
   run(signal: AbortSignal): Promise<Acquired>
-  /** Ends the present pause: somebody in this process knows that a try is worth it. */
+  /** Ends the pause of a waiter, though not the one after a late grant: somebody here knows that a try is worth it. */
   wake(): void
 }
 
@@ -66,7 +66,7 @@ const longestLatePauseMs = 1_000
 export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
-  const { fences = 1, onTry } = terms
+  const { fences = 1, onFinding } = terms
   const startedAt = instant(clock)
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
@@ -88,9 +88,9 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     lateGrants,
   })
 
-  function learn(result: TryResult): void {
-    known = result
-    onTry(result)
+  function learn(finding: Finding): void {
+    known = finding
+    onFinding(finding)
   }
 
   /** The lease, if the try was granted it with enough validity left. */
@@ -103,19 +103,27 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   /** What follows from a try that brought no lease, up to the next one. */
   async function goOn(outcome: TryOutcome, signal: AbortSignal): Promise<void> {
-    if (outcome.type === 'held') {
-      learn('held')
-      if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-    } else if (outcome.type === 'granted') {
-      learn('late')
-      await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
-    } else if (outcome.type === 'unknown') {
-      // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
-      if (!known) learn(outcome)
-    } else if (outcome.type === 'refused') {
-      answered('acquire', outcome, executed)
-    } else if (outcome.type === 'spent' || outcome.state.held) {
-      learn(outcome.type === 'spent' ? 'late' : 'held')
+    switch (outcome.type) {
+      case 'held':
+        learn({ type: 'held' })
+        if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
+        break
+      case 'granted':
+      case 'spent': {
+        const pauseMs = floorMs(lateGrants, longestLatePauseMs)
+        learn({ type: 'late', times: ++lateGrants })
+        await sleep(clock, Math.min(pauseMs, leftMs()), signal)
+        break
+      }
+      case 'state':
+        if (outcome.state.held) learn({ type: 'held' })
+        break
+      case 'unknown':
+        // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+        if (!known || known.type === 'unknown') learn(outcome)
+        break
+      case 'refused':
+        answered('acquire', outcome, executed)
     }
   }
 
@@ -139,8 +147,8 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
         await goOn(outcome, signal)
         // One try is enough for who does not wait.
         if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
-        if (typeof known === 'string') return ended()
-        throw unanswered('acquire', { type: 'unknown', ...known, executed })
+        if (known?.type !== 'unknown') return ended()
+        throw unanswered('acquire', { ...known, executed })
       }
     } finally {
       waiter.close()
@@ -154,10 +162,10 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 /** An acquire that knows of no other call of its process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
   let toldContended = false
-  const onTry = (result: TryResult): void => {
-    if (result !== 'held' || toldContended) return
+  const onFinding = ({ type }: Finding): void => {
+    if (type !== 'held' || toldContended) return
     toldContended = true
     context.emit({ type: 'contended', key: plan.key })
   }
-  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences, onTry }).run(signal))
+  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences, onFinding }).run(signal))
 }

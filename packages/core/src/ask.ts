@@ -68,6 +68,7 @@ export async function ask<O>(
   let uncertain = 0
   let rejection: { readonly error: unknown } | undefined
   let over = false
+  let latest: AbortController | undefined
   let wake: (() => void) | undefined
 
   /** Answers whether the attempt has come to nothing by itself. */
@@ -81,6 +82,8 @@ export async function ask<O>(
         failed = true
         failure = outcome
         if (outcome.executed === 'no') uncertain--
+        // An earlier attempt that comes to nothing is no news while a later one is under way.
+        if (stop !== latest) return
       } else {
         uncertain--
         if (over || answer) {
@@ -96,6 +99,7 @@ export async function ask<O>(
       wake?.()
     }
     uncertain++
+    latest = stop
     heard.add(stop)
     send(stop.signal).then(settle, reject)
     return () => failed
@@ -134,7 +138,7 @@ export async function ask<O>(
     }
     // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
     for (const stop of heard) stop.abort()
-    await pause(0)
+    await sleep(clock, 0, signal)
     return result()
   } finally {
     over = true

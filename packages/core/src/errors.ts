@@ -71,11 +71,12 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly lateGrants: number
 
   constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
-    const what = lateGrants > 0 ? `granted too late, ${lateGrants} times,` : 'still held'
-    const remedy = lateGrants > 0 ? 'a longer ttl or less minValidity' : 'more of either, or take it as busy'
+    const spent = `${Math.round(waitedMs)} ms and ${commands} commands`
     super(
       'ACQUIRE_TIMEOUT',
-      `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,
+      lateGrants > 0
+        ? `Lock "${key}" was granted too late to be of use (${lateGrants} times) in ${spent}; use a longer ttl or a shorter minValidity`
+        : `Lock "${key}" was still held after ${spent}; allow more of either, or take it as busy`,
       { name: 'AcquireTimeoutError', key, waitedMs, commands, lateGrants },
     )
   }

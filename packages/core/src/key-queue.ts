@@ -1,4 +1,4 @@
-import { type Acquired, type Acquisition, acquisition, type TryResult } from './acquisition.ts'
+import { type Acquired, type Acquisition, acquisition, type Finding } from './acquisition.ts'
 import { ask, unanswered } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
@@ -22,7 +22,7 @@ export const fences: number = mostHandOffs + 1
 const headStartMs = 2
 
 /** Our next waiter does not wait for the answer to a release beyond this share of a command deadline. */
-const releaseShare = 20
+const releaseShare = 1 / 20
 
 /** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
 const unaidedCheckMs = 1_000
@@ -60,7 +60,7 @@ export class KeyQueue {
   /** The timer under those who wait behind our own holder. */
   #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
   /** What the last of us who tried the store has come to know. */
-  #known: TryResult | undefined
+  #known: Finding | undefined
   /** Our holder has been told that others of us wait. */
   #wanted = false
   /** How often what we hold has been handed off, and when that was first. */
@@ -94,7 +94,7 @@ export class KeyQueue {
     this.#wanted = false
     this.#handOffs = 0
     this.#firstHandOff = undefined
-    this.#known = 'held'
+    this.#known = { type: 'held' }
     this.#endHeadStart()
     this.#stopWatch()
     // Whoever of us had it cannot have it any more.
@@ -230,29 +230,30 @@ export class KeyQueue {
   }
 
   #timeUp(call: WaitingCall): void {
-    const known = this.#grant ? 'held' : this.#known
-    if (typeof known === 'string') {
-      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: 0 })
-    } else {
+    const known = this.#grant ? undefined : this.#known
+    if (!this.#grant && (!known || known.type === 'unknown')) {
       call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
+      return
     }
+    const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
+    const lateGrants = known?.type === 'late' ? known.times : 0
+    call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants })
   }
 
-  /** @param onFirstRefusal called when this call first learns that the lock is held */
-  #competitor({ plan, since, patienceMs }: Caller, onFirstRefusal?: () => void): Competitor {
+  /** @param onContended called when this call first learns that the lock is held */
+  #competitor({ plan, since, patienceMs }: Caller, onContended?: () => void): Competitor {
     const { clock } = this.#context
-    let tellRefusal = onFirstRefusal
+    let tellContended = onContended
     const attempt = acquisition(this.#context, plan, {
       leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
       fences,
       known: this.#known,
-      onTry: (result) => {
-        this.#known = result
+      onFinding: (finding) => {
+        this.#known = finding
         competitor.woken = false
-        if (result === 'held') {
-          tellRefusal?.()
-          tellRefusal = undefined
+        if (finding.type === 'held') {
+          tellContended?.()
+          tellContended = undefined
         } else {
           competitor.failing = true
         }
@@ -298,7 +299,7 @@ export class KeyQueue {
     const grant = this.#grant
     const releasing = this.#releasing
     if (!grant || !this.#line?.size) return
-    const atMs = clock.monotonicMs() + (releasing ? store.commandDeadlineMs / releaseShare : Math.ceil(delayMs))
+    const atMs = clock.monotonicMs() + (releasing ? store.commandDeadlineMs * releaseShare : Math.ceil(delayMs))
     if (this.#watch?.releasing === releasing && this.#watch.atMs <= atMs) return
     this.#stopWatch()
     const onTimer = (): void => {

@@ -37,6 +37,8 @@ export interface Sending<O> {
   readonly clock: Clock
   /** What is asked for; the caller expects an outcome for each. */
   readonly requests: StoreCall['requests']
+  /** The caller's: aborted when it waits for the answer no longer. */
+  readonly signal: AbortSignal
   /** Carries the requests out, in the real store. */
   execute(): Promise<readonly O[]>
 }
@@ -47,14 +49,14 @@ export type Fate = <O>(sending: Sending<O>) => Promise<readonly (O | Unknown | R
 /** The ordinary one: carried out and answered. */
 export const answered: Fate = ({ execute }) => execute()
 
-/** Carried out, and the answer never comes. */
-export const replyLost: Fate = async ({ execute }) => {
-  await execute()
-  return never()
+/** Carried out, and the answer never comes; as a client does, it says so once the caller gives up. */
+export const replyLost: Fate = async (sending) => {
+  await sending.execute()
+  return silence(sending)
 }
 
-/** Neither carried out nor answered. */
-export const requestLost: Fate = () => never()
+/** Neither carried out nor answered; as a client does, it says so once the caller gives up. */
+export const requestLost: Fate = (sending) => silence(sending)
 
 /** Carried out at once, answered `ms` later. */
 export const replyAfter =
@@ -178,7 +180,7 @@ export class ScriptedStore implements LeaseStore {
   ): Promise<readonly (O | Unknown | Refused)[]> {
     this.calls.push({ name, atMs: this.#clock.monotonicMs(), requests })
     const fate = this.#next.get(name)?.shift() ?? this.#always.get(name) ?? answered
-    const answer = fate({ clock: this.#clock, requests, execute })
+    const answer = fate({ clock: this.#clock, requests, signal, execute })
     this.#count(name, answer, signal)
     return answer
   }
@@ -198,7 +200,12 @@ export class ScriptedStore implements LeaseStore {
   }
 }
 
-const never = (): Promise<never> => new Promise(() => undefined)
+const silence = ({ requests, signal }: Pick<Sending<unknown>, 'requests' | 'signal'>): Promise<readonly Unknown[]> =>
+  new Promise((resolve) => {
+    const giveUp = (): void => resolve(requests.map(() => ({ type: 'unknown', executed: 'unknown' })))
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+  })
 
 const later = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => {
