@@ -1,5 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import { ClosingLine } from './test/support/closing-line.ts'
+import { endWithRun } from './test/support/end-with-run.ts'
+
+// Here, before anything is started: tests, Workers and what stands beside them inherit from this process.
+endWithRun()
 
 // `npm run soak` runs the cases with their literal times and counts, and what only makes sense that way.
 const soak = process.env['LEASEHOLD_SOAK'] === '1'

@@ -17,7 +17,8 @@ export function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], ...env } })
+  const { PATH, LEASEHOLD_TEST_RUN } = process.env
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH, LEASEHOLD_TEST_RUN, ...env } })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => {
     out += chunk

@@ -34,6 +34,7 @@ test(`wrangler bundles it as it is, to at most ${limitKiB} KiB, and the bundle r
     env: {
       // The same Node as ours, and nobody is told.
       PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
       HOME: folder,
       WRANGLER_SEND_METRICS: 'false',
       CLOUDFLARE_CF_FETCH_ENABLED: 'false',
