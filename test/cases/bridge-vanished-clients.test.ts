@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { linesOf } from '../../packages/bridge/test-bridge.ts'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
-import { elapse, eventually, ms } from '../support/scale.ts'
+import { elapse, eventually, limit, ms } from '../support/scale.ts'
 
 const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
 /** Those of the healthy streams; when the others have vanished, nobody waits for the rest. */
@@ -16,7 +16,7 @@ const healthyKeys = keys.slice(0, 5)
 const churnMs = ms(60_000)
 const roundMs = 250
 /** What the first holders ask for: when their time is over, the bridge looks at each key that somebody waits for. */
-const firstTtlMs = churnMs + 15_000
+const firstTtlMs = churnMs + 25_000
 /** Two of the program's heartbeats. */
 const twoHeartbeatsMs = 20_000
 /** What the program may gain while nothing changes but the time, in bytes: much less than a stream each round would take. */
@@ -42,7 +42,7 @@ const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
 const looks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
 
 /** A client without manners, whose stream has begun. */
-async function openStream(key: string, port = bridge.port): Promise<Socket> {
+async function openStream(key: string, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET /v1/events?key=${key} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridge.token}\r\n\r\n`)
   await once(socket, 'data')
@@ -84,11 +84,9 @@ test(
     const healthy = await Promise.all(Array.from({ length: 5 }, () => listen(stop.signal)))
     // Half of them end with their process. The others are behind a network that is lost, and no end of theirs gets through.
     await using lost = await startTcpProxy({ port: bridge.port })
-    const [gone, silent]: [Socket[], Socket[]] = [[], []]
-    for (let at = 0; at < 100; at++) {
-      gone.push(await openStream(keys[at % 20] as string))
-      silent.push(await openStream(keys[at % 20] as string, lost.port))
-    }
+    const hundred = (port: number): Promise<readonly Socket[]> =>
+      Promise.all(Array.from({ length: 100 }, (_, at) => openStream(keys[at % 20] as string, port)))
+    const [gone, silent] = await Promise.all([hundred(bridge.port), hundred(lost.port)])
     expect(await streams()).toBe(205)
     lost.blackHole()
     for (const [at, socket] of gone.entries()) at % 2 ? socket.destroy() : socket.resetAndDestroy()
@@ -126,7 +124,7 @@ test(
       `${delays.length} events in ${churnMs} ms, the latest after ${Math.max(...delays).toFixed(1)} ms; ` +
         `gained: heap ${gained('heap')}, resident ${gained('resident')} bytes`,
     )
-    expect(Math.max(...delays)).toBeLessThan(500)
+    expect(Math.max(...delays)).toBeLessThan(limit(500))
     expect(gained('heap')).toBeLessThan(flatBytes.heap)
     expect(gained('resident')).toBeLessThan(flatBytes.resident)
 

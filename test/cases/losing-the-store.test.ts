@@ -50,17 +50,17 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
   connectionA.disconnect()
   connectionB.disconnect()
   await replica.stop()
-}, 30_000)
+}, 60_000)
 
 it('T-38: an evicted lock is noticed at the next renewal, which does not bring it back', async () => {
   await using arena = await redisArena(['--maxmemory', '8mb', '--maxmemory-policy', 'allkeys-random'])
-  const lease = await arena.client().acquire('t38', { ttl: ms(5_000) })
+  const lease = await arena.client().acquire('t38', { ttl: ms(5_000, 3_000) })
   const lost = loss(lease)
   const filler = 'x'.repeat(100_000)
   await eventually(async () => {
     for (let chunk = 0; chunk < 20; chunk++) await arena.command('SET', `fill-${Math.random()}`, filler)
     return (await arena.command('EXISTS', `${arena.prefix}t38`)) === 0
-  }, 20_000)
+  }, 40_000)
   expect(await lost).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
   expect(await arena.command('EXISTS', `${arena.prefix}t38`)).toBe(0)
   expect(await lease.release()).toBe('expired')

@@ -10,9 +10,9 @@ it('T-36: a flushed script cache is invisible in every operation', async () => {
     await arena.command('SCRIPT', 'FLUSH')
   }
   await flush()
-  const lease = await locks.acquire('t36', { ttl: 600, wait: 0 })
+  const lease = await locks.acquire('t36', { ttl: '6s', wait: 0 })
   await flush()
-  await lease.renew({ ttl: 700 })
+  await lease.renew({ ttl: '7s' })
   await flush()
   expect(await locks.tryAcquire('t36')).toBeNull()
   await flush()

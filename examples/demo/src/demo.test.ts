@@ -133,6 +133,6 @@ describe('the demo', { timeout: deadlineMs }, () => {
     await run.printed(/fence …/)
     const servers = withChildren(run.output())
     run.child.kill('SIGKILL')
-    await expect.poll(() => servers.filter(isRunning), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => servers.filter(isRunning)).toEqual([])
   })
 })

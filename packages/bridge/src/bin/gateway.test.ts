@@ -98,7 +98,7 @@ test('it tells an operator when Redis is lost and back, and goes on', async () =
   const client = new Redis({ url: urlIn(await firstLine), token })
   await client.set('a', 1)
   await unsteady.restart()
-  await expect.poll(() => client.ping().catch(() => 'not yet'), { timeout: 5_000 }).toBe('PONG')
+  await expect.poll(() => client.ping().catch(() => 'not yet')).toBe('PONG')
   child.kill('SIGTERM')
   const { err } = await ended
   expect(err.trim().split('\n')).toEqual([

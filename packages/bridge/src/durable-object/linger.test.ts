@@ -2,7 +2,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
 
-const lingerMs = 400
+const lingerMs = 1_000
 
 let server: RedisServer
 let worker: TestWorker
