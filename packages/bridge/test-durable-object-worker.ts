@@ -64,7 +64,7 @@ async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Resp
   const headers = { authorization: `Bearer ${BRIDGE_TOKEN}` }
   const asking = bridgeStub(BRIDGE).fetch(`https://bridge.internal/v1/wait${query}`, {
     headers,
-    signal: AbortSignal.timeout(300),
+    signal: AbortSignal.timeout(2_000),
   })
   return asking.catch(() => new Response('left'))
 }

@@ -9,6 +9,7 @@ import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts
 import { type BridgeNotifierOptions, bridgeNotifier } from '../../packages/bridge/src/client/index.ts'
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 import { createBridge } from '../../packages/bridge/src/server/index.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, ms } from '../support/scale.ts'
 import { type CountedWay, countedWay } from '../support/script-calls.ts'
 
@@ -27,7 +28,7 @@ let holder: Locker
 const ends: (() => unknown)[] = []
 beforeAll(async () => {
   server = await startRedis()
-  direct = new Redis(server.port)
+  direct = quiet(new Redis(server.port))
   holder = createLocker({ store: ioredisStore(direct), ttl: '10m', renew: false })
 })
 afterAll(async () => {
@@ -68,7 +69,7 @@ interface Bridge {
 
 async function startBridge(): Promise<Bridge> {
   const way = await countedWay(server.port)
-  const redis = new Redis(way.port)
+  const redis = quiet(new Redis(way.port))
   const open = { waits: 0, streams: 0 }
   const app = createBridge({
     store: ioredisStore(redis),

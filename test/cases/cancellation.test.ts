@@ -16,6 +16,7 @@ it('T-16: aborting an acquire in flight frees what it may have taken', async () 
   const acquiring = a.acquire('t16', { ttl: '10s', signal: leaving.signal })
   await arrived
   // The store has granted it, and no reply has come through yet.
+  expect(await arena.command('EXISTS', `${arena.prefix}t16`)).toBe(1)
   const reason = new Error('the caller left')
   leaving.abort(reason)
   await expect(acquiring).rejects.toBe(reason)

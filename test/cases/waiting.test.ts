@@ -7,13 +7,13 @@ import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { heapBytes } from '../support/heap.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 
 /** A locker that is woken by pub/sub; its subscriber may go another way than its commands. */
 function wokenLocker(arena: RedisArena, subscriberPort = arena.server.port): { locks: Locker; close(): Promise<void> } {
-  const commands = new Redis(arena.server.port)
-  const subscriber = new Redis(subscriberPort)
-  subscriber.on('error', () => undefined)
+  const commands = quiet(new Redis(arena.server.port))
+  const subscriber = quiet(new Redis(subscriberPort))
   const { prefix } = arena
   const locks = createLocker({
     store: ioredisStore(commands, { prefix }),

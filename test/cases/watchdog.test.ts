@@ -6,6 +6,7 @@ import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { Redis } from 'ioredis'
 import { afterEach, expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 
 const lostSignal = (lease: Lease): Promise<unknown> =>
@@ -117,7 +118,7 @@ it('T-08: a wedged holder is cut off by its maximum hold', async () => {
 
 it('the story of two servers: work longer than the ttl is renewed, and the other gets the lock on release', async () => {
   await using arena = await redisArena()
-  const connection = new Redis(arena.server.port)
+  const connection = quiet(new Redis(arena.server.port))
   const options = { prefix: arena.prefix }
   const b = createLocker({
     store: ioredisStore(connection, options),

@@ -7,6 +7,7 @@ import { startRedisCluster } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, rounds } from '../support/scale.ts'
 
 /*
@@ -52,8 +53,7 @@ it('T-39: connections cut after a random byte leave only entries that expire', a
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const { random } = seededRandom()
-  const connection = new Redis({ port: proxy.port, retryStrategy: () => 1 })
-  connection.on('error', () => undefined)
+  const connection = quiet(new Redis({ port: proxy.port, retryStrategy: () => 1 }))
   const locks = createLocker({ store: ioredisStore(connection, { prefix: arena.prefix, fenceMemory: '2s' }) })
   for (let cut = 0; cut < rounds(400, 60); cut++) {
     proxy.cutAfter(1 + Math.floor(random() * 700))

@@ -4,6 +4,7 @@ import { ioredisTransport } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse } from '../support/scale.ts'
 import { readScript } from '../support/scripts.ts'
 
@@ -29,8 +30,7 @@ afterAll(async () => {
 })
 
 function connect({ server }: RedisArena, user: { username?: string; password?: string } = {}): Redis {
-  const connection = new Redis({ host: server.host, port: server.port, ...user })
-  connection.on('error', () => undefined)
+  const connection = quiet(new Redis({ host: server.host, port: server.port, ...user }))
   return connection
 }
 

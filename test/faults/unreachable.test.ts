@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
 import { heapBytes } from '../support/heap.ts'
+import { quiet } from '../support/quiet.ts'
 import { limit, ms, rounds } from '../support/scale.ts'
 
 async function closedPort(): Promise<number> {
@@ -24,8 +25,7 @@ async function blackHole(): Promise<{ port: number; close: () => void }> {
 }
 
 function lockerAt(port: number): { locks: Locker; redis: Redis } {
-  const redis = new Redis({ host: '127.0.0.1', port })
-  redis.on('error', () => undefined)
+  const redis = quiet(new Redis({ host: '127.0.0.1', port }))
   return { locks: createLocker({ store: ioredisStore(redis) }), redis }
 }
 

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms } from '../support/scale.ts'
 import { type BridgeAccess, startWorker } from './worker.ts'
 
@@ -39,7 +40,7 @@ beforeAll(async () => {
   bridge = stack.use(await startBridgeProgram(gateway.server.url))
   commands = stack.use(await startHttpProxy({ target: gateway.url }))
   way = stack.use(await startTcpProxy({ port: bridge.port }))
-  const redis = new Redis(gateway.server.url)
+  const redis = quiet(new Redis(gateway.server.url))
   stack.defer(() => redis.disconnect())
   holders = createLocker({ store: ioredisStore(redis), ttl: '5m', renew: false })
 })

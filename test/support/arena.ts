@@ -4,6 +4,7 @@ import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
@@ -57,8 +58,7 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
   const connections: Redis[] = []
   const lockers: Locker[] = []
   const store = (port: number = server.port): LeaseStore => {
-    const connection = new Redis(port, server.host)
-    connection.on('error', () => undefined)
+    const connection = quiet(new Redis(port, server.host))
     connections.push(connection)
     return ioredisStore(connection, { prefix })
   }

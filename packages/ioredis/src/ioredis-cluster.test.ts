@@ -60,6 +60,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
       proxies.map(({ host, port }) => ({ host, port })),
       Object.fromEntries(Object.entries(natMap).map(([name, { host, port }]) => [name, { host, port }])),
     )
+    client.on('error', () => undefined)
   })
   afterEach(async () => {
     client.disconnect()
@@ -143,7 +144,6 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const transport = ioredisTransport(client)
     const key = await keyOn(0)
     const controller = new AbortController()
-    client.on('error', () => undefined)
     const replies = transport.run([increment(key)], controller.signal)
     controller.abort()
     expect(await replies).toMatchObject([{ type: 'unknown', executed: 'no' }])

@@ -69,7 +69,11 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
 
   it('does no I/O before the first subscription', async () => {
     await client().ping()
+    // That of this client, and of the one that the notifier was made with.
+    await expect.poll(() => proxy.accepted).toBe(2)
     expect(await pubsubClients()).toBe(0)
+    await notifier.subscribe('first', '-').ready
+    expect([proxy.accepted, await pubsubClients()]).toEqual([3, 1])
   })
 
   it('uses one connection and one subscription for all waiters of a key, and ends both with close()', async () => {
@@ -138,6 +142,12 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const subscription = forbidden.subscribe('k', '-')
     await subscription.ready
     expect(subscription.live).toBe(false)
+    await server.command('ACL', 'SETUSER', 'deaf', 'allchannels')
+    const allowed = ioredisNotifier(deaf)
+    open.push(() => allowed.close())
+    const heard = allowed.subscribe('k', '-')
+    await heard.ready
+    expect(heard.live).toBe(true)
   })
 
   it('in pattern mode subscribes once, and takes the prefix literally', async () => {

@@ -16,7 +16,7 @@ let client: Redis
 let locks: Locker
 beforeAll(async () => {
   redis = await startRedis()
-  client = new Redis(redis.url)
+  client = new Redis(redis.url).on('error', () => undefined)
   locks = createLocker({ store: ioredisStore(client) })
 })
 afterAll(async () => {
@@ -93,6 +93,8 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s tells those who wait to come back,
   const stream = await get(`${url}/v1/events?key=waited-for`)
   const poll = get(`${url}/v1/wait?key=waited-for&since=-`)
   await expect.poll(async () => (await fetch(`${url}/metrics`)).text()).toContain('leasehold_bridge_waits 1')
+  // Those of the tests before were killed.
+  await expect.poll(() => redis.command('PUBSUB', 'NUMPAT')).toBe(1)
   running.child.kill(signal)
   const sentOff = await poll
   expect([sentOff.status, sentOff.headers.get('retry-after')]).toEqual([503, '1'])

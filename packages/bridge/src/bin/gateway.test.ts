@@ -52,6 +52,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends streams, lets requests finish
   const asked = network.nextRequest()
   const finishing = new Redis({ url, token, retry: { retries: 0 } }).incr(signal)
   await asked
+  expect(await redis.command('PUBSUB', 'CHANNELS')).toEqual(['a'])
   child.kill(signal)
   expect(await stream.text()).toBe('data: subscribe,a,1\n\n')
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()

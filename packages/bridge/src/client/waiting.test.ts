@@ -176,7 +176,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     let http: HttpServer
     let url: string
     beforeAll(async () => {
-      redis = new Redis(bridge.server.port)
+      redis = new Redis(bridge.server.port).on('error', () => undefined)
       http = await listen(app(), { host: '127.0.0.1', port: 0 })
       url = http.url
     })

@@ -101,7 +101,9 @@ test('a long poll is answered when its holder has died', async () => {
 
 test('a long poll that a Worker gives up is given up by the object', async () => {
   await using _ = await locks.acquire('left')
-  expect(await (await worker.get(`/test/leave?key=left&since=${await cursorOf('left')}`)).text()).toBe('left')
+  const leaving = worker.get(`/test/leave?key=left&since=${await cursorOf('left')}`)
+  await worker.opened('waits', 1)
+  expect(await (await leaving).text()).toBe('left')
   await worker.opened('waits', 0)
 })
 

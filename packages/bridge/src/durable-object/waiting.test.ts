@@ -18,7 +18,7 @@ let servers: Locker
 beforeAll(async () => {
   gateway = await startTestGateway()
   worker = await startTestWorker({ redisUrl: gateway.server.url, gateway: { url: gateway.url, token } })
-  redis = new Redis(gateway.server.url)
+  redis = new Redis(gateway.server.url).on('error', () => undefined)
   servers = createLocker({ store: ioredisStore(redis) })
 })
 afterAll(async () => {
