@@ -37,7 +37,7 @@ export function runProgram(
 }
 
 /** How long a program may take to say that it is ready, in milliseconds. */
-const readyMs = 15_000
+const readyMs = 45_000
 
 /** Resolves with where the bridge program listens, once it says that it is ready. Otherwise it is killed. */
 export async function readyUrl({ child, ended }: RunningProgram): Promise<string> {

@@ -64,4 +64,4 @@ it('T-38: an evicted lock is noticed at the next renewal, which does not bring i
   expect(await lost).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
   expect(await arena.command('EXISTS', `${arena.prefix}t38`)).toBe(0)
   expect(await lease.release()).toBe('expired')
-}, 40_000)
+}, 90_000)

@@ -85,5 +85,5 @@ it('T-39: on a cluster too, and each record lies in the slot of its lock', async
   await eventually(async () => {
     const sizes = await Promise.all(nodes.map((command) => command('DBSIZE')))
     return sizes.every((size) => size === 0)
-  }, 10_000)
+  })
 }, 300_000)

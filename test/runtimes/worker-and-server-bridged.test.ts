@@ -100,7 +100,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
       expect(worker.complaints).toEqual([])
       await locks.close()
     },
-    ms(600_000, 120_000),
+    ms(600_000, 240_000),
   )
 
   test('where the bridge is not heard, the same waiter is never woken', async () => {

@@ -155,4 +155,4 @@ test('a Redis that falls silent makes it unready, is connected to anew, and is f
   await expect.poll(() => proxy.accepted).toBeGreaterThan(connections)
   proxy.restore()
   await expect.poll(ready, { interval: 100 }).toBe(200)
-}, 30_000)
+})

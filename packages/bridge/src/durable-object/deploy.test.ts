@@ -24,7 +24,7 @@ const config = {
 }
 
 test(`wrangler bundles it as it is, to at most ${limitKiB} KiB, and the bundle runs`, {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'leasehold-deploy-'))
   context.onTestFinished(() => rm(folder, { recursive: true }))
