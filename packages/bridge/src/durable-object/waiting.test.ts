@@ -45,7 +45,9 @@ test.each([
   ['upstashStore', 'long-poll'],
 ] as const)('a locker with %s that waits by %s gets the lock when a server releases it', async (kind, mode) => {
   const store = kind === 'fetchStore' ? fetchStore({ url: gateway.url, token }) : upstashStore(gateway.client())
-  const locks = createLocker({ store, notifier: bridgeNotifier({ url: worker.url, token: bridgeToken, mode }) })
+  const notifier = bridgeNotifier({ url: worker.url, token: bridgeToken, mode })
+  // Woken, or not at all.
+  const locks = createLocker({ store, notifier, strategy: { delayMs: () => 3_600_000 } })
   const key = `${kind}-${mode}`
   const held = await servers.acquire(key, { ttl: '60s' })
   const waiting = locks.acquire(key, { wait: '15s' })
