@@ -54,7 +54,8 @@ async function lock(key: string, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promis
     token: BRIDGE_TOKEN,
     fetch: (url, request) => bridgeStub(BRIDGE).fetch(url, request),
   })
-  const locks = createLocker({ store: fetchStore(GATEWAY), notifier })
+  // Woken, or not at all.
+  const locks = createLocker({ store: fetchStore(GATEWAY), notifier, strategy: { delayMs: () => 3_600_000 } })
   await using lease = await locks.acquire(key, { wait: '15s' })
   return Response.json({ fence: lease.fence, commands: lease.commands })
 }
@@ -64,7 +65,7 @@ async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Resp
   const headers = { authorization: `Bearer ${BRIDGE_TOKEN}` }
   const asking = bridgeStub(BRIDGE).fetch(`https://bridge.internal/v1/wait${query}`, {
     headers,
-    signal: AbortSignal.timeout(300),
+    signal: AbortSignal.timeout(2_000),
   })
   return asking.catch(() => new Response('left'))
 }

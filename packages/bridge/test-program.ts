@@ -17,7 +17,8 @@ export function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], ...env } })
+  const { PATH, LEASEHOLD_TEST_RUN } = process.env
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH, LEASEHOLD_TEST_RUN, ...env } })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => {
     out += chunk
@@ -36,7 +37,7 @@ export function runProgram(
 }
 
 /** How long a program may take to say that it is ready, in milliseconds. */
-const readyMs = 15_000
+const readyMs = 45_000
 
 /** Resolves with where the bridge program listens, once it says that it is ready. Otherwise it is killed. */
 export async function readyUrl({ child, ended }: RunningProgram): Promise<string> {

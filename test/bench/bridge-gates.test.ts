@@ -87,7 +87,8 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     const woken = await allWoken(crew, places, keys)
     expect(woken.map(({ key }) => key).sort()).toEqual([...keys].sort())
     // Streams stay, so that the bridge looks who has the lock now: once, when whoever was woken has had the time to take it.
-    const looksAtMost = kind === 'stream' ? keys.length : 0
+    // A poll whose time was up at that moment asks anew, for a key whose holder is not known any more.
+    const looksAtMost = kind === 'stream' ? keys.length : keys.length / 10
     await elapse(1_000)
     expect((await scripts()) - before).toBeLessThanOrEqual(looksAtMost)
   })

@@ -1,8 +1,8 @@
-import { startTcpProxy } from '@leasehold/testkit'
 import { connectRedisAdmin, type RedisAdmin, type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { leasehold } from './contestants/leasehold.ts'
 import { type Crew, startCrew } from './crew/crew.ts'
+import { causalWays } from './measure/causal-ways.ts'
 import { handOffFigures, type Served } from './measure/hand-offs.ts'
 import { exponent } from './measure/statistics.ts'
 import { type HandOffPlan, type HandOffRun, handOffRun } from './scenarios/hand-off-run.ts'
@@ -39,9 +39,12 @@ test('who waits behind its own process costs no command', async () => {
 })
 
 test('a hundred who wait behind another process cost one command a second between them', async () => {
-  const { commands } = await run(2, { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100, waitIn: elsewhere })
-  // A try, a subscription, the try that closes the gap between the two; then one look a second.
-  expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(3 + 2)
+  const plan = { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100, waitIn: elsewhere }
+  const { commands, heldMs } = await run(2, plan)
+  // A try, a subscription, the try that closes the gap between the two; then one look a second. A busy machine may take its
+  // time before it counts.
+  const seconds = Math.floor(Math.max(heldMs, plan.heldMs) / 1_000)
+  expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(3 + seconds)
 })
 
 test('the first hand-off of the cost model’s example takes 2 commands in one process, where a spin lock takes 1,000', async () => {
@@ -94,23 +97,24 @@ describe('a crowd in two processes', () => {
   })
 })
 
-test('a hand-off to another process takes the time of 2.2 round trips', async () => {
-  await using proxy = await startTcpProxy({ port: server.port })
-  await using distant = await startCrew(2, leasehold, proxy.port)
-  // A wire so long that what a busy machine adds to it hardly counts.
-  proxy.delay(40)
-  const handOffs: number[] = []
-  const roundTrips: number[] = []
-  while (handOffs.length < 6) {
-    // The first waiter has a connection made for the notifier.
-    const heldMs = handOffs.length === 0 ? 800 : 400
-    const plan = { waiters: 1, holdMs: 0, gapMs: 0, heldMs, waitIn: elsewhere }
-    const { first, served } = await handOffRun(admin, distant.members, plan, leasehold.sends)
-    handOffs.push(handOffFigures(first, served).p50)
-    roundTrips.push(...((await distant.members[0]?.roundTrips({ count: 1, everyMs: 10 })) ?? []))
+test('a hand-off to another process takes two round trips', async () => {
+  await using ways = await causalWays(server.port, 2)
+  await using holders = await startCrew(1, leasehold, ways.ports[0] as number)
+  await using waiters = await startCrew(1, leasehold, ways.ports[1] as number)
+  const members = [...holders.members, ...waiters.members]
+  const trips: number[] = []
+  while (trips.length < 5) {
+    await handOffRun(
+      admin,
+      members,
+      { waiters: 1, holdMs: 0, gapMs: 0, heldMs: 400, waitIn: elsewhere },
+      leasehold.sends,
+    )
+    trips.push(ways.tripsTo(1))
   }
-  // The quickest of each: whatever else the machine does makes both slower.
-  expect(Math.min(...handOffs) / Math.min(...roundTrips)).toBeLessThanOrEqual(2.2)
+  // The release and its news, the waiter's try and the grant; then two for what the waiter gave back. A look of the waiter's
+  // own may come between now and then, so not all have to be alike.
+  expect(trips.toSorted()[2], String(trips)).toBe(4 + 2)
 })
 
 /** How often a waiter was served before one who had come before it. */

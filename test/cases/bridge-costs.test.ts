@@ -9,6 +9,7 @@ import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts
 import { type BridgeNotifierOptions, bridgeNotifier } from '../../packages/bridge/src/client/index.ts'
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 import { createBridge } from '../../packages/bridge/src/server/index.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, ms } from '../support/scale.ts'
 import { type CountedWay, countedWay } from '../support/script-calls.ts'
 
@@ -27,7 +28,7 @@ let holder: Locker
 const ends: (() => unknown)[] = []
 beforeAll(async () => {
   server = await startRedis()
-  direct = new Redis(server.port)
+  direct = quiet(new Redis(server.port))
   holder = createLocker({ store: ioredisStore(direct), ttl: '10m', renew: false })
 })
 afterAll(async () => {
@@ -68,7 +69,7 @@ interface Bridge {
 
 async function startBridge(): Promise<Bridge> {
   const way = await countedWay(server.port)
-  const redis = new Redis(way.port)
+  const redis = quiet(new Redis(way.port))
   const open = { waits: 0, streams: 0 }
   const app = createBridge({
     store: ioredisStore(redis),
@@ -134,6 +135,12 @@ const rechecksIn = (waitMs: number): readonly [least: number, most: number] => [
   Math.floor((waitMs + 1_000) / recheckMs),
 ]
 
+/**
+ * How many looks more a slow machine may cost since then. The bridge looks again when a timer was a millisecond early, and
+ * when whoever was woken has not taken the lock and left; but never in quicker succession than each 250 ms.
+ */
+const looksSince = (dueAt: number): number => Math.max(0, Math.floor((performance.now() - dueAt) / 240))
+
 describe('a contended acquire', () => {
   it.each([1_000, 10_000, 60_000])(
     'that waits %i ms costs its client 2 calls, and one for 30 s of waiting; the bridge one',
@@ -151,9 +158,11 @@ describe('a contended acquire', () => {
       for (const { calls } of waiters) calls()
       const acquiring = waiters.map(({ locker }, which) => locker().acquire(key(which)))
       await elapse(waitMs)
+      const releasedAt = performance.now()
       await Promise.all(held.map((lease) => lease.release()))
       const leases = await Promise.all(acquiring)
       await Promise.all(waiters.map(({ left }) => left()))
+      const more = looksSince(releasedAt)
       const counts = waiters.map(({ name, calls }) => ({ name, ...calls() }))
       const all = counts.reduce((sum, { client, bridge }) => sum + client + bridge, held.length)
 
@@ -166,7 +175,8 @@ describe('a contended acquire', () => {
       for (const { client, bridge } of bridged) {
         expect(client).toBeGreaterThanOrEqual(2 + least)
         expect(client).toBeLessThanOrEqual(2 + most)
-        expect(bridge).toBe(1)
+        expect(bridge).toBeGreaterThanOrEqual(1)
+        expect(bridge).toBeLessThanOrEqual(1 + more)
       }
       if (literalMs >= 10_000) {
         const dearest = Math.max(...bridged.map(({ client, bridge }) => client + bridge))
@@ -192,15 +202,17 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     const held = await holder.acquire(key, { ttl: ttlMs, renew: true })
     const acquiring = waiter.locker().acquire(key)
     await elapse(heldMs)
+    const releasedAt = performance.now()
     await held.release()
     await acquiring
     await waiter.left()
+    const more = looksSince(releasedAt)
     const { client, bridge } = waiter.calls()
     console.log(`${mode}: ${client} + ${bridge} calls in ${heldMs} ms, ttl ${ttlMs} ms`)
     expect(client).toBeLessThanOrEqual(2 + rechecksIn(heldMs)[1])
     // It is renewed each ttl/3, so what a look sees is between 2/3 of the ttl and all of it.
     expect(bridge).toBeGreaterThanOrEqual(1 + Math.floor((heldMs - 500) / ttlMs))
-    expect(bridge).toBeLessThanOrEqual(1 + Math.ceil(heldMs / ((ttlMs * 2) / 3 - 250)))
+    expect(bridge).toBeLessThanOrEqual(1 + Math.ceil(heldMs / ((ttlMs * 2) / 3 - 250)) + more)
   })
 
   it('a holder without expiry costs the bridge one look', async () => {
@@ -208,18 +220,28 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     await direct.set(`lock:${key}`, 'of-another-library')
     const acquiring = waiter.locker().acquire(key)
     await elapse(ms(10_000))
+    const releasedAt = performance.now()
     await direct.multi().del(`lock:${key}`).publish(`lock:release:${key}`, 'released 1').exec()
     await acquiring
     await waiter.left()
-    expect(waiter.calls()).toEqual({ client: 2, bridge: 1 })
+    const more = looksSince(releasedAt)
+    const { client, bridge } = waiter.calls()
+    expect(client).toBe(2)
+    expect(bridge).toBeGreaterThanOrEqual(1)
+    expect(bridge).toBeLessThanOrEqual(1 + more)
   })
 
   it('a holder that dies costs the bridge one look more, when its time is over', async () => {
     const key = `dead-${mode}`
     await holder.acquire(key, { ttl: '2s' })
+    const endsAt = performance.now() + 2_000
     await waiter.locker().acquire(key)
     await waiter.left()
-    expect(waiter.calls()).toEqual({ client: 2, bridge: 2 })
+    const more = looksSince(endsAt)
+    const { client, bridge } = waiter.calls()
+    expect(client).toBe(2)
+    expect(bridge).toBeGreaterThanOrEqual(2)
+    expect(bridge).toBeLessThanOrEqual(2 + more)
   })
 })
 

@@ -8,15 +8,16 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { linesOf } from '../../packages/bridge/test-bridge.ts'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
-import { elapse, eventually, ms } from '../support/scale.ts'
+import { quiet } from '../support/quiet.ts'
+import { elapse, eventually, limit, ms } from '../support/scale.ts'
 
 const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
 /** Those of the healthy streams; when the others have vanished, nobody waits for the rest. */
 const healthyKeys = keys.slice(0, 5)
 const churnMs = ms(60_000)
 const roundMs = 250
-/** What the first holders ask for: when their time is over, the bridge looks at each key that somebody waits for. */
-const firstTtlMs = churnMs + 15_000
+/** The bridge gives whoever was woken half a second, and then looks who has the lock. */
+const turnMs = 500
 /** Two of the program's heartbeats. */
 const twoHeartbeatsMs = 20_000
 /** What the program may gain while nothing changes but the time, in bytes: much less than a stream each round would take. */
@@ -29,7 +30,7 @@ let locks: Locker
 beforeAll(async () => {
   server = await startRedis()
   bridge = await startBridgeProgram(server.url)
-  redis = new Redis(server.url)
+  redis = quiet(new Redis(server.url))
   locks = createLocker({ store: ioredisStore(redis), ttl: '10m', renew: false })
 })
 afterAll(async () => {
@@ -42,7 +43,7 @@ const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
 const looks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
 
 /** A client without manners, whose stream has begun. */
-async function openStream(key: string, port = bridge.port): Promise<Socket> {
+async function openStream(key: string, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET /v1/events?key=${key} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridge.token}\r\n\r\n`)
   await once(socket, 'data')
@@ -70,6 +71,10 @@ async function listen(signal: AbortSignal): Promise<ReadonlyMap<string, number[]
   return heard
 }
 
+/** How often it took about as long as a turn, or longer, from one release of a key to the next. */
+const slowRounds = (times: readonly number[]): number =>
+  times.filter((at, round) => at - (times[round - 1] ?? at) > turnMs - 100).length
+
 const countsOf = (times: ReadonlyMap<string, readonly number[]>): number[] =>
   Array.from(times.values(), ({ length }) => length)
 
@@ -77,34 +82,35 @@ test(
   'T-47: 200 streams that vanish keep nothing from 5 that stay, and nothing of them remains',
   async () => {
     const held = new Map<string, Lease>()
-    for (const key of keys) held.set(key, await locks.acquire(key, { ttl: firstTtlMs }))
+    for (const key of keys) held.set(key, await locks.acquire(key))
     const looksBefore = await looks()
     const looked = async (): Promise<number> => (await looks()) - looksBefore
     const stop = new AbortController()
     const healthy = await Promise.all(Array.from({ length: 5 }, () => listen(stop.signal)))
     // Half of them end with their process. The others are behind a network that is lost, and no end of theirs gets through.
     await using lost = await startTcpProxy({ port: bridge.port })
-    const [gone, silent]: [Socket[], Socket[]] = [[], []]
-    for (let at = 0; at < 100; at++) {
-      gone.push(await openStream(keys[at % 20] as string))
-      silent.push(await openStream(keys[at % 20] as string, lost.port))
-    }
+    const hundred = (port: number): Promise<readonly Socket[]> =>
+      Promise.all(Array.from({ length: 100 }, (_, at) => openStream(keys[at % 20] as string, port)))
+    const [gone, silent] = await Promise.all([hundred(bridge.port), hundred(lost.port)])
     expect(await streams()).toBe(205)
     lost.blackHole()
     for (const [at, socket] of gone.entries()) at % 2 ? socket.destroy() : socket.resetAndDestroy()
     for (const socket of silent) socket.destroy()
     await eventually(async () => (await streams()) === 105, twoHeartbeatsMs)
 
-    const released = new Map(healthyKeys.map((key) => [key, [] as number[]]))
-    const samples: { heap: number; resident: number }[] = []
-    const endsAt = performance.now() + churnMs
-    while (performance.now() < endsAt) {
-      const nextAt = performance.now() + roundMs
+    const released = new Map(keys.map((key) => [key, [] as number[]]))
+    const releaseAll = async (): Promise<void> => {
       for (const key of keys) {
         released.get(key)?.push(performance.now())
         await held.get(key)?.release()
         held.set(key, await locks.acquire(key))
       }
+    }
+    const samples: { heap: number; resident: number }[] = []
+    const endsAt = performance.now() + churnMs
+    while (performance.now() < endsAt) {
+      const nextAt = performance.now() + roundMs
+      await releaseAll()
       const [heap, resident] = [
         bridge.metric('nodejs_heap_size_used_bytes'),
         bridge.metric('process_resident_memory_bytes'),
@@ -112,7 +118,7 @@ test(
       samples.push({ heap: await heap, resident: await resident })
       await elapse(Math.max(0, nextAt - performance.now()))
     }
-    await eventually(() => healthy.every((heard) => `${countsOf(heard)}` === `${countsOf(released)}`))
+    await eventually(() => healthy.every((heard) => countsOf(heard).every((count) => count === samples.length)))
     const delays = healthy.flatMap((heard) =>
       healthyKeys.flatMap((key) => heard.get(key)?.map((at, index) => at - (released.get(key)?.[index] ?? 0)) ?? []),
     )
@@ -126,19 +132,28 @@ test(
       `${delays.length} events in ${churnMs} ms, the latest after ${Math.max(...delays).toFixed(1)} ms; ` +
         `gained: heap ${gained('heap')}, resident ${gained('resident')} bytes`,
     )
-    expect(Math.max(...delays)).toBeLessThan(500)
+    expect(Math.max(...delays)).toBeLessThan(limit(500))
     expect(gained('heap')).toBeLessThan(flatBytes.heap)
     expect(gained('resident')).toBeLessThan(flatBytes.resident)
+
+    // One look at each key when the streams began. A machine so slow that it takes longer than a turn from one release to
+    // the next gives the bridge reason for another.
+    const late = Array.from(released.values(), slowRounds).reduce((sum, count) => sum + count)
+    const whileChurned = await looked()
+    expect(whileChurned).toBeGreaterThanOrEqual(keys.length)
+    expect(whileChurned).toBeLessThanOrEqual(keys.length + late + keys.length)
 
     // What is behind a lost network is known to be gone when that says so.
     lost.cut()
     await eventually(async () => (await streams()) === 5, twoHeartbeatsMs)
     expect(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toMatch(/^[^\n]* sub=0 psub=1 [^\n]*\n$/)
-    // One look at each key when the streams began, and one at those that somebody waits for still.
-    expect(await looked()).toBe(keys.length)
-    await eventually(async () => (await looked()) >= keys.length + healthyKeys.length, firstTtlMs)
-    await elapse(1_000)
-    expect(await looked()).toBe(keys.length + healthyKeys.length)
+    await elapse(2 * turnMs)
+    // From then on it looks at those keys alone that somebody waits for still.
+    const before = await looked()
+    await releaseAll()
+    await eventually(async () => (await looked()) >= before + healthyKeys.length)
+    await elapse(2 * turnMs)
+    expect(await looked()).toBe(before + healthyKeys.length)
 
     stop.abort()
     await eventually(async () => (await streams()) === 0, twoHeartbeatsMs)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { arenas, redisArena } from '../support/arena.ts'
-import { elapse, ms } from '../support/scale.ts'
+import { elapse, limit, ms } from '../support/scale.ts'
 
 describe.each(arenas)('durations on %s', (_, open) => {
   it('T-09: odd durations are rounded up or refused by name, never taken for contention', async () => {
@@ -23,14 +23,14 @@ describe.each(arenas)('durations on %s', (_, open) => {
 
   it('T-10: waiting longer than the lease is allowed', async () => {
     await using arena = await open()
-    const holder = await arena.client().acquire('t10', { ttl: ms(1_500) })
-    const waiting = arena.client().acquire('t10', { ttl: ms(1_000), wait: '10s' })
-    await elapse(ms(4_000))
+    const holder = await arena.client().acquire('t10', { ttl: ms(1_500, 1_000) })
+    const waiting = arena.client().acquire('t10', { ttl: ms(1_000, 1_000), wait: '10s' })
+    await elapse(ms(4_000, 2_000))
     await holder.release()
     const lease = await waiting
-    expect(lease.remaining()).toBeLessThanOrEqual(ms(1_000))
-    expect(lease.waitedMs).toBeGreaterThan(ms(3_800))
-    expect(lease.waitedMs).toBeLessThan(ms(4_000) + 1_200)
+    expect(lease.remaining()).toBeLessThanOrEqual(ms(1_000, 1_000))
+    expect(lease.waitedMs).toBeGreaterThan(ms(3_800, 1_900))
+    expect(lease.waitedMs).toBeLessThan(ms(4_000, 2_000) + limit(1_200))
     await lease.release()
   })
 })

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import Redlock from 'redlock'
 import { expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 
 it('a lock taken with a raw SET NX PX on the same key excludes ours, and the reverse', async () => {
   await using arena = await redisArena()
@@ -29,7 +30,7 @@ it('a foreign lock without an expiry is waited for and not taken', async () => {
 it('a lock taken by the npm package redlock on the same key excludes ours, and the reverse', async () => {
   await using arena = await redisArena()
   const locks = arena.client()
-  const connection = new Redis(arena.server.url)
+  const connection = quiet(new Redis(arena.server.url))
   const redlock = new Redlock([connection], { retryCount: 0 })
   const key = `${arena.prefix}shared`
 

@@ -6,6 +6,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { eventually, ms } from '../support/scale.ts'
 
 const loss = (lease: Lease): Promise<unknown> =>
@@ -21,8 +22,7 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
   // Replication stops: what is written from now on never reaches the replica.
   link.refuse()
   link.cut()
-  const connectionA = new Redis({ port: arena.server.port, retryStrategy: () => 20 })
-  connectionA.on('error', () => undefined)
+  const connectionA = quiet(new Redis({ port: arena.server.port, retryStrategy: () => 20 }))
   const options = { prefix: arena.prefix }
   const a = createLocker({ store: ioredisStore(connectionA, options), ttl: ms(5_000) })
   const lease = await a.acquire('t35')
@@ -33,7 +33,7 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
   connectionA.options.port = replica.port
   connectionA.disconnect(true)
 
-  const connectionB = new Redis(replica.port)
+  const connectionB = quiet(new Redis(replica.port))
   const b = createLocker({ store: ioredisStore(connectionB, options) })
   const second = await b.acquire('t35', { wait: '5s' })
   expect(second.fence).toBeGreaterThan(lease.fence as number)
@@ -50,18 +50,18 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
   connectionA.disconnect()
   connectionB.disconnect()
   await replica.stop()
-}, 30_000)
+}, 60_000)
 
 it('T-38: an evicted lock is noticed at the next renewal, which does not bring it back', async () => {
   await using arena = await redisArena(['--maxmemory', '8mb', '--maxmemory-policy', 'allkeys-random'])
-  const lease = await arena.client().acquire('t38', { ttl: ms(5_000) })
+  const lease = await arena.client().acquire('t38', { ttl: ms(5_000, 3_000) })
   const lost = loss(lease)
   const filler = 'x'.repeat(100_000)
   await eventually(async () => {
     for (let chunk = 0; chunk < 20; chunk++) await arena.command('SET', `fill-${Math.random()}`, filler)
     return (await arena.command('EXISTS', `${arena.prefix}t38`)) === 0
-  }, 20_000)
+  }, 40_000)
   expect(await lost).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
   expect(await arena.command('EXISTS', `${arena.prefix}t38`)).toBe(0)
   expect(await lease.release()).toBe('expired')
-}, 40_000)
+}, 90_000)

@@ -44,13 +44,13 @@ describe.each(arenas)('ownership on %s', (_, open) => {
 
   it('T-04: a release says whether the lease had expired, was superseded, or was given back already', async () => {
     // A release after the end of the lease is tried once, for a sixth of the ttl: time enough for an answer.
-    const options = { ttl: '1s', renew: false } as const
+    const options = { ttl: '2s', renew: false } as const
     const expired = await a.acquire('t04', options)
-    await elapse(1_200)
+    await elapse(2_200)
     expect(await expired.release()).toBe('expired')
 
     const superseded = await a.acquire('t04', options)
-    await elapse(1_100)
+    await elapse(2_100)
     const successor = await b.acquire('t04', { wait: '2s' })
     expect(await superseded.release()).toBe('superseded')
     await successor.release()

@@ -7,6 +7,7 @@ import { acquire as acquireScript } from '../../packages/core/src/scripts/genera
 import { release as releaseScript } from '../../packages/core/src/scripts/generated/release.ts'
 import { renew as renewScript } from '../../packages/core/src/scripts/generated/renew.ts'
 import { type RedisArena, redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse } from '../support/scale.ts'
 import { readScript } from '../support/scripts.ts'
 
@@ -45,8 +46,7 @@ afterAll(async () => {
 })
 
 function connect({ server }: RedisArena, user: { username?: string; password?: string } = {}): Redis {
-  const connection = new Redis({ host: server.host, port: server.port, ...user })
-  connection.on('error', () => undefined)
+  const connection = quiet(new Redis({ host: server.host, port: server.port, ...user }))
   return connection
 }
 

@@ -10,9 +10,9 @@ it('T-36: a flushed script cache is invisible in every operation', async () => {
     await arena.command('SCRIPT', 'FLUSH')
   }
   await flush()
-  const lease = await locks.acquire('t36', { ttl: 600, wait: 0 })
+  const lease = await locks.acquire('t36', { ttl: '6s', wait: 0 })
   await flush()
-  await lease.renew({ ttl: 700 })
+  await lease.renew({ ttl: '7s' })
   await flush()
   expect(await locks.tryAcquire('t36')).toBeNull()
   await flush()
@@ -33,6 +33,9 @@ it('T-36: a flushed script cache is invisible in every operation', async () => {
   expect(await locks.revoke('t36')).toBe(false)
   expect(events).not.toContain('renewal-unanswered')
   expect(events).not.toContain('lost')
+  // Each of the seven was refused by its hash first, and sent as a text then.
+  const stats = String(await arena.command('INFO', 'commandstats'))
+  expect(Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1])).toBeGreaterThanOrEqual(7)
 })
 
 it('T-36: a restart with the data kept is survived by a held lease and by new calls', async () => {

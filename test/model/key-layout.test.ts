@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { keyLayout } from '../../packages/core/src/redis/keys.ts'
 import { redisArena } from '../support/arena.ts'
+import { quiet } from '../support/quiet.ts'
 import { rounds } from '../support/scale.ts'
 
 /** Keys as an enemy would choose them: made of the pieces that names of records are made of. */
@@ -55,7 +56,7 @@ describe('the layout of keys', () => {
 
   it('a record lies in the slot of its lock, as a real cluster counts', async () => {
     await using cluster = await startRedisCluster({ nodes: 3 })
-    const redis = new Redis(cluster.nodes[0]?.port as number)
+    const redis = quiet(new Redis(cluster.nodes[0]?.port as number))
     await fc.assert(
       fc.asyncProperty(prefix, key, async (lockPrefix, lockKey) => {
         const names = namesOf(lockPrefix, lockKey)
@@ -76,7 +77,7 @@ describe('the layout of keys', () => {
 
 it('keys with lone surrogates are refused, because they would merge', async () => {
   await using arena = await redisArena()
-  const redis = new Redis(arena.server.url)
+  const redis = quiet(new Redis(arena.server.url))
   await redis.set('\ud800', 'one')
   expect(await redis.get('\udfff')).toBe('one')
   redis.disconnect()

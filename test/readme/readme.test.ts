@@ -62,7 +62,7 @@ describe('a snippet that says it runs', () => {
 /** What a program printed; if it fails, the error says that too. */
 async function outputOf(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   try {
-    const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 15_000 }
+    const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 50_000 }
     return (await promisify(execFile)(command, args, options)).stdout
   } catch (error) {
     const { message, stdout = '' } = error as { message: string; stdout?: string }

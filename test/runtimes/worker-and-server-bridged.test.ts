@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, ms, rounds } from '../support/scale.ts'
 import { judge } from './referee.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -26,7 +27,7 @@ beforeAll(async () => {
   gateway = await startTestGateway()
   bridge = await startBridgeProgram(gateway.server.url)
   way = await startHttpProxy({ target: bridge.url })
-  redis = new Redis(gateway.server.url)
+  redis = quiet(new Redis(gateway.server.url))
 })
 afterAll(async () => {
   redis.disconnect()
@@ -99,7 +100,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
       expect(worker.complaints).toEqual([])
       await locks.close()
     },
-    ms(600_000, 120_000),
+    ms(600_000, 240_000),
   )
 
   test('where the bridge is not heard, the same waiter is never woken', async () => {

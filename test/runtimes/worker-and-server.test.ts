@@ -4,6 +4,7 @@ import { seededRandom } from '@leasehold/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { quiet } from '../support/quiet.ts'
 import { elapse, ms, rounds } from '../support/scale.ts'
 import { judge, type Verdict } from './referee.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -19,7 +20,7 @@ let redis: Redis
 beforeAll(async () => {
   gateway = await startTestGateway()
   worker = await startWorker({ entry: 'contender.ts', gateway: { url: gateway.url, token } })
-  redis = new Redis(gateway.server.url)
+  redis = quiet(new Redis(gateway.server.url))
 })
 afterAll(async () => {
   redis.disconnect()

@@ -12,6 +12,7 @@ import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { MemoryStore, openTables } from '../../packages/core/src/memory/memory-store.ts'
+import { quiet } from './quiet.ts'
 
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
@@ -71,8 +72,7 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
   const connections: Redis[] = []
   const lockers: Locker[] = []
   const connect = (port: number = server.port): Redis => {
-    const connection = new Redis(port, server.host)
-    connection.on('error', () => undefined)
+    const connection = quiet(new Redis(port, server.host))
     connections.push(connection)
     return connection
   }

@@ -6,9 +6,10 @@ import { once } from 'node:events'
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [url = '', prefix = '', items = '', name = ''] = process.argv.slice(2)
-const redis = new Redis(url)
+const redis = quiet(new Redis(url))
 const locks = createLocker({ store: ioredisStore(redis, { prefix }), name })
 await locks.isLocked('warm-up')
 process.send?.('ready')

@@ -6,18 +6,19 @@
 import { createLocker } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [port, prefix = '', keys] = process.argv.slice(2)
-const redis = new Redis({ port: Number(port), retryStrategy: () => 50 })
-redis.on('error', () => undefined)
+const redis = quiet(new Redis({ port: Number(port), retryStrategy: () => 50 }))
 // Appends may not be repeated by the client itself, and one that it lost with its connection must not be waited for.
-const ledger = new Redis({
-  port: Number(port),
-  retryStrategy: () => 50,
-  autoResendUnfulfilledCommands: false,
-  commandTimeout: 2_000,
-})
-ledger.on('error', () => undefined)
+const ledger = quiet(
+  new Redis({
+    port: Number(port),
+    retryStrategy: () => 50,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: 2_000,
+  }),
+)
 const append = `
   local last = redis.call('LINDEX', KEYS[1], -1)
   if last and tonumber(string.match(last, '(%d+)')) > tonumber(ARGV[1]) then return 0 end

@@ -5,9 +5,10 @@
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [url = '', prefix = '', count = ''] = process.argv.slice(2)
-const redis = new Redis(url)
+const redis = quiet(new Redis(url))
 const locks = createLocker({ store: ioredisStore(redis, { prefix }) })
 for (let round = 0; round < Number(count); round++) {
   await locks.withLock(

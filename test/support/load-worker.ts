@@ -5,11 +5,11 @@
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
 import { Cluster, Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [prefix = '', ...ports] = process.argv.slice(2)
 const nodes = ports.map((port) => ({ host: '127.0.0.1', port: Number(port) }))
-const client = nodes.length > 1 ? new Cluster(nodes) : new Redis({ ...nodes[0] })
-client.on('error', () => undefined)
+const client = nodes.length > 1 ? quiet(new Cluster(nodes)) : quiet(new Redis({ ...nodes[0] }))
 const locks = createLocker({ store: ioredisStore(client, { prefix, fenceMemory: '2s' }), wait: '2s' })
 let rounds = 0
 let told = false

@@ -5,9 +5,10 @@
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [port, prefix = '', count, ttl] = process.argv.slice(2)
-const redis = new Redis(Number(port))
+const redis = quiet(new Redis(Number(port)))
 let lost = 0
 const locks = createLocker({
   store: ioredisStore(redis, { prefix, fenceMemory: '30s' }),

@@ -5,9 +5,10 @@
 import { createLocker } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
 
 const [port, prefix = '', count] = process.argv.slice(2)
-const redis = new Redis(Number(port))
+const redis = quiet(new Redis(Number(port)))
 const locks = createLocker({ store: ioredisStore(redis, { prefix }), notifier: ioredisNotifier(redis, { prefix }) })
 let served = 0
 const work = (): Promise<void> =>

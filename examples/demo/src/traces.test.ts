@@ -5,7 +5,7 @@ import { deleteKeys, keysUnder, untilGone } from './traces.ts'
 
 test('traces of a run are found and deleted, whatever form its keys have, and nothing else', async () => {
   await using server = await startRedis()
-  const redis = new Redis(server.url)
+  const redis = new Redis(server.url).on('error', () => undefined)
   const mine = ['demo:lock:x', '{demo:lock:x}:fence', 'demo:shop:ledger']
   const others = ['demo', 'other:demo:x', '{demo', 'demolition:x']
   for (const key of [...mine, ...others]) await redis.set(key, 1)

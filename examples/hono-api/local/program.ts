@@ -19,8 +19,13 @@ const commands = fileURLToPath(new URL('../node_modules/.bin', import.meta.url))
  */
 export async function startProgram(command: string, env: Readonly<Record<string, string>>): Promise<Program> {
   const child = spawn(join(commands, command), ['--port', '0'], {
-    // The same Node as ours.
-    env: { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...env },
+    env: {
+      // The same Node as ours.
+      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      // By this, whatever a test run started is found when it ends.
+      LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let problems = ''

@@ -16,7 +16,7 @@ const commands = Array.from(
 /** What is another one each time; `o-17` has one fence and one worker, whoever is asked. */
 const settled = (answer: string): string => answer.replace(/"node-\d+"/, '"node"').replace(/"fence":\d+/, '"fence":1')
 
-test('a server and a Worker on one Redis answer what the README shows', { timeout: 60_000 }, async () => {
+test('a server and a Worker on one Redis answer what the README shows', { timeout: 120_000 }, async () => {
   expect(commands.length).toBe(readme.match(/^curl/gm)?.length)
   await using redis = await startRedis()
   await using gateway = await startGateway(redis.url)

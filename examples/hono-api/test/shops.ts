@@ -57,7 +57,11 @@ interface NodeShop extends AsyncDisposable {
 }
 
 export async function startNode(env: Readonly<Record<string, string>>): Promise<NodeShop> {
-  const child = spawn(process.execPath, [main], { env: { PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const { LEASEHOLD_TEST_RUN } = process.env
+  const child = spawn(process.execPath, [main], {
+    env: { PORT: '0', LEASEHOLD_TEST_RUN, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   const [greeting] = await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),

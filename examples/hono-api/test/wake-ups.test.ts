@@ -28,7 +28,7 @@ beforeAll(async () => {
   gateway = stack.use(await startHttpProxy({ target }))
   bridge = stack.use(await startBridge(redis.url))
   rest = { REDIS_URL: gateway.url, REDIS_TOKEN: token }
-  const client = new Redis(redis.url)
+  const client = new Redis(redis.url).on('error', () => undefined)
   stack.defer(() => client.disconnect())
   const locks = createLocker({ store: ioredisStore(client) })
   hold = (key) => locks.acquire(key, busy)

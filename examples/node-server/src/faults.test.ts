@@ -10,7 +10,7 @@ let redis: RedisServer
 let client: Redis
 beforeEach(async () => {
   redis = await startRedis()
-  client = new Redis(redis.url)
+  client = new Redis(redis.url).on('error', () => undefined)
 })
 afterEach(async () => {
   client.disconnect()

@@ -8,7 +8,7 @@ import { redisRecords } from './redis-records.ts'
 
 const inRedis = async (claim: (records: Records) => Promise<void>): Promise<void> => {
   await using server = await startRedis()
-  const redis = new Redis(server.url)
+  const redis = new Redis(server.url).on('error', () => undefined)
   await claim(redisRecords(redis, 'shop:')).finally(() => redis.disconnect())
 }
 const inMemory = (claim: (records: Records) => Promise<void>): Promise<void> => claim(memoryRecords())

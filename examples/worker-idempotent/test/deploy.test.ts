@@ -21,6 +21,7 @@ test(`it can be deployed, and weighs at most ${limitKiB} KiB`, { timeout: 60_000
       env: {
         // The same Node as ours, and nobody is told.
         PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+        LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
         HOME: outdir,
         WRANGLER_SEND_METRICS: 'false',
         CLOUDFLARE_CF_FETCH_ENABLED: 'false',

@@ -14,7 +14,7 @@ const commands = Array.from(
   ({ groups }) => groups as { path: string; header?: string; body: string; answer: string },
 )
 
-test('`wrangler dev` against `leasehold-gateway` answers what the README shows', { timeout: 60_000 }, async () => {
+test('`wrangler dev` against `leasehold-gateway` answers what the README shows', { timeout: 120_000 }, async () => {
   expect(commands.length).toBe(readme.match(/^curl/gm)?.length)
   await using redis = await startRedis()
   await using gateway = await startGateway(redis.url)

@@ -3,7 +3,7 @@ import { payment, type Setting, startSetting } from './setting.ts'
 import { startWorker } from './workerd.ts'
 
 /** In which a waiter that polls asks several times. */
-const watchedMs = 1_000
+const watchedMs = 500
 
 let setting: Setting
 beforeAll(async () => {
@@ -18,8 +18,8 @@ const waits = async (): Promise<string | undefined> =>
   /^leasehold_bridge_waits (\d+)$/m.exec(await (await fetch(`${setting.bridge.url}/metrics`)).text())?.[1]
 
 /**
- * One Worker pays while another is asked for the same. Answers how many commands that one sent in a second of
- * waiting and in all, and what both were told.
+ * One Worker pays while another is asked for the same. Answers how many commands that one sent while it
+ * waited and in all, and what both were told.
  */
 async function waitFor(key: string, bindings: Setting['bindings'], begins: () => Promise<unknown>) {
   const { gathered, release } = setting.payments.gather(1)

@@ -22,6 +22,8 @@ export async function wranglerDev(
       env: {
         // The same Node as ours.
         PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+        // By this, whatever a test run started is found when it ends.
+        LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
         HOME: home,
         WRANGLER_SEND_METRICS: 'false',
         CLOUDFLARE_CF_FETCH_ENABLED: 'false',

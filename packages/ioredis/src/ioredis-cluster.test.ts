@@ -72,6 +72,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
         Object.fromEntries(Object.entries(natMap).map(([name, { host, port }]) => [name, { host, port }])),
         redisOptions,
       )
+      client.on('error', () => undefined)
     }
     connect()
   })
@@ -203,7 +204,6 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const transport = ioredisTransport(client)
     const key = await keyOn(0)
     const controller = new AbortController()
-    client.on('error', () => undefined)
     const replies = transport.run([increment(key)], controller.signal)
     controller.abort()
     expect(await replies).toMatchObject([{ type: 'unknown', executed: 'no' }])

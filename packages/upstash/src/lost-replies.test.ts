@@ -10,7 +10,8 @@ import { upstashStore } from './upstash-store.ts'
  * T-41: the server carries a request out, and its reply never arrives: the connection is cut, or stays open and silent.
  */
 
-const ttl = 1_200
+/** Within a sixth of it an answer has to come, before it is asked for again: time enough on a busy machine. */
+const ttl = 3_000
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await startTestGateway()
@@ -94,7 +95,8 @@ describe.each(cases)('%s, a reply is lost by %s', (name, ending, makeStore) => {
       await lost
     }
     expect(lease.signal.aborted).toBe(false)
-    expect(lease.remaining()).toBeGreaterThan(6_000)
+    // Not once more, as 4 s would be, nor twice by 3 s.
+    expect(lease.remaining()).toBeGreaterThan(4_500)
     expect(await leftMs(key('extend'))).toBeGreaterThan(lease.remaining())
     expect(await leftMs(key('extend'))).toBeLessThanOrEqual(7_000)
     expect(await lease.release()).toBe('released')

@@ -35,7 +35,7 @@ afterAll(async () => {
 async function outputOf(name: string, program: string): Promise<readonly string[]> {
   writeFileSync(join(folder, name), program)
   const env = { ...process.env, UPSTASH_REDIS_REST_URL: gateway.url, UPSTASH_REDIS_REST_TOKEN: gateway.token }
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, name)], { env, timeout: 15_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, name)], { env, timeout: 50_000 })
   return stdout.trimEnd().split('\n')
 }
 

@@ -74,6 +74,7 @@ describe.each(stores)('%s', (name, makeStore) => {
       const renewed = proxy.duplicateNext(reply)
       await lease.renew({ by: '30s' })
       await renewed
+      expect(lease.remaining()).toBeGreaterThan(30_000)
       expect(lease.remaining()).toBeLessThanOrEqual(40_000)
       const released = proxy.duplicateNext('first')
       expect(await lease.release()).toBe('released')

@@ -23,7 +23,7 @@ export interface BridgeProcess extends AsyncDisposable {
 }
 
 const probe = new URL('./process-probe.ts', import.meta.url).href
-const startLimitMs = 10_000
+const startLimitMs = 30_000
 /** How long it may take to answer a question about itself: a collection of all it has takes seconds. */
 const answerLimitMs = 30_000
 

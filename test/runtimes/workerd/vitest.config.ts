@@ -18,7 +18,7 @@ export default defineConfig({
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

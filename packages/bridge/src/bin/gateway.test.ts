@@ -52,6 +52,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends streams, lets requests finish
   const asked = network.nextRequest()
   const finishing = new Redis({ url, token, retry: { retries: 0 } }).incr(signal)
   await asked
+  expect(await redis.command('PUBSUB', 'CHANNELS')).toEqual(['a'])
   child.kill(signal)
   expect(await stream.text()).toBe('data: subscribe,a,1\n\n')
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
@@ -98,7 +99,7 @@ test('it tells an operator when Redis is lost and back, and goes on', async () =
   const client = new Redis({ url: urlIn(await firstLine), token })
   await client.set('a', 1)
   await unsteady.restart()
-  await expect.poll(() => client.ping().catch(() => 'not yet'), { timeout: 5_000 }).toBe('PONG')
+  await expect.poll(() => client.ping().catch(() => 'not yet')).toBe('PONG')
   child.kill('SIGTERM')
   const { err } = await ended
   expect(err.trim().split('\n')).toEqual([

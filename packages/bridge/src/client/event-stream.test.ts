@@ -152,10 +152,12 @@ describe('who joins a key that is heard already', () => {
 describe('a connection', () => {
   it('ends at once with the last who listens, in whatever state', async () => {
     const waiting = notifier.subscribe('a', '1')
+    expect(clock.pending).toBeGreaterThan(0)
     waiting.close()
     expect(clock.pending).toBe(0)
     const opening = notifier.subscribe('a', '1')
     await clock.advance(20)
+    expect(bridge.open).toHaveLength(1)
     opening.close()
     expect([clock.pending, bridge.open]).toEqual([0, []])
     const [a, b] = (await listening('a', 'b')) as [Subscription, Subscription]

@@ -124,7 +124,8 @@ describe('a client written from the document, with nothing but fetch', () => {
     await bridge.opened('streams', 1)
     await held[0]?.release()
     while (heard.length < 1) await pause(10)
-    expect(heard).toEqual(['a'])
+    // Twice, if the release comes before the first state: then that says so, too.
+    expect([...new Set(heard)]).toEqual(['a'])
     bridge.clients.refuse()
     bridge.clients.cut()
     await bridge.opened('streams', 0)

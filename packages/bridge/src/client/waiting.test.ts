@@ -1,4 +1,4 @@
-import { createLocker, type Locker, type LockerOptions, type WaitStrategy } from '@leasehold/core'
+import { backoff, createLocker, type Locker, type LockerOptions, type WaitStrategy } from '@leasehold/core'
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
@@ -51,7 +51,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   }
 
   it('is woken by a release, with two script calls however long the wait', async () => {
-    const locks = locker()
+    const locks = locker({}, { strategy: never })
     for (const waitMs of [100, 1_000]) {
       const held = await holds()
       const before = bridge.looks()
@@ -68,7 +68,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
         `${mode}: wait of ${waitMs} ms, ${lease.commands} calls by the client, ${looked} looks by the bridge, ` +
           `woken in ${tookMs.toFixed(1)} ms`,
       )
-      expect([lease.commands, tookMs < 500]).toEqual([2, true])
+      expect(lease.commands).toBe(2)
       expect(await lease.release()).toBe('released')
       await bridge.opened(what, 0)
     }
@@ -81,31 +81,31 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       await gateway.close(0)
       redis.close()
     })
-    const locks = locker({}, { store: fetchStore({ url: gateway.url, token }) })
+    const locks = locker({}, { store: fetchStore({ url: gateway.url, token }), strategy: never })
     const held = await holds()
     const acquiring = locks.acquire(key)
     await opened()
     await held.release()
-    expect(await timeOf(acquiring)).toBeLessThan(500)
-    const { commands } = await acquiring
-    expect(commands).toBe(2)
+    expect((await acquiring).commands).toBe(2)
   })
 
   it('is woken when the lock is revoked, and when its holder has died', async () => {
-    const locks = locker()
+    const locks = locker({}, { strategy: never })
     await holds()
     const acquiring = locks.acquire(key)
     await opened()
     await bridge.locks.revoke(key)
     expect((await (await acquiring).release()) && (await acquiring).commands).toBe(2)
     await bridge.opened(what, 0)
-    await holds('1s')
-    const { commands, waitedMs } = await locks.acquire(key)
-    expect([commands, waitedMs < 1_500]).toEqual([2, true])
+    await holds('2s')
+    expect((await locks.acquire(key)).commands).toBe(2)
   })
 
   it('goes on by its strategy when there is no bridge, and is woken again when there is one', async () => {
-    const locks = locker()
+    let looksByItself = true
+    const own = backoff()
+    const strategy: WaitStrategy = { delayMs: (...pause) => (looksByItself ? own : never).delayMs(...pause) }
+    const locks = locker({}, { strategy })
     const held = await holds()
     const acquiring = locks.acquire(key)
     await opened()
@@ -113,7 +113,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     bridge.clients.cut()
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     await held.release()
-    expect(await timeOf(acquiring)).toBeLessThan(1_500)
+    expect(await timeOf(acquiring)).toBeLessThan(5_000)
     const lease = await acquiring
     expect(lease.commands).toBeGreaterThan(3)
     expect(lease.commands).toBeLessThan(20)
@@ -130,6 +130,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     await (await finding).release()
     await bridge.opened(what, 0)
     const again = await holds()
+    looksByItself = false
     const woken = locks.acquire(key)
     await opened()
     await again.release()
@@ -146,12 +147,12 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     const reason = new Error('no more')
     controller.abort(reason)
     expect(await settled).toBe(reason)
-    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(500)
+    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(5_000)
 
-    const timingOut = locks.acquire(key, { wait: 300 }).catch(({ code }) => code)
+    const timingOut = locks.acquire(key, { wait: '2s' }).catch(({ code }) => code)
     await opened()
     expect(await timingOut).toBe('ACQUIRE_TIMEOUT')
-    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(500)
+    expect(await timeOf(bridge.opened(what, 0))).toBeLessThan(5_000)
   })
 
   it('is not made to spin by a bridge of another prefix, for which every lock is free', async () => {
@@ -175,7 +176,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     let http: HttpServer
     let url: string
     beforeAll(async () => {
-      redis = new Redis(bridge.server.port)
+      redis = new Redis(bridge.server.port).on('error', () => undefined)
       http = await listen(app(), { host: '127.0.0.1', port: 0 })
       url = http.url
     })
@@ -211,7 +212,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       // Who is told twice that there is none looks for himself, and may have the lock already.
       await Promise.race([waitsAgain, acquiring])
       await held.release()
-      expect((await acquiring).waitedMs).toBeLessThan(6_000)
+      expect((await acquiring).waitedMs).toBeLessThan(12_000)
     })
   })
 })

@@ -2,7 +2,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
 
-const lingerMs = 400
+const lingerMs = 1_000
 
 let server: RedisServer
 let worker: TestWorker
@@ -62,5 +62,8 @@ test('an object that cannot reach Redis gives up trying when nobody waits any mo
   await bridgeUser(server)
   await elapse(tryAgainMs)
   expect(await connectionsOf(server)).toEqual([])
+  // It could: who comes now is served.
+  expect((await worker.wait('free', '-')).status).toBe(200)
+  expect(await connectionsOf(server)).toHaveLength(2)
   expect(worker.complaints).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
@@ -234,12 +234,22 @@ describe('requests', () => {
 
   test('whose client leaves in the middle leave nothing to do', async () => {
     const { port } = new URL(gateway.url)
-    const half = request({ port, method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-length': 100 } })
-    half.on('error', () => undefined)
-    half.write('["SET","a",')
-    await new Promise((resolve) => setImmediate(resolve))
-    half.destroy()
-    expect(await (await post('/', ['EXISTS', 'a'])).json()).toEqual({ result: 0 })
+    const command = '["SET","a","b"]'
+    /** Begins to send the command: the gateway has seen the request, and waits for the rest of its body. */
+    async function begin(): Promise<ClientRequest> {
+      const headers = { authorization: `Bearer ${token}`, 'content-length': command.length, expect: '100-continue' }
+      const half = request({ port, method: 'POST', headers }).on('error', () => undefined)
+      await once(half, 'continue')
+      half.write(command.slice(0, -1))
+      return half
+    }
+    const exists = async (): Promise<unknown> => (await post('/', ['EXISTS', 'a'])).json()
+    const [leaves, stays] = [await begin(), await begin()]
+    leaves.destroy()
+    expect(await exists()).toEqual({ result: 0 })
+    stays.end(command.slice(-1))
+    await once(stays, 'response')
+    expect(await exists()).toEqual({ result: 1 })
   })
 })
 

