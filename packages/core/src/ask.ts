@@ -169,3 +169,8 @@ export function answered<O extends { readonly type: string }>(
 
 /** The outcome of a call with one request. */
 export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
+
+/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
+export const failed =
+  ({ clock }: Asking) =>
+  (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

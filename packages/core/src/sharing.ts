@@ -2,6 +2,7 @@ import { contextKeeper } from './home-context.ts'
 
 export { clockWithin } from './home-context.ts'
 export { localQueue } from './local-queue.ts'
+export { renewalLanes } from './renewal-lanes.ts'
 
 /**
  * Whether calls of one process may share promises and timers: the renewal timer, the waiters' queue, a connection.
