@@ -51,7 +51,7 @@ export class LeaseholdError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     const code = (value as { [brand]?: LeaseholdErrorCode } | null | undefined)?.[brand]
-    return code !== undefined && code === (this.code ?? code)
+    return !!code && code === (this.code ?? code)
   }
 }
 
@@ -71,8 +71,10 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly lateGrants: number
 
   constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
-    const what = lateGrants > 0 ? `granted too late, ${lateGrants} times,` : 'still held'
-    const remedy = lateGrants > 0 ? 'a longer ttl or less minValidity' : 'more of either, or take it as busy'
+    const [what, remedy] =
+      lateGrants > 0
+        ? ['granted too late', 'a longer ttl or less minValidity']
+        : ['still held', 'more, or take it as busy']
     super(
       'ACQUIRE_TIMEOUT',
       `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,

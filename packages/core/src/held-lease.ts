@@ -65,7 +65,7 @@ export class HeldLease implements Lease {
   }
 
   remaining(): number {
-    return this.#released !== undefined ? 0 : Math.max(0, this.#grant.remainingMs())
+    return this.#released ? 0 : Math.max(0, this.#grant.remainingMs())
   }
 
   assertValid(): void {
@@ -102,16 +102,16 @@ export class HeldLease implements Lease {
   release(): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
     // The timer may be late; a validity that is over is a loss whoever notices it.
-    if (this.#released === undefined) this.#grant.check(now)
-    if (this.#released === undefined) {
-      let settle = (_: Promise<ReleaseResult>): void => undefined
+    if (!this.#released) this.#grant.check(now)
+    if (!this.#released) {
+      let settle: ((result: Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
       // Whoever waits for an extension is told at once, and it is not asked for again.
       this.#stop?.abort(this.#releasedError())
       // Only now: whoever listens to the events of this release may call it again.
-      settle(this.#release(this.#grant.heldMs(now)))
+      settle?.(this.#release(this.#grant.heldMs(now)))
     }
     return this.#released
   }
@@ -160,6 +160,6 @@ export class HeldLease implements Lease {
   }
 
   #assertNotReleased(): void {
-    if (this.#released !== undefined) throw this.#releasedError()
+    if (this.#released) throw this.#releasedError()
   }
 }

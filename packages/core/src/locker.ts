@@ -104,11 +104,8 @@ export function createLocker(options: LockerOptions): Locker {
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
   demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
-  demandOption(
-    store.prefix === undefined || notifier?.prefix === undefined || notifier.prefix === store.prefix,
-    'notifier',
-    `one with the store's prefix (${store.prefix}), not another (${notifier?.prefix})`,
-  )
+  const prefix = store.prefix ?? notifier?.prefix
+  demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with the store's prefix, ${prefix}`)
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   checkName(name)
   planFor('-', defaults)

@@ -19,10 +19,8 @@ export async function withLease<T>(clock: Clock, lease: HeldLease, work: (lease:
     result = await work(lease)
   } finally {
     const releasing = lease.release()
-    const answering = releasing.then((result) => {
-      ended = result
-    })
-    await (lease.lostBecause ? settledWithin(clock, lostReleaseMs, answering) : answering)
+    if (lease.lostBecause) await settledWithin(clock, lostReleaseMs, releasing)
+    else ended = await releasing
   }
   const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
   const cause = lease.lostBecause ?? missing
