@@ -58,7 +58,7 @@ export class KeyQueue {
   /** After a run of hand-offs nobody of us tries for a while, so that others come first. */
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
   /** The timer under those who wait behind our own holder. */
-  #watch: { readonly releasing: boolean; cancel(): void } | undefined
+  #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
   /** What the last of us who tried the store has come to know. */
   #known: TryResult | undefined
   /** Our holder has been told that others of us wait. */
@@ -81,9 +81,7 @@ export class KeyQueue {
   /** An acquire that may wait. */
   acquire(plan: Plan): Promise<Acquired> {
     const { clock, notifier } = this.#context
-    const longestMs = patienceMs(plan, notifier)
-    // Nobody who is not told waits to the end of a short wait behind one who pauses for longer.
-    const caller = { plan, since: instant(clock), patienceMs: notifier ? longestMs : Math.min(longestMs, plan.waitMs) }
+    const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
     if (this.#grant || this.#covers(caller)) return this.#stand(caller)
     return this.#compete(this.#competitor(caller, () => this.#tellContended()))
   }
@@ -102,7 +100,7 @@ export class KeyQueue {
     // Whoever of us had it cannot have it any more.
     if (former) this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
-    this.#armWatch()
+    this.#armWatch(this.#untilCheckMs(grant))
   }
 
   /** Passes a grant on to the next waiter if it may be passed on; then it is that waiter's. */
@@ -131,7 +129,7 @@ export class KeyQueue {
   releasing(grant: Grant): void {
     if (this.#grant !== grant) return
     this.#releasing = true
-    this.#armWatch()
+    this.#armWatch(0)
   }
 
   /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
@@ -186,7 +184,10 @@ export class KeyQueue {
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
-    for (const competitor of this.#competitors) if (standsIn(competitor, caller)) return true
+    const { patienceMs, plan } = caller
+    // Who is not told of a release does not spend a short wait behind one who pauses for longer.
+    const lookMs = this.#context.notifier ? patienceMs : Math.min(patienceMs, plan.waitMs)
+    for (const competitor of this.#competitors) if (standsIn(competitor, lookMs, plan)) return true
     return false
   }
 
@@ -203,8 +204,10 @@ export class KeyQueue {
   /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
   #advance(): void {
     if (!this.#grant) {
+      const now = instant(this.#context.clock)
       for (const call of this.#line ?? []) {
-        if (this.#covers(call)) continue
+        // A wait that is as good as over is not worth a command.
+        if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
         this.#line?.leave(call)
         const competitor = this.#competitor(call)
         // It is not this call's turn of events that let it go first, so not in its async context either.
@@ -222,7 +225,7 @@ export class KeyQueue {
       // Only now: whoever listens may end what it waits for.
       this.#tellContended()
       this.#tellHolder()
-      this.#armWatch()
+      this.#armWatch(this.#checkEveryMs([caller]))
     })
   }
 
@@ -288,21 +291,22 @@ export class KeyQueue {
    * Those who wait behind our own holder hear nothing of the store, so now and then somebody has to check whether the lock
    * was revoked elsewhere. Nor do they wait for long for the answer to its release.
    *
-   * @param knownForMs since when the store has been known to know of our grant
+   * @param delayMs when to check at the latest, from now
    */
-  #armWatch(knownForMs = 0): void {
+  #armWatch(delayMs: number): void {
+    const { store, clock, background } = this.#context
     const grant = this.#grant
     const releasing = this.#releasing
-    if (!grant || !this.#line?.size || this.#watch?.releasing === releasing) return
+    if (!grant || !this.#line?.size) return
+    const atMs = clock.monotonicMs() + (releasing ? store.commandDeadlineMs / releaseShare : Math.ceil(delayMs))
+    if (this.#watch?.releasing === releasing && this.#watch.atMs <= atMs) return
     this.#stopWatch()
-    const { store, background } = this.#context
-    const delayMs = releasing ? store.commandDeadlineMs / releaseShare : this.#checkEveryMs() - knownForMs
     const onTimer = (): void => {
       this.#watch = undefined
       if (releasing) this.ended(grant, null)
       else void this.#check(grant)
     }
-    this.#watch = { releasing, cancel: background.schedule(onTimer, delayMs, 'background') }
+    this.#watch = { releasing, atMs, cancel: background.schedule(onTimer, atMs - clock.monotonicMs(), 'background') }
   }
 
   #stopWatch(): void {
@@ -310,17 +314,25 @@ export class KeyQueue {
     this.#watch = undefined
   }
 
-  #checkEveryMs(): number {
+  /** How often one of these calls relies on a check, in milliseconds. */
+  #checkEveryMs(calls: Iterable<Pick<Caller, 'plan'>> = this.#line ?? []): number {
     const { notifier } = this.#context
-    const first = this.#line?.first
-    return notifier && first ? recheckMs(first.plan, notifier) : unaidedCheckMs
+    if (!notifier) return unaidedCheckMs
+    let leastMs = Infinity
+    for (const { plan } of calls) leastMs = Math.min(leastMs, recheckMs(plan, notifier))
+    return leastMs
+  }
+
+  /** Until what the store has last said of our grant is as old as they rely on it, in milliseconds. */
+  #untilCheckMs(grant: Grant): number {
+    return Math.max(0, this.#checkEveryMs() - grant.sinceAnswerMs())
   }
 
   /** Asks the store whether it still knows of our grant, unless it has said so lately. */
   async #check(grant: Grant): Promise<void> {
-    const sinceAnswerMs = grant.sinceAnswerMs()
-    if (sinceAnswerMs < this.#checkEveryMs()) {
-      this.#armWatch(sinceAnswerMs)
+    const untilDueMs = this.#untilCheckMs(grant)
+    if (untilDueMs > 0) {
+      this.#armWatch(untilDueMs)
       return
     }
     const { store } = this.#context
@@ -333,13 +345,14 @@ export class KeyQueue {
       if (!state.held) grant.lose('gone')
       else if (fence !== undefined && state.fence !== fence) grant.lose('superseded')
     }
-    if (this.#grant === grant) this.#armWatch()
+    if (this.#grant === grant) this.#armWatch(this.#checkEveryMs())
   }
 }
 
-const standsIn = (competitor: Competitor, { plan, patienceMs }: Caller): boolean =>
+/** @param lookMs how soon a call would look at the store again if it were alone, in milliseconds */
+const standsIn = (competitor: Competitor, lookMs: number, plan: Plan): boolean =>
   competitor.woken ||
-  (competitor.patienceMs <= alike * patienceMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
+  (competitor.patienceMs <= alike * lookMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
 
 /** How late a grant may come, in milliseconds. */
 const slackMs = ({ ttlMs, minValidityMs }: Plan): number => ttlMs - minValidityMs
