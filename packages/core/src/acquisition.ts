@@ -2,6 +2,7 @@ import { type Answer, answered, commandDeadlineMs, unanswered } from './ask.ts'
 import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Executed } from './errors.ts'
+import { longestLatePauseMs } from './figures.ts'
 import { Grant } from './grant.ts'
 import type { Unknown } from './lease-store.ts'
 import type { Plan } from './options.ts'
@@ -52,9 +53,6 @@ export interface Acquisition {
   /** Ends the present pause: somebody in this process knows that a try is worth it. */
   wake(): void
 }
-
-/** The least pause after a grant that came too late grows with each of them up to this, in milliseconds. */
-const longestLatePauseMs = 1_000
 
 /**
  * Tries, waits and tries again, until the lock is granted or the plan's wait is over. Without a wait there is one try,

@@ -1,5 +1,6 @@
 import { type Answer, ask, commandDeadlineMs, only } from './ask.ts'
 import type { Context } from './context.ts'
+import { mostSilentTries } from './figures.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
 import { sleep } from './timing/deadline.ts'
 import type { Instant } from './timing/validity.ts'
@@ -27,9 +28,6 @@ export interface ClaimListener {
   /** A try was granted after it had been given up; the next attempt answers it. */
   onLateGrant(): void
 }
-
-/** After so many tries in a row without an answer there are only checks until something is answered. */
-const mostSilentTries = 2
 
 /**
  * Begins a claim. All its tries carry the same owner, so a repeat after a lost reply finds its own lease. A try without

@@ -10,18 +10,18 @@ import { elapsedMs, type Instant, instant, remainingMs, type Validity } from './
  * belong to the grant; what a caller has of it is a `Lease`.
  */
 export class Grant {
-  readonly key: string
-  readonly token: string
+  declare readonly key: string
+  declare readonly token: string
   /** Its present holder's. */
-  fence: number | null
+  declare fence: number | null
   /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
-  ttlMs: number
+  declare ttlMs: number
   /** Somebody outside of this process may know the token. */
   tokenLeft = false
   /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
-  lostBecause: LossCause | undefined
+  declare lostBecause: LossCause | undefined
   /** Told once, when the grant is lost. */
-  holder: { onLost(cause: LossCause): void } | undefined
+  declare holder: { onLost(cause: LossCause): void } | undefined
 
   /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
   renews = false

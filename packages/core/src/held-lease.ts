@@ -13,12 +13,12 @@ import { type Instant, instant } from './timing/validity.ts'
 
 /** What a caller has of a grant, for as long as it is this caller's. */
 export class HeldLease implements Lease {
-  readonly key: string
-  readonly fence: number | null
-  readonly waitedMs: number
-  readonly commands: number
+  declare readonly key: string
+  declare readonly fence: number | null
+  declare readonly waitedMs: number
+  declare readonly commands: number
   /** Why it was lost, if it was, while it was this caller's. */
-  lostBecause: LossCause | undefined
+  declare lostBecause: LossCause | undefined
   readonly #context: Context
   readonly #grant: Grant
   readonly #renewal: Renewal
@@ -65,7 +65,7 @@ export class HeldLease implements Lease {
   }
 
   remaining(): number {
-    return this.#released ? 0 : Math.max(0, this.#grant.remainingMs())
+    return this.#released !== undefined ? 0 : Math.max(0, this.#grant.remainingMs())
   }
 
   assertValid(): void {
@@ -160,6 +160,6 @@ export class HeldLease implements Lease {
   }
 
   #assertNotReleased(): void {
-    if (this.#released) throw this.#releasedError()
+    if (this.#released !== undefined) throw this.#releasedError()
   }
 }

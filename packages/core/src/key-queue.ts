@@ -1,6 +1,7 @@
 import { type Acquired, type Acquisition, acquisition, type TryResult } from './acquisition.ts'
 import { ask, unanswered } from './ask.ts'
 import type { Context } from './context.ts'
+import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
 import type { Grant } from './grant.ts'
 import type { InspectOutcome } from './lease-store.ts'
 import type { Plan } from './options.ts'
@@ -9,26 +10,6 @@ import { elapsedMs, type Instant, instant } from './timing/validity.ts'
 import { parseToken } from './token.ts'
 import { patienceMs, recheckMs, restHintMs } from './waiter.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
-
-/** How often a grant may pass from waiter to waiter of this process before others have a chance. */
-const mostHandOffs = 16
-/** And for how long, in milliseconds. */
-const longestRunMs = 1_000
-
-/** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
-export const fences: number = mostHandOffs + 1
-
-/** Others who were told of a release get this head start on our next waiter, in milliseconds. */
-const headStartMs = 2
-
-/** Our next waiter does not wait for the answer to a release beyond this share of a command deadline. */
-const releaseShare = 20
-
-/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
-const unaidedCheckMs = 1_000
-
-/** Waiters that look within twice each other's time are alike: or each of many plans would have a competitor of its own. */
-const alike = 2
 
 /** A call that tries the store. */
 interface Competitor extends Caller {

@@ -1,7 +1,8 @@
 import { type Acquired, acquireAlone } from './acquisition.ts'
 import type { Context } from './context.ts'
+import { fences } from './figures.ts'
 import type { Grant } from './grant.ts'
-import { fences, KeyQueue } from './key-queue.ts'
+import { KeyQueue } from './key-queue.ts'
 import type { Plan } from './options.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { demandOption, InvalidOptionError } from './errors.ts'
+import { longestKey } from './figures.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
@@ -44,9 +45,6 @@ const defaultStrategy = backoff()
 
 /** A locker's names become part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
-
-/** The longest key, in bytes of UTF-8. */
-const longestKey = 512
 
 /** @throws InvalidOptionError for a key that is empty, too long, or not well-formed Unicode. */
 export function checkKey(key: unknown): asserts key is string {

@@ -1,11 +1,7 @@
 import { commandDeadlineMs } from './ask.ts'
 import type { Context } from './context.ts'
+import { chunkSize, mostInFlight } from './figures.ts'
 import type { Grant } from './grant.ts'
-
-/** Leases renewed by one command: a script over more would keep Redis from others for too long. */
-const chunkSize = 100
-/** Commands under way at once. */
-const mostInFlight = 4
 
 /** Renews grants with one command, the shortest ttl first. Settles when they are through; never rejects. */
 export type RenewBatch = (grants: readonly Grant[]) => Promise<void>

@@ -1,19 +1,13 @@
 import { renewalLanes } from '@leasehold/core/sharing'
 import { ask, commandDeadlineMs, failed } from './ask.ts'
 import type { Context } from './context.ts'
+import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
 import type { RenewOutcome, Unknown } from './lease-store.ts'
 import type { Plan } from './options.ts'
 import { doublingMs, jitter } from './timing/backoff.ts'
 import { deadline } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
-
-/** Pause after an unanswered renewal, doubled by each further one, and the least pause, in milliseconds. */
-const pauseMs = { from: 50, least: 10 }
-/** The share of its ttl after which a lease that nobody renews is announced as expiring. */
-const warnAt = 0.8
-/** Leases held for long are told of no sooner than they are, and so much later at most, in milliseconds: together. */
-const longHeldWithinMs = 1_000
 
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
@@ -144,8 +138,8 @@ export class Renewal {
         grant.unanswered = 0
         grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
       } else {
-        const restMs = doublingMs(pauseMs.from, grant.ttlMs / 12, grant.unanswered++)
-        grant.dueMs = now.monotonicMs + Math.max(pauseMs.least, restMs)
+        const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
+        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs)
         emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(its) })
       }
       this.#arm(grant, now)

@@ -1,11 +1,9 @@
 import { LeaseLostError } from './errors.ts'
+import { lostReleaseMs } from './figures.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { Lease, ReleaseResult } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin } from './timing/deadline.ts'
-
-/** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
-const lostReleaseMs = 250
 
 /**
  * Runs work under a lease and gives the lease back whatever happens. The work's own error wins over everything.
