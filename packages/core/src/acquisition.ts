@@ -1,4 +1,4 @@
-import { type Answer, answered, commandDeadlineMs, unanswered } from './ask.ts'
+import { answered, commandDeadlineMs, unanswered } from './ask.ts'
 import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Executed } from './errors.ts'
@@ -77,8 +77,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim =>
-    beginClaim(context, { key, ttlMs, fences }, { onSend: () => commands++, onSilence: learn, onLateGrant: wake })
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++, learn, wake)
   const ended = (grant?: Grant): Acquired => ({
     grant,
     waitedMs: elapsedMs(instant(clock), startedAt),
@@ -91,20 +90,9 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     onTry(result)
   }
 
-  /** The lease, if the try was granted it with enough validity left. */
-  function grantOf({ outcome, sentAt }: Answer<TryOutcome>): Grant | undefined {
-    if (outcome.type !== 'granted') return undefined
-    waiter.granted?.()
-    const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-    return grant.remainingMs() >= minValidityMs ? grant : undefined
-  }
-
   /** What follows from a try that brought no lease, up to the next one. */
   async function goOn(outcome: TryOutcome, signal: AbortSignal): Promise<void> {
-    if (outcome.type === 'held') {
-      learn('held')
-      if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-    } else if (outcome.type === 'granted') {
+    if (outcome.type === 'granted' || outcome.type === 'spent') {
       learn('late')
       await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
     } else if (outcome.type === 'unknown') {
@@ -112,8 +100,9 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
       if (!known) learn(outcome)
     } else if (outcome.type === 'refused') {
       answered('acquire', outcome, executed)
-    } else if (outcome.type === 'spent' || outcome.state.held) {
-      learn(outcome.type === 'spent' ? 'late' : 'held')
+    } else if (outcome.type === 'held' || outcome.state.held) {
+      learn('held')
+      if (outcome.type === 'held' && waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
     }
   }
 
@@ -121,13 +110,15 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     let claim = begin()
     try {
       for (;;) {
-        const answer = await claim.attempt(leftMs, signal)
-        const { outcome, before } = answer
+        const { outcome, sentAt, before } = await claim.attempt(leftMs, signal)
         if (before === 'unknown') executed = before
-        const grant = grantOf(answer)
-        if (grant) {
-          claim.accept()
-          return ended(grant)
+        if (outcome.type === 'granted') {
+          waiter.granted?.()
+          const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
+          if (grant.remainingMs() >= minValidityMs) {
+            claim.accept()
+            return ended(grant)
+          }
         }
         if (outcome.type === 'granted' || outcome.type === 'spent') {
           // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.

@@ -19,27 +19,23 @@ export interface Claim {
   abandon(): void
 }
 
-/** What a claim tells whoever makes it. */
-export interface ClaimListener {
-  /** A store command is sent. */
-  onSend(): void
-  /** A try has come to nothing, and not only because time was up. */
-  onSilence(failure: Unknown): void
-  /** A try was granted after it had been given up; the next attempt answers it. */
-  onLateGrant(): void
-}
-
 /**
  * Begins a claim. All its tries carry the same owner, so a repeat after a lost reply finds its own lease. A try without
  * an answer may have been granted: whoever gives the claim up calls `abandon`.
  *
  * Each try without an answer re-arms an entry that nobody may know of, and so keeps others out. So after two of them in a
  * row the claim only checks, which changes nothing, until the store answers again.
+ *
+ * @param onSend      a store command is sent
+ * @param onSilence   a try has come to nothing, and not only because time was up
+ * @param onLateGrant a try was granted after it had been given up; the next attempt answers it
  */
 export function beginClaim(
   context: Context,
   wish: Omit<AcquireRequest, 'owner'>,
-  { onSend, onSilence, onLateGrant }: ClaimListener,
+  onSend: () => void,
+  onSilence: (failure: Unknown) => void,
+  onLateGrant: () => void,
 ): Claim {
   const { store, clock, work } = context
   const { key, ttlMs } = wish
@@ -60,17 +56,14 @@ export function beginClaim(
   async function tryOnce(abort: AbortSignal): Promise<AcquireOutcome | undefined> {
     open++
     silentTries++
-    let mayHold = false
-    try {
-      const answer = await only(store.acquire([{ ...wish, owner }], abort))
-      const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
-      mayHold = !outcome || isPossibleGrant(outcome)
+    const answer = await only(store.acquire([{ ...wish, owner }], abort))
+    const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
+    if (outcome && !isPossibleGrant(outcome)) {
+      open--
       // What was certainly not carried out has re-armed nothing.
-      if (!mayHold) silentTries = Math.max(0, silentTries - 1)
-      return outcome
-    } finally {
-      if (!mayHold) open--
+      silentTries = Math.max(0, silentTries - 1)
     }
+    return outcome
   }
 
   const release = (): Promise<Answer<ReleaseOutcome>> =>
