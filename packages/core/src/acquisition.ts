@@ -37,8 +37,10 @@ export interface Terms {
   readonly fences?: number
   /** What is known of the lock before the first try. */
   readonly known?: TryResult | undefined
+  /** Whether it has been told already that somebody has the lock. */
+  readonly toldContended?: boolean
   /** Told what each try came to that was not granted. */
-  onTry(result: TryResult): void
+  onTry?(result: TryResult): void
 }
 
 /** An acquire on its way. */
@@ -65,11 +67,11 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
   const { fences = 1, onTry } = terms
+  let { known, toldContended } = terms
   const startedAt = instant(clock)
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
   const wake = (): void => waiter.wake()
-  let { known } = terms
   let commands = 0
   let lateGrants = 0
   /** Whether a request of this acquire may have been carried out without an answer. */
@@ -87,7 +89,11 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   function learn(result: TryResult): void {
     known = result
-    onTry(result)
+    onTry?.(result)
+    if (result === 'held' && !toldContended) {
+      toldContended = true
+      context.emit({ type: 'contended', key })
+    }
   }
 
   /** What follows from a try that brought no lease, up to the next one. */
@@ -142,11 +148,5 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
 /** An acquire that knows of no other call of its process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
-  let toldContended = false
-  const onTry = (result: TryResult): void => {
-    if (result !== 'held' || toldContended) return
-    toldContended = true
-    context.emit({ type: 'contended', key: plan.key })
-  }
-  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences, onTry }).run(signal))
+  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences }).run(signal))
 }

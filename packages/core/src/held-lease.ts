@@ -34,9 +34,9 @@ export class HeldLease implements Lease {
     context: Context,
     renewal: Renewal,
     queue: LocalQueue | undefined,
-    acquired: Acquired & { readonly grant: Grant },
+    grant: Grant,
+    { waitedMs, commands }: Acquired,
   ) {
-    const { grant, waitedMs, commands } = acquired
     this.#context = context
     this.#grant = grant
     this.#renewal = renewal

@@ -64,7 +64,7 @@ export class KeyQueue {
     const { clock, notifier } = this.#context
     const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
     if (this.#grant || this.#covers(caller)) return this.#stand(caller)
-    return this.#compete(this.#competitor(caller, () => this.#tellContended()))
+    return this.#compete(this.#competitor(caller))
   }
 
   /** One of us has it now, from the store. */
@@ -79,7 +79,7 @@ export class KeyQueue {
     this.#endHeadStart()
     this.#stopWatch()
     // Whoever of us had it cannot have it any more.
-    if (former) this.#context.home(() => former.lose('gone'))
+    if (former) void this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
     this.#armWatch(this.#untilCheckMs(grant))
   }
@@ -190,9 +190,9 @@ export class KeyQueue {
         // A wait that is as good as over is not worth a command.
         if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
         this.#line?.leave(call)
-        const competitor = this.#competitor(call)
+        const competitor = this.#competitor(call, true)
         // It is not this call's turn of events that let it go first, so not in its async context either.
-        call.resolve(new Promise((resolve) => this.#context.home(() => resolve(this.#compete(competitor)))))
+        call.resolve(this.#context.home(() => this.#compete(competitor)))
       }
     }
     if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
@@ -204,7 +204,7 @@ export class KeyQueue {
     return new Promise((resolve, reject) => {
       line.join({ ...caller, resolve, reject })
       // Only now: whoever listens may end what it waits for.
-      this.#tellContended()
+      this.#context.emit({ type: 'contended', key: this.#key })
       this.#tellHolder()
       this.#armWatch(this.#checkEveryMs([caller]))
     })
@@ -220,23 +220,18 @@ export class KeyQueue {
     }
   }
 
-  /** @param onFirstRefusal called when this call first learns that the lock is held */
-  #competitor({ plan, since, patienceMs }: Caller, onFirstRefusal?: () => void): Competitor {
+  /** @param toldContended whether this call has been told already that the lock is held, because it stood in line */
+  #competitor({ plan, since, patienceMs }: Caller, toldContended = false): Competitor {
     const { clock } = this.#context
-    let tellRefusal = onFirstRefusal
     const attempt = acquisition(this.#context, plan, {
       leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
       fences,
       known: this.#known,
+      toldContended,
       onTry: (result) => {
         this.#known = result
         competitor.woken = false
-        if (result === 'held') {
-          tellRefusal?.()
-          tellRefusal = undefined
-        } else {
-          competitor.failing = true
-        }
+        if (result !== 'held') competitor.failing = true
         this.#advance()
       },
     })
@@ -256,10 +251,6 @@ export class KeyQueue {
       this.#competitors.delete(competitor)
       this.#advance()
     }
-  }
-
-  #tellContended(): void {
-    this.#context.emit({ type: 'contended', key: this.#key })
   }
 
   #tellHolder(): void {

@@ -129,7 +129,7 @@ export function createLocker(options: LockerOptions): Locker {
   function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
     const shares = sharesBetweenCalls()
     const watchdog = shares ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, { ...acquired, grant })
+    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up in the very moment of the grant and will not look at it.
       work.background(() => lease.release())
@@ -190,7 +190,7 @@ export function createLocker(options: LockerOptions): Locker {
         const present = queue?.holding(key)
         const revoked = (await query('revoke')).type === 'revoked'
         // A holder of this process need not wait for its next renewal to learn it.
-        if (revoked && present) home(() => present.lose('gone'))
+        if (revoked && present) void home(() => present.lose('gone'))
         return revoked
       },
     }
@@ -210,6 +210,7 @@ export function createLocker(options: LockerOptions): Locker {
     async close(options = {}) {
       demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
+      queue?.close()
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
         forgetUnheard?.()
         return notifier?.close()

@@ -138,9 +138,10 @@ export class Renewal {
         grant.unanswered = 0
         grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
       } else {
+        const { error, cause }: { error?: unknown; cause?: unknown } = its ?? {}
         const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
         grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs)
-        emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(its) })
+        emit({ type: 'renewal-unanswered', key: grant.key, cause: error ?? cause })
       }
       this.#arm(grant, now)
     }
@@ -152,7 +153,3 @@ type BatchOutcome = readonly RenewOutcome[] | Unknown
 
 const outcomeAt = (outcome: BatchOutcome, index: number): RenewOutcome | undefined =>
   'type' in outcome ? outcome : outcome[index]
-
-/** Why there is no answer. */
-const causeOf = (outcome: RenewOutcome | undefined): unknown =>
-  outcome?.type === 'refused' ? outcome.error : outcome?.type === 'unknown' ? outcome.cause : undefined

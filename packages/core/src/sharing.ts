@@ -1,4 +1,4 @@
-import { contextKeeper } from './home-context.ts'
+import { contextKeeper, type Home } from './home-context.ts'
 
 export { clockWithin } from './home-context.ts'
 export { localQueue } from './local-queue.ts'
@@ -20,7 +20,7 @@ export function sharesBetweenCalls(): boolean {
  * What runs tasks in the async context in which this was called, a moment later; where calls share nothing, at once and
  * where they are, since there every timer and promise has to stay with the request that made it.
  */
-export function homeContext(): (task: () => void) => void {
+export function homeContext(): Home {
   const keep = contextKeeper()
-  return (task) => (sharesBetweenCalls() ? keep(task) : task())
+  return async (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(task()))) : task())
 }

@@ -10,7 +10,7 @@ export const renewalLanes = <R>(_: unknown, renew: R): R => renew
 /** Every timer and promise has to stay with the request that made it. */
 export const homeContext =
   () =>
-  (task: () => void): void =>
-    task()
+  async <T>(task: () => T): Promise<Awaited<T>> =>
+    await task()
 
 export const clockWithin = <C>(clock: C): C => clock
