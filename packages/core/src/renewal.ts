@@ -138,7 +138,7 @@ export class Renewal {
         grant.unanswered = 0
         grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
       } else {
-        const { error, cause }: { error?: unknown; cause?: unknown } = its ?? {}
+        const { error, cause } = (its ?? {}) as { error?: unknown; cause?: unknown }
         const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
         grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs)
         emit({ type: 'renewal-unanswered', key: grant.key, cause: error ?? cause })
