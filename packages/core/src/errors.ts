@@ -72,9 +72,7 @@ export class AcquireTimeoutError extends LeaseholdError {
 
   constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
     const [what, remedy] =
-      lateGrants > 0
-        ? ['granted too late', 'a longer ttl or less minValidity']
-        : ['still held', 'more, or take it as busy']
+      lateGrants > 0 ? ['granted too late', 'a longer ttl or less minValidity'] : ['still held', 'more of either']
     super(
       'ACQUIRE_TIMEOUT',
       `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,

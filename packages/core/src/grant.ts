@@ -14,6 +14,8 @@ export class Grant {
   declare readonly token: string
   /** Its present holder's. */
   declare fence: number | null
+  /** Since when its present holder has had it. */
+  declare heldSince: Instant
   /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
   declare ttlMs: number
   /** Somebody outside of this process may know the token. */
@@ -37,7 +39,6 @@ export class Grant {
   unanswered = 0
 
   readonly #clock: Clock
-  #heldSince: Instant
   #validity: Validity
   #held = true
 
@@ -47,7 +48,7 @@ export class Grant {
     this.token = token
     this.fence = fence
     this.ttlMs = validity.ttlMs
-    this.#heldSince = validity.sentAt
+    this.heldSince = validity.sentAt
     this.#validity = validity
   }
 
@@ -76,17 +77,7 @@ export class Grant {
 
   /** For how long its present holder has had it, in milliseconds. */
   heldMs(now: Instant = instant(this.#clock)): number {
-    return elapsedMs(now, this.#heldSince)
-  }
-
-  /** Gives it to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
-  passOn(ttlMs: number, now: Instant): void {
-    this.#heldSince = now
-    this.ttlMs = ttlMs
-    this.holder = undefined
-    this.holdUntilMs = Infinity
-    this.longHeldAtMs = Infinity
-    if (this.fence !== null) this.fence++
+    return elapsedMs(now, this.heldSince)
   }
 
   /**

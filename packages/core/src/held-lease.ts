@@ -78,7 +78,7 @@ export class HeldLease implements Lease {
     const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
     if ((ttl === undefined) === (by === undefined))
       throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
-    const askedMs = by === undefined ? parseDuration('ttl', ttl) : parseDuration('by', by)
+    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()
     const { key, token } = this.#grant
     // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.

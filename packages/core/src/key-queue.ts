@@ -99,7 +99,7 @@ export class KeyQueue {
     this.#wanted = false
     this.#handOffs++
     this.#firstHandOff ??= now
-    grant.passOn(ttlMs, now)
+    passOn(grant, ttlMs, now)
     this.#line?.leave(next)
     next.resolve({ grant, waitedMs: elapsedMs(now, next.since), commands: 0, lateGrants: 0 })
     this.#tellHolder()
@@ -319,6 +319,16 @@ export class KeyQueue {
     }
     if (this.#grant === grant) this.#armWatch(this.#checkEveryMs())
   }
+}
+
+/** Gives a grant to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
+function passOn(grant: Grant, ttlMs: number, now: Instant): void {
+  grant.heldSince = now
+  grant.ttlMs = ttlMs
+  grant.holder = undefined
+  grant.holdUntilMs = Infinity
+  grant.longHeldAtMs = Infinity
+  if (grant.fence !== null) grant.fence++
 }
 
 /** @param lookMs how soon a call would look at the store again if it were alone, in milliseconds */

@@ -198,15 +198,15 @@ export function createLocker(options: LockerOptions): Locker {
 
   return {
     acquire: (key, options) => demand(key, options),
-    tryAcquire: async (key, options) => bind(key).tryAcquire(options),
-    withLock: async (key, work, options) => bind(key).withLock(work, options),
+    tryAcquire: (key, options) => bind(key).tryAcquire(options),
+    withLock: (key, work, options) => bind(key).withLock(work, options),
     for(key, options) {
       planFor(key, defaults, options)
       return bind(key, options)
     },
-    inspect: async (key) => bind(key).inspect(),
-    isLocked: async (key) => bind(key).isLocked(),
-    revoke: async (key) => bind(key).revoke(),
+    inspect: (key) => bind(key).inspect(),
+    isLocked: (key) => bind(key).isLocked(),
+    revoke: (key) => bind(key).revoke(),
     async close(options = {}) {
       demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)

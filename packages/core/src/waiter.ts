@@ -37,7 +37,7 @@ export interface WaitPlan {
 /** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */
 export function restMs({ strategy }: WaitPlan, refusals: number, jitter: number): number {
   const delayMs = strategy.delayMs(refusals, jitter)
-  demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs answers 0 or more milliseconds')
+  demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs is 0 or more')
   return delayMs
 }
 
