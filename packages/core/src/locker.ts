@@ -1,4 +1,4 @@
-import { clockWithin, homeContext, localQueue, sharesBetweenCalls } from '@leasehold/core/sharing'
+import { clockWithin, homeContext, sharedQueue } from '@leasehold/core/sharing'
 import { type Acquired, acquireAlone } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
@@ -118,18 +118,16 @@ export function createLocker(options: LockerOptions): Locker {
   const context: Context = { store, notifier, clock, background, name, work, home, emit }
   const forgetUnheard = notifier?.onUnheard((cause) => emit({ type: 'unheard', cause }))
   const jointRenewal = new Renewal(context)
-  const queue = localQueue(context)
+  const queueOfAll = sharedQueue(context)
   let closing: Promise<void> | undefined
 
-  const attempt = (plan: Plan): Promise<Acquired> => {
-    return sharesBetweenCalls() && queue ? queue.acquire(plan) : acquireAlone(context, plan)
-  }
+  const attempt = (plan: Plan): Promise<Acquired> => queueOfAll()?.acquire(plan) ?? acquireAlone(context, plan)
 
   /** What the caller gets of a grant. */
   function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const shares = sharesBetweenCalls()
-    const watchdog = shares ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, grant, acquired)
+    const queue = queueOfAll()
+    const watchdog = queue ? jointRenewal : new Renewal(context)
+    const lease = new HeldLease(context, watchdog, queue, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up in the very moment of the grant and will not look at it.
       work.background(() => lease.release())
@@ -187,7 +185,7 @@ export function createLocker(options: LockerOptions): Locker {
       inspect,
       isLocked: async () => (await inspect()).held,
       async revoke() {
-        const present = queue?.holding(key)
+        const present = queueOfAll()?.holding(key)
         const revoked = (await query('revoke')).type === 'revoked'
         // A holder of this process need not wait for its next renewal to learn it.
         if (revoked && present) void home(() => present.lose('gone'))
@@ -210,7 +208,7 @@ export function createLocker(options: LockerOptions): Locker {
     async close(options = {}) {
       demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
-      queue?.close()
+      queueOfAll()?.close()
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
         forgetUnheard?.()
         return notifier?.close()

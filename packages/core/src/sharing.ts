@@ -1,7 +1,8 @@
+import type { Context } from './context.ts'
 import { contextKeeper, type Home } from './home-context.ts'
+import { type LocalQueue, localQueue } from './local-queue.ts'
 
 export { clockWithin } from './home-context.ts'
-export { localQueue } from './local-queue.ts'
 export { renewalLanes } from './renewal-lanes.ts'
 
 /**
@@ -14,6 +15,12 @@ export { renewalLanes } from './renewal-lanes.ts'
 export function sharesBetweenCalls(): boolean {
   const runtime = globalThis as { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }
   return runtime.navigator?.userAgent !== 'Cloudflare-Workers' && runtime.EdgeRuntime === undefined
+}
+
+/** The waiters of one process: asked for at each call, none where calls share nothing. */
+export function sharedQueue(context: Context): () => LocalQueue | undefined {
+  const queue = localQueue(context)
+  return () => (sharesBetweenCalls() ? queue : undefined)
 }
 
 /**
