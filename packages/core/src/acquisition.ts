@@ -1,5 +1,5 @@
 import { answered, commandDeadlineMs, unanswered } from './ask.ts'
-import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
+import { beginClaim, type Claim } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Executed } from './errors.ts'
 import { longestLatePauseMs } from './figures.ts'
@@ -96,22 +96,6 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     }
   }
 
-  /** What follows from a try that brought no lease, up to the next one. */
-  async function goOn(outcome: TryOutcome, signal: AbortSignal): Promise<void> {
-    if (outcome.type === 'granted' || outcome.type === 'spent') {
-      learn('late')
-      await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
-    } else if (outcome.type === 'unknown') {
-      // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
-      if (!known) learn(outcome)
-    } else if (outcome.type === 'refused') {
-      answered('acquire', outcome, executed)
-    } else if (outcome.type === 'held' || outcome.state.held) {
-      learn('held')
-      if (outcome.type === 'held' && waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-    }
-  }
-
   async function run(signal: AbortSignal): Promise<Acquired> {
     let claim = begin()
     try {
@@ -130,8 +114,17 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
           // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
           claim.abandon()
           claim = begin()
+          learn('late')
+          await sleep(clock, Math.min(floorMs(lateGrants++, longestLatePauseMs), leftMs()), signal)
+        } else if (outcome.type === 'unknown') {
+          // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+          if (!known) learn(outcome)
+        } else if (outcome.type === 'refused') {
+          answered('acquire', outcome, executed)
+        } else if (outcome.type === 'held' || outcome.state.held) {
+          learn('held')
+          if (outcome.type === 'held' && waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
         }
-        await goOn(outcome, signal)
         // One try is enough for who does not wait.
         if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
         if (typeof known === 'string') return ended()

@@ -125,19 +125,18 @@ export class HeldLease implements Lease {
   }
 
   async #release(heldMs: number): Promise<ReleaseResult> {
-    const outcome = this.#queue?.handOff(this.#grant) ? 'released' : await this.#giveBack()
+    let outcome: ReleaseResult = 'released'
+    if (!this.#queue?.handOff(this.#grant)) {
+      // It leaves the schedule before anything else, so that no renewal can follow its release.
+      this.#renewal.forget(this.#grant)
+      this.#queue?.releasing(this.#grant)
+      const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
+      this.#queue?.ended(this.#grant, subscribers)
+      outcome = result
+    }
     this.#context.work.drop(this)
     this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
     return outcome
-  }
-
-  async #giveBack(): Promise<ReleaseResult> {
-    // It leaves the schedule before anything else, so that no renewal can follow its release.
-    this.#renewal.forget(this.#grant)
-    this.#queue?.releasing(this.#grant)
-    const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
-    this.#queue?.ended(this.#grant, subscribers)
-    return result
   }
 
   /** Its grant is lost: what its holder sees of it. */

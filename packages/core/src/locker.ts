@@ -102,14 +102,14 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
 export function createLocker(options: LockerOptions): Locker {
   demandOption(Object(options) === options, 'options', 'an object with a store')
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
-  demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
+  demandOption(typeof store?.acquire === 'function', 'store', 'a store, such as redisStore()')
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
   const prefix = store.prefix ?? notifier?.prefix
   demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with the store's prefix, ${prefix}`)
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   checkName(name)
   planFor('-', defaults)
-  demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
+  demandOption(!('signal' in defaults), 'signal', 'given to each call')
 
   const emit = emitter(onEvent)
   const home = homeContext()
@@ -179,7 +179,7 @@ export function createLocker(options: LockerOptions): Locker {
         return acquired.grant ? leased(plan, acquired.grant, acquired) : null
       },
       async withLock(work, options) {
-        demandOption(typeof work === 'function', 'work', 'a function, which gets the lease')
+        demandOption(typeof work === 'function', 'work', 'a function')
         return withLease(clock, await demand(key, bound, options), work)
       },
       inspect,

@@ -85,8 +85,8 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
   } = merged(layers)
   for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
-  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'poll(), backoff(), or an object with delayMs')
-  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1 command')
+  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs, such as poll()')
+  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl)
