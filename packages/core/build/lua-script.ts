@@ -13,7 +13,7 @@ export interface LuaScript {
   readonly text: string
 }
 
-/** The short names of locals. What scripts have in common compresses well if it is called the same in all of them. */
+/** What locals are usually called. What scripts have in common compresses well if it is called the same in all of them. */
 export type ShortNames = Map<string, string>
 
 /** What is wrong with a script, as a sentence for whoever wrote it. */
@@ -26,16 +26,16 @@ const commentOrString = /(?<comment>--[^\n]*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\
 const tagLine = /^[ \t]*--[ \t]*@(?<tag>\S+)[ \t]*(?<name>\S*)[ \t]*(?<description>[^\n]*)$/gm
 const nameForm = /^[a-z]\w*$/
 const nameOrString = /(?<![\w:])(?<!(?<!\.)\.)(?<name>[A-Za-z_]\w*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g
-const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ']
 
 /**
  * Reads the header's tags and shortens the code.
  *
- * @param short the names given so far, to which those of this script are added
+ * @param usual the short names of earlier scripts, to which those of this script are added
  * @throws LuaScriptError for a header that is incomplete, or that documents what the code does not have, and for code
  *   that is no Lua.
  */
-export function parseLuaScript(source: string, short: ShortNames = new Map()): LuaScript {
+export function parseLuaScript(source: string, usual: ShortNames = new Map()): LuaScript {
   if (!/^--[ \t]*[^@\s[]/.test(source)) {
     throw new LuaScriptError('must open with "-- " and one sentence that says what it does')
   }
@@ -64,7 +64,7 @@ export function parseLuaScript(source: string, short: ShortNames = new Map()): L
     if (!identifiers.has(name)) throw new LuaScriptError(`documents "${name}", but its code never uses that name`)
     seen.add(name)
   }
-  return { args: names.arg, keys: names.key, each: names.each, text: shorten(code, short) }
+  return { args: names.arg, keys: names.key, each: names.each, text: shorten(code, usual) }
 }
 
 function withoutComments(source: string): string {
@@ -80,28 +80,36 @@ function withoutComments(source: string): string {
   return code
 }
 
-function shorten(code: string, short: ShortNames): string {
+function shorten(code: string, usual: ShortNames): string {
   try {
-    const names = namesIn(code).values()
+    const names = namesIn(code)
+    const shortName = shortener(names, usual)
+    const before = names.values()
     // What is made short keeps its order, and what is no local its name; no such name is of one letter.
     return luamin.minify(code).replace(nameOrString, (match, name: string | undefined) => {
       if (name === undefined) return match
-      const before = names.next().value as string
-      return name === before && name.length > 1 ? name : shortName(before, short)
+      const long = before.next().value as string
+      return name === long && name.length > 1 ? name : shortName(long)
     })
   } catch (error) {
     throw new LuaScriptError(`is not Lua: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** `a` to `z`, `A` to `Z`, then `aa`, and so on: none is a keyword. */
-function shortName(name: string, short: ShortNames): string {
-  const known = short.get(name)
-  if (known) return known
-  const letter = letters[short.size % letters.length] as string
-  const made = letter.repeat(1 + Math.floor(short.size / letters.length))
-  short.set(name, made)
-  return made
+/** Gives each local its usual letter, or if that is taken the first that no other of this script has or usually has. */
+function shortener(names: readonly string[], usual: ShortNames): (name: string) => string {
+  const short: ShortNames = new Map()
+  return (name) => {
+    const known = short.get(name)
+    if (known) return known
+    const taken = new Set(short.values())
+    const spoken = new Set([...taken, ...names.map((other) => usual.get(other))])
+    const own = usual.get(name)
+    const made = own && !taken.has(own) ? own : (letters.find((letter) => !spoken.has(letter)) ?? name)
+    short.set(name, made)
+    if (!own) usual.set(name, made)
+    return made
+  }
 }
 
 /** Every name in the code that is not a field, in order: `a`, `b` and `c` of `a.x = b .. c`. */
