@@ -27,6 +27,18 @@ describe('a Lua script', () => {
     )
   })
 
+  test('calls a local of the same name the same as the scripts before it, whatever else there is', () => {
+    const short = new Map()
+    parseLuaScript(source, short)
+    const another = source.replace('local memory', 'local before, o = o, 2\nlocal memory')
+    expect(parseLuaScript(another, short).text).toBe(
+      [
+        'local e,f=f,2;local a=ARGV[1]for b,c in ipairs(KEYS)do local d=ARGV[b+1]',
+        `redis.call('SET',c,d..'--'.."it's -- not a comment",'PX',a)end;return 1`,
+      ].join(''),
+    )
+  })
+
   test('tells its shared arguments, keys and repeated arguments apart, in order', () => {
     const script = parseLuaScript(source.replace('-- @each', '-- @key i  another\n-- @each'))
     expect(script).toMatchObject({ args: ['memory'], keys: ['lock', 'i'], each: ['owner'] })

@@ -13,6 +13,9 @@ export interface LuaScript {
   readonly text: string
 }
 
+/** What locals are usually called. What scripts have in common compresses well if it is called the same in all of them. */
+export type ShortNames = Map<string, string>
+
 /** What is wrong with a script, as a sentence for whoever wrote it. */
 export class LuaScriptError extends Error {
   override readonly name = 'LuaScriptError'
@@ -22,14 +25,17 @@ export class LuaScriptError extends Error {
 const commentOrString = /(?<comment>--[^\n]*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g
 const tagLine = /^[ \t]*--[ \t]*@(?<tag>\S+)[ \t]*(?<name>\S*)[ \t]*(?<description>[^\n]*)$/gm
 const nameForm = /^[a-z]\w*$/
+const nameOrString = /(?<![\w:])(?<!(?<!\.)\.)(?<name>[A-Za-z_]\w*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g
+const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ']
 
 /**
  * Reads the header's tags and shortens the code.
  *
+ * @param usual the short names of earlier scripts, to which those of this script are added
  * @throws LuaScriptError for a header that is incomplete, or that documents what the code does not have, and for code
  *   that is no Lua.
  */
-export function parseLuaScript(source: string): LuaScript {
+export function parseLuaScript(source: string, usual: ShortNames = new Map()): LuaScript {
   if (!/^--[ \t]*[^@\s[]/.test(source)) {
     throw new LuaScriptError('must open with "-- " and one sentence that says what it does')
   }
@@ -51,14 +57,14 @@ export function parseLuaScript(source: string): LuaScript {
   if (!returns) throw new LuaScriptError('has no "-- @returns" line')
 
   const code = withoutComments(source)
-  const identifiers = identifiersOf(code)
+  const identifiers = new Set(namesIn(code))
   const seen = new Set<string>()
   for (const name of Object.values(names).flat()) {
     if (seen.has(name)) throw new LuaScriptError(`documents "${name}" twice`)
     if (!identifiers.has(name)) throw new LuaScriptError(`documents "${name}", but its code never uses that name`)
     seen.add(name)
   }
-  return { args: names.arg, keys: names.key, each: names.each, text: shorten(code) }
+  return { args: names.arg, keys: names.key, each: names.each, text: shorten(code, usual) }
 }
 
 function withoutComments(source: string): string {
@@ -74,19 +80,41 @@ function withoutComments(source: string): string {
   return code
 }
 
-function shorten(code: string): string {
+function shorten(code: string, usual: ShortNames): string {
   try {
-    return luamin.minify(code)
+    const names = namesIn(code)
+    const shortName = shortener(names, usual)
+    const before = names.values()
+    // What is made short keeps its order, and what is no local its name; no such name is of one letter.
+    return luamin.minify(code).replace(nameOrString, (match, name: string | undefined) => {
+      if (name === undefined) return match
+      const long = before.next().value as string
+      return name === long && name.length > 1 ? name : shortName(long)
+    })
   } catch (error) {
     throw new LuaScriptError(`is not Lua: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** Every name in the code that is not a field: `a`, `b` and `c` of `a.x = b .. c`. */
-function identifiersOf(code: string): ReadonlySet<string> {
-  const names = code.replace(commentOrString, '""').replaceAll('..', ' ')
-  return new Set(Array.from(names.matchAll(/(?<![\w.:])[A-Za-z_]\w*/g), ([name]) => name))
+/** Gives each local its usual letter, or if that is taken the first that no other of this script has or usually has. */
+function shortener(names: readonly string[], usual: ShortNames): (name: string) => string {
+  const short: ShortNames = new Map()
+  return (name) => {
+    const known = short.get(name)
+    if (known) return known
+    const taken = new Set(short.values())
+    const spoken = new Set([...taken, ...names.map((other) => usual.get(other))])
+    const own = usual.get(name)
+    const made = own && !taken.has(own) ? own : (letters.find((letter) => !spoken.has(letter)) ?? name)
+    short.set(name, made)
+    if (!own) usual.set(name, made)
+    return made
+  }
 }
+
+/** Every name in the code that is not a field, in order: `a`, `b` and `c` of `a.x = b .. c`. */
+const namesIn = (code: string): readonly string[] =>
+  Array.from(code.matchAll(nameOrString), ([, name]) => name ?? '').filter((name) => name)
 
 /** The TypeScript module of a script. `typeImport` is where that module finds the type `Script`. */
 export function renderScriptModule(name: string, script: LuaScript, typeImport: string): string {

@@ -1,6 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { LuaScriptError, parseLuaScript, renderScriptModule } from './lua-script.ts'
+import { LuaScriptError, parseLuaScript, renderScriptModule, type ShortNames } from './lua-script.ts'
 
 export interface Drift {
   /** The module, relative to the source folder. */
@@ -14,15 +14,19 @@ export interface Drift {
  * @throws LuaScriptError naming the script.
  */
 export function scriptModules(src: string): ReadonlyMap<string, string> {
+  /** One for each folder: its scripts land in the same bundle. */
+  const short = new Map<string, ShortNames>()
   return new Map(
     globSync('**/*.lua', { cwd: src })
       .sort()
       .map((script) => {
         const name = basename(script, '.lua')
         const folder = join(dirname(script), 'generated')
+        const names = short.get(folder) ?? new Map()
+        short.set(folder, names)
         const typeImport = relative(folder, 'scripts/script.ts').replace(/^(?!\.)/, './')
         try {
-          const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'))
+          const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'), names)
           return [join(folder, `${name}.ts`), renderScriptModule(name, parsed, typeImport)]
         } catch (error) {
           if (error instanceof LuaScriptError) throw new LuaScriptError(`${script} ${error.message}`, { cause: error })

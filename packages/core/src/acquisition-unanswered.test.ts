@@ -38,11 +38,17 @@ describe('an acquire whose store does not answer', () => {
   })
 
   it('gives each attempt half a command deadline', async () => {
-    store.always('acquire', requestLost)
+    for (const name of ['acquire', 'inspect'] as const) store.always(name, requestLost)
     const acquiring = follow(locks.acquire('k', { wait: '5s' }), clock)
     await clock.advance(5_000)
     expect(acquiring.state).toBe('rejected')
-    expect(store.called('acquire').map(({ atMs }) => atMs)).toEqual([0, 1_000, 2_000, 3_000, 4_000])
+    expect(store.calls.slice(0, 5).map(({ name, atMs }) => [name, atMs])).toEqual([
+      ['acquire', 0],
+      ['acquire', 1_000],
+      ['inspect', 2_000],
+      ['inspect', 3_000],
+      ['inspect', 4_000],
+    ])
   })
 
   it.each([

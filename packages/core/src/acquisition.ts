@@ -1,7 +1,8 @@
-import { type Answer, answered, commandDeadlineMs, unanswered } from './ask.ts'
-import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
+import { answered, commandDeadlineMs, unanswered } from './ask.ts'
+import { beginClaim, type Claim } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Executed } from './errors.ts'
+import { longestVainPauseMs } from './figures.ts'
 import { Grant } from './grant.ts'
 import type { Unknown } from './lease-store.ts'
 import type { Plan } from './options.ts'
@@ -23,10 +24,10 @@ export interface Acquired {
  * What is known of a lock after a try that brought no lease.
  *
  * - `held`: somebody has it
- * - `late`: it was granted with too little validity left, so many times by now, and given back
- * - `unknown`: the store did not answer
+ * - `late`: it was granted with too little validity left, or came and went unseen, and was given back
+ * - an unknown outcome: the store did not answer
  */
-export type Finding = { readonly type: 'held' } | { readonly type: 'late'; readonly times: number } | Unknown
+export type Finding = 'held' | 'late' | Unknown
 
 /** How an acquire goes about it. */
 export interface Terms {
@@ -36,8 +37,10 @@ export interface Terms {
   readonly fences?: number
   /** What is known of the lock before the first try. */
   readonly known?: Finding | undefined
-  /** Told what is found by each try that brings no lease. */
-  onFinding(finding: Finding): void
+  /** Whether it has been told already that somebody has the lock. */
+  readonly toldContended?: boolean
+  /** Told what is found by each try that brings no lease, and how many grants have come too late by then. */
+  onFinding?(finding: Finding, lateGrants: number): void
 }
 
 /** An acquire on its way. */
@@ -49,12 +52,9 @@ export interface Acquisition {
    *   longer · the store's error when it refuses for good
    */
   run(signal: AbortSignal): Promise<Acquired>
-  /** Ends the pause of a waiter, though not the one after a late grant: somebody here knows that a try is worth it. */
+  /** Ends the pause of a waiter, though not the one after a try in vain: somebody here knows that a try is worth it. */
   wake(): void
 }
-
-/** The least pause after a grant that came too late grows with each of them up to this, in milliseconds. */
-const longestLatePauseMs = 1_000
 
 /**
  * Tries, waits and tries again, until the lock is granted or the plan's wait is over. Without a wait there is one try,
@@ -67,20 +67,21 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
   const { fences = 1, onFinding } = terms
+  let { known, toldContended } = terms
   const startedAt = instant(clock)
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? unaidedWaiter(clock, plan)
   const wake = (): void => waiter.wake()
-  let { known } = terms
   let commands = 0
   let lateGrants = 0
+  /** Tries in a row that brought neither a lease nor anything to wait for. */
+  let vain = 0
   /** Whether a request of this acquire may have been carried out without an answer. */
   let executed: Executed = 'no'
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim =>
-    beginClaim(context, { key, ttlMs, fences }, { onSend: () => commands++, onSilence: learn, onLateGrant: wake })
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++, learn, wake)
   const ended = (grant?: Grant): Acquired => ({
     grant,
     waitedMs: elapsedMs(instant(clock), startedAt),
@@ -90,65 +91,61 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   function learn(finding: Finding): void {
     known = finding
-    onFinding(finding)
-  }
-
-  /** The lease, if the try was granted it with enough validity left. */
-  function grantOf({ outcome, sentAt }: Answer<TryOutcome>): Grant | undefined {
-    if (outcome.type !== 'granted') return undefined
-    waiter.granted?.()
-    const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-    return grant.remainingMs() >= minValidityMs ? grant : undefined
-  }
-
-  /** What follows from a try that brought no lease, up to the next one. */
-  async function goOn(outcome: TryOutcome, signal: AbortSignal): Promise<void> {
-    switch (outcome.type) {
-      case 'held':
-        learn({ type: 'held' })
-        if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-        break
-      case 'granted':
-      case 'spent': {
-        const pauseMs = floorMs(lateGrants, longestLatePauseMs)
-        learn({ type: 'late', times: ++lateGrants })
-        await sleep(clock, Math.min(pauseMs, leftMs()), signal)
-        break
-      }
-      case 'state':
-        if (outcome.state.held) learn({ type: 'held' })
-        break
-      case 'unknown':
-        // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
-        if (!known || known.type === 'unknown') learn(outcome)
-        break
-      case 'refused':
-        answered('acquire', outcome, executed)
+    onFinding?.(finding, lateGrants)
+    if (finding === 'held' && !toldContended) {
+      toldContended = true
+      context.emit({ type: 'contended', key })
     }
   }
+
+  /** Before the next try where nothing says when it is worth one, longer with each that was in vain. */
+  const rest = (signal: AbortSignal): Promise<void> =>
+    sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
 
   async function run(signal: AbortSignal): Promise<Acquired> {
     let claim = begin()
     try {
       for (;;) {
-        const answer = await claim.attempt(leftMs, signal)
-        const { outcome, before } = answer
+        const { outcome, sentAt, before } = await claim.attempt(leftMs, signal)
         if (before === 'unknown') executed = before
-        const grant = grantOf(answer)
-        if (grant) {
-          claim.accept()
-          return ended(grant)
+        if (outcome.type === 'granted') {
+          waiter.granted?.()
+          const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
+          if (grant.remainingMs() >= minValidityMs) {
+            claim.accept(grant.token)
+            return ended(grant)
+          }
         }
-        if (outcome.type === 'granted' || outcome.type === 'spent') {
-          // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
-          claim.abandon()
-          claim = begin()
+        switch (outcome.type) {
+          case 'granted':
+          case 'spent':
+            // It came too late to be of use, or went unseen: from now on its owner would be told that its grant is spent.
+            claim.abandon()
+            claim = begin()
+            lateGrants++
+            learn('late')
+            await rest(signal)
+            break
+          case 'state':
+            if (outcome.state.held) learn('held')
+            await rest(signal)
+            break
+          case 'held':
+            vain = 0
+            learn('held')
+            if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
+            break
+          case 'unknown':
+            // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+            if (typeof known !== 'string') learn(outcome)
+            break
+          case 'refused':
+            answered('acquire', outcome, executed)
         }
-        await goOn(outcome, signal)
         // One try is enough for who does not wait.
         if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
-        if (known?.type !== 'unknown') return ended()
-        throw unanswered('acquire', { ...known, executed })
+        if (typeof known === 'string') return ended()
+        throw unanswered('acquire', { type: 'unknown', ...known, executed })
       }
     } finally {
       waiter.close()
@@ -161,11 +158,5 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
 /** An acquire that knows of no other call of its process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
-  let toldContended = false
-  const onFinding = ({ type }: Finding): void => {
-    if (type !== 'held' || toldContended) return
-    toldContended = true
-    context.emit({ type: 'contended', key: plan.key })
-  }
-  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences, onFinding }).run(signal))
+  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences }).run(signal))
 }

@@ -1,4 +1,5 @@
 import { type Executed, StoreUnavailableError } from './errors.ts'
+import { leastRetryPauseMs, mostRetryPauseMs } from './figures.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 import { backoffMs, jitter } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
@@ -39,9 +40,6 @@ interface AskOptions<O> {
   readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
 }
 
-/** Between attempts that fail at once, so that a dead server is not hammered, in milliseconds. */
-const pauseMs = { from: 20, to: 1_000 }
-
 /**
  * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
  *
@@ -61,6 +59,7 @@ export async function ask<O>(
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
   const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate } = options
+  /** The attempts that may still be answered, the eldest first. */
   const heard = new Set<AbortController>()
   let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
   let failure = silence
@@ -71,15 +70,11 @@ export async function ask<O>(
   let latest: AbortController | undefined
   let wake: (() => void) | undefined
 
-  /** Answers whether the attempt has come to nothing by itself. */
-  function begin(): () => boolean {
+  function begin(stop: AbortController): void {
     const sentAt = instant(clock)
-    const stop = new AbortController()
-    let failed = false
     const settle = (outcome: O | Unknown = silence): void => {
       heard.delete(stop)
       if (isUnknown(outcome)) {
-        failed = true
         failure = outcome
         if (outcome.executed === 'no') uncertain--
         // An earlier attempt that comes to nothing is no news while a later one is under way.
@@ -94,15 +89,13 @@ export async function ask<O>(
       }
       wake?.()
     }
-    const reject = (error: unknown): void => {
-      rejection = { error }
-      wake?.()
-    }
     uncertain++
     latest = stop
     heard.add(stop)
-    send(stop.signal).then(settle, reject)
-    return () => failed
+    send(stop.signal).then(settle, (error: unknown) => {
+      rejection = { error }
+      wake?.()
+    })
   }
 
   /** Until something is news, or the time is over. */
@@ -112,37 +105,40 @@ export async function ask<O>(
       return undefined
     })
 
-  const result = (): Answer<O | Unknown> => {
-    const before = uncertain > 0 ? 'unknown' : 'no'
-    return answer
-      ? { ...answer, before }
-      : { outcome: { ...failure, executed: before }, sentAt: instant(clock), before }
+  const stopAll = (): void => {
+    for (const stop of heard) stop.abort()
   }
 
   try {
-    for (let attempt = 1; ; attempt++) {
+    let attempt = 0
+    do {
       signal?.throwIfAborted()
-      const lifeMs = once ? limitMs : limitMs / 2
-      const availableMs = Math.max(1, leftMs())
-      const failed = begin()
-      await pause(Math.min(lifeMs, availableMs))
-      if (!answer && (failed() || lifeMs <= availableMs)) onSilence?.(failure)
-      // An attempt that used its time needs no pause; one that failed at once does.
-      if (failed() && !once && !answer)
-        await pause(Math.min(backoffMs(pauseMs.from, pauseMs.to, attempt, jitter()), leftMs()))
-      if (rejection) throw rejection.error
-      if (answer) return result()
-      if (once || leftMs() <= 1) break
       const [eldest] = heard
       if (heard.size > 1) eldest?.abort()
+      const lifeMs = once ? limitMs : limitMs / 2
+      const availableMs = Math.max(1, leftMs())
+      const stop = new AbortController()
+      begin(stop)
+      await pause(Math.min(lifeMs, availableMs))
+      if (!answer) {
+        const failed = !heard.has(stop)
+        if (failed || lifeMs <= availableMs) onSilence?.(failure)
+        // An attempt that used its time needs no pause; one that failed at once does.
+        if (failed && !once)
+          await pause(Math.min(backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++attempt, jitter()), leftMs()))
+      }
+      if (rejection) throw rejection.error
+    } while (!answer && !once && leftMs() > 1)
+    if (!answer) {
+      // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
+      stopAll()
+      await sleep(clock, 0, signal)
     }
-    // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
-    for (const stop of heard) stop.abort()
-    await sleep(clock, 0, signal)
-    return result()
+    const before = uncertain > 0 ? 'unknown' : 'no'
+    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), ...answer, before }
   } finally {
     over = true
-    for (const stop of heard) stop.abort()
+    stopAll()
   }
 }
 
@@ -173,3 +169,8 @@ export function answered<O extends { readonly type: string }>(
 
 /** The outcome of a call with one request. */
 export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
+
+/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
+export const failed =
+  ({ clock }: Asking) =>
+  (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

@@ -1,5 +1,6 @@
 import { type Answer, ask, commandDeadlineMs, only } from './ask.ts'
 import type { Context } from './context.ts'
+import { mostSilentTries } from './figures.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
 import { sleep } from './timing/deadline.ts'
 import type { Instant } from './timing/validity.ts'
@@ -13,23 +14,10 @@ export interface Claim {
   /** Tries until there is an answer or no time is left. */
   attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<TryOutcome>>
   /** The caller takes the grant: from here on `abandon` does nothing. */
-  accept(): void
+  accept(token: string): void
   /** Undoes, behind the caller's back, what a try was granted or may have been granted. */
   abandon(): void
 }
-
-/** What a claim tells whoever makes it. */
-export interface ClaimListener {
-  /** A store command is sent. */
-  onSend(): void
-  /** A try has come to nothing, and not only because time was up. */
-  onSilence(failure: Unknown): void
-  /** A try was granted after it had been given up; the next attempt answers it. */
-  onLateGrant(): void
-}
-
-/** After so many tries in a row without an answer there are only checks until something is answered. */
-const mostSilentTries = 2
 
 /**
  * Begins a claim. All its tries carry the same owner, so a repeat after a lost reply finds its own lease. A try without
@@ -37,11 +25,17 @@ const mostSilentTries = 2
  *
  * Each try without an answer re-arms an entry that nobody may know of, and so keeps others out. So after two of them in a
  * row the claim only checks, which changes nothing, until the store answers again.
+ *
+ * @param onSend      a store command is sent
+ * @param onSilence   a try has come to nothing, and not only because time was up
+ * @param onLateGrant a try was granted after it had been given up; the next attempt answers it
  */
 export function beginClaim(
   context: Context,
   wish: Omit<AcquireRequest, 'owner'>,
-  { onSend, onSilence, onLateGrant }: ClaimListener,
+  onSend: () => void,
+  onSilence: (failure: Unknown) => void,
+  onLateGrant: () => void,
 ): Claim {
   const { store, clock, work } = context
   const { key, ttlMs } = wish
@@ -50,6 +44,8 @@ export function beginClaim(
   let open = 0
   let silentTries = 0
   let ended = false
+  /** What the caller has taken. */
+  let accepted: string | undefined
   let lateGrant: Answer<AcquireOutcome> | undefined
 
   const send = async (abort: AbortSignal): Promise<TryOutcome | undefined> => {
@@ -62,17 +58,14 @@ export function beginClaim(
   async function tryOnce(abort: AbortSignal): Promise<AcquireOutcome | undefined> {
     open++
     silentTries++
-    let mayHold = false
-    try {
-      const answer = await only(store.acquire([{ ...wish, owner }], abort))
-      const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
-      mayHold = !outcome || isPossibleGrant(outcome)
+    const answer = await only(store.acquire([{ ...wish, owner }], abort))
+    const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${owner}.`) ? foreign : answer
+    if (outcome && !isPossibleGrant(outcome)) {
+      open--
       // What was certainly not carried out has re-armed nothing.
-      if (!mayHold) silentTries = Math.max(0, silentTries - 1)
-      return outcome
-    } finally {
-      if (!mayHold) open--
+      silentTries = Math.max(0, silentTries - 1)
     }
+    return outcome
   }
 
   const release = (): Promise<Answer<ReleaseOutcome>> =>
@@ -90,15 +83,20 @@ export function beginClaim(
     if (outcome.type !== 'granted') return
     lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!ended) onLateGrant()
-    else if (open > 0) work.background(release)
+    // It may be what was accepted. If not, the network has delivered a copy after that had ended.
+    else if (outcome.token !== accepted) work.background(release)
   }
 
   return {
     async attempt(leftMs, signal) {
-      return lateGrant ?? ask<TryOutcome>(context, ttlMs, send, { leftMs, signal, onSilence, onLate: hearLate })
+      // A grant that comes late meanwhile ends it after the present try.
+      const untilLateMs = (): number => (lateGrant ? 0 : leftMs())
+      const options = { leftMs: untilLateMs, signal, onSilence, onLate: hearLate }
+      const answer = lateGrant ?? (await ask<TryOutcome>(context, ttlMs, send, options))
+      return lateGrant ?? answer
     },
-    accept() {
-      open = 0
+    accept(token) {
+      accepted = token
       ended = true
     },
     abandon() {

@@ -1,4 +1,5 @@
 import type { OnEvent } from './events.ts'
+import type { Home } from './home-context.ts'
 import type { LeaseStore } from './lease-store.ts'
 import type { OpenWork } from './open-work.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
@@ -12,7 +13,7 @@ export interface Context {
   readonly name: string | undefined
   readonly work: OpenWork
   /** Runs a task in the async context in which the locker was made, a moment later: for what outlives the call. */
-  readonly home: (task: () => void) => void
+  readonly home: Home
   /** The clock whose timers run there. */
   readonly background: Clock
   /** Tells the locker's listener, if it has one. Never throws. */

@@ -51,7 +51,7 @@ export class LeaseholdError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     const code = (value as { [brand]?: LeaseholdErrorCode } | null | undefined)?.[brand]
-    return code !== undefined && code === (this.code ?? code)
+    return !!code && code === (this.code ?? code)
   }
 }
 
@@ -71,12 +71,13 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly lateGrants: number
 
   constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
-    const spent = `${Math.round(waitedMs)} ms and ${commands} commands`
+    const [what, remedy] =
+      lateGrants > 0
+        ? [`granted too late to be of use, ${lateGrants} times,`, 'a longer ttl or less minValidity']
+        : ['still held', 'more of either']
     super(
       'ACQUIRE_TIMEOUT',
-      lateGrants > 0
-        ? `Lock "${key}" was granted too late to be of use (${lateGrants} times) in ${spent}; use a longer ttl or a shorter minValidity`
-        : `Lock "${key}" was still held after ${spent}; allow more of either, or take it as busy`,
+      `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,
       { name: 'AcquireTimeoutError', key, waitedMs, commands, lateGrants },
     )
   }

@@ -56,16 +56,13 @@ export type OnEvent = (event: LockerEvent) => void
 /** What tells the listener, whose errors are its own, and tells it only once that releases cannot be announced. */
 export function emitter(onEvent: OnEvent | undefined): OnEvent {
   let toldUnannounced = false
+  // Async, so that a listener that throws, at once or later, changes nothing of what a lock does.
+  const tell = async (event: LockerEvent): Promise<void> => onEvent?.(event)
   return (event) => {
-    const unannounced = event.type === 'unannounced'
-    if (unannounced && toldUnannounced) return
-    toldUnannounced ||= unannounced
-    // A listener that throws, at once or later, must not change what a lock does.
-    try {
-      const told: unknown = onEvent?.(event)
-      if (told instanceof Promise) told.catch(() => undefined)
-    } catch {
-      return
+    if (event.type === 'unannounced') {
+      if (toldUnannounced) return
+      toldUnannounced = true
     }
+    tell(event).catch(() => undefined)
   }
 }

@@ -10,18 +10,20 @@ import { elapsedMs, type Instant, instant, remainingMs, type Validity } from './
  * belong to the grant; what a caller has of it is a `Lease`.
  */
 export class Grant {
-  readonly key: string
-  readonly token: string
+  declare readonly key: string
+  declare readonly token: string
   /** Its present holder's. */
-  fence: number | null
+  declare fence: number | null
+  /** Since when its present holder has had it. */
+  declare heldSince: Instant
   /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
-  ttlMs: number
+  declare ttlMs: number
   /** Somebody outside of this process may know the token. */
   tokenLeft = false
   /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
-  lostBecause: LossCause | undefined
+  declare lostBecause: LossCause | undefined
   /** Told once, when the grant is lost. */
-  holder: { onLost(cause: LossCause): void } | undefined
+  declare holder: { onLost(cause: LossCause): void } | undefined
 
   /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
   renews = false
@@ -37,7 +39,6 @@ export class Grant {
   unanswered = 0
 
   readonly #clock: Clock
-  #heldSince: Instant
   #validity: Validity
   #held = true
 
@@ -47,7 +48,7 @@ export class Grant {
     this.token = token
     this.fence = fence
     this.ttlMs = validity.ttlMs
-    this.#heldSince = validity.sentAt
+    this.heldSince = validity.sentAt
     this.#validity = validity
   }
 
@@ -76,17 +77,7 @@ export class Grant {
 
   /** For how long its present holder has had it, in milliseconds. */
   heldMs(now: Instant = instant(this.#clock)): number {
-    return elapsedMs(now, this.#heldSince)
-  }
-
-  /** Gives it to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
-  passOn(ttlMs: number, now: Instant): void {
-    this.#heldSince = now
-    this.ttlMs = ttlMs
-    this.holder = undefined
-    this.holdUntilMs = Infinity
-    this.longHeldAtMs = Infinity
-    if (this.fence !== null) this.fence++
+    return elapsedMs(now, this.heldSince)
   }
 
   /**

@@ -13,12 +13,12 @@ import { type Instant, instant } from './timing/validity.ts'
 
 /** What a caller has of a grant, for as long as it is this caller's. */
 export class HeldLease implements Lease {
-  readonly key: string
-  readonly fence: number | null
-  readonly waitedMs: number
-  readonly commands: number
+  declare readonly key: string
+  declare readonly fence: number | null
+  declare readonly waitedMs: number
+  declare readonly commands: number
   /** Why it was lost, if it was, while it was this caller's. */
-  lostBecause: LossCause | undefined
+  declare lostBecause: LossCause | undefined
   readonly #context: Context
   readonly #grant: Grant
   readonly #renewal: Renewal
@@ -34,9 +34,9 @@ export class HeldLease implements Lease {
     context: Context,
     renewal: Renewal,
     queue: LocalQueue | undefined,
-    acquired: Acquired & { readonly grant: Grant },
+    grant: Grant,
+    { waitedMs, commands }: Acquired,
   ) {
-    const { grant, waitedMs, commands } = acquired
     this.#context = context
     this.#grant = grant
     this.#renewal = renewal
@@ -78,7 +78,7 @@ export class HeldLease implements Lease {
     const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
     if ((ttl === undefined) === (by === undefined))
       throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
-    const askedMs = by === undefined ? parseDuration('ttl', ttl) : parseDuration('by', by)
+    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()
     const { key, token } = this.#grant
     // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
@@ -102,16 +102,16 @@ export class HeldLease implements Lease {
   release(): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
     // The timer may be late; a validity that is over is a loss whoever notices it.
-    if (this.#released === undefined) this.#grant.check(now)
-    if (this.#released === undefined) {
-      let settle = (_: Promise<ReleaseResult>): void => undefined
+    if (!this.#released) this.#grant.check(now)
+    if (!this.#released) {
+      let settle: ((result: Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
       // Whoever waits for an extension is told at once, and it is not asked for again.
       this.#stop?.abort(this.#releasedError())
       // Only now: whoever listens to the events of this release may call it again.
-      settle(this.#release(this.#grant.heldMs(now)))
+      settle?.(this.#release(this.#grant.heldMs(now)))
     }
     return this.#released
   }
@@ -125,19 +125,18 @@ export class HeldLease implements Lease {
   }
 
   async #release(heldMs: number): Promise<ReleaseResult> {
-    const outcome = this.#queue?.handOff(this.#grant) ? 'released' : await this.#giveBack()
+    let outcome: ReleaseResult = 'released'
+    if (!this.#queue?.handOff(this.#grant)) {
+      // It leaves the schedule before anything else, so that no renewal can follow its release.
+      this.#renewal.forget(this.#grant)
+      this.#queue?.releasing(this.#grant)
+      const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
+      this.#queue?.ended(this.#grant, subscribers)
+      outcome = result
+    }
     this.#context.work.drop(this)
     this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
     return outcome
-  }
-
-  async #giveBack(): Promise<ReleaseResult> {
-    // It leaves the schedule before anything else, so that no renewal can follow its release.
-    this.#renewal.forget(this.#grant)
-    this.#queue?.releasing(this.#grant)
-    const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
-    this.#queue?.ended(this.#grant, subscribers)
-    return result
   }
 
   /** Its grant is lost: what its holder sees of it. */

@@ -27,6 +27,9 @@ export function contextKeeper(): (task: () => void) => void {
   }
 }
 
+/** Runs a task in an async context of its choice, and answers what comes of it. */
+export type Home = <T>(task: () => T | Promise<T>) => Promise<T>
+
 /** A clock whose timers are armed by `run`, a moment later: in an async context of its choice. */
 export const clockWithin = (clock: Clock, run: (task: () => void) => void): Clock => ({
   monotonicMs: () => clock.monotonicMs(),

@@ -1,6 +1,7 @@
 import { type Acquired, type Acquisition, acquisition, type Finding } from './acquisition.ts'
 import { ask, unanswered } from './ask.ts'
 import type { Context } from './context.ts'
+import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
 import type { Grant } from './grant.ts'
 import type { InspectOutcome } from './lease-store.ts'
 import type { Plan } from './options.ts'
@@ -9,26 +10,6 @@ import { elapsedMs, type Instant, instant } from './timing/validity.ts'
 import { parseToken } from './token.ts'
 import { patienceMs, recheckMs, restHintMs } from './waiter.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
-
-/** How often a grant may pass from waiter to waiter of this process before others have a chance. */
-const mostHandOffs = 16
-/** And for how long, in milliseconds. */
-const longestRunMs = 1_000
-
-/** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
-export const fences: number = mostHandOffs + 1
-
-/** Others who were told of a release get this head start on our next waiter, in milliseconds. */
-const headStartMs = 2
-
-/** Our next waiter does not wait for the answer to a release beyond this share of a command deadline. */
-const releaseShare = 1 / 20
-
-/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
-const unaidedCheckMs = 1_000
-
-/** Waiters that look within twice each other's time are alike: or each of many plans would have a competitor of its own. */
-const alike = 2
 
 /** A call that tries the store. */
 interface Competitor extends Caller {
@@ -61,6 +42,8 @@ export class KeyQueue {
   #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
   /** What the last of us who tried the store has come to know. */
   #known: Finding | undefined
+  /** How many grants have come too late for the last of us who tried. */
+  #lateGrants = 0
   /** Our holder has been told that others of us wait. */
   #wanted = false
   /** How often what we hold has been handed off, and when that was first. */
@@ -83,22 +66,27 @@ export class KeyQueue {
     const { clock, notifier } = this.#context
     const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
     if (this.#grant || this.#covers(caller)) return this.#stand(caller)
-    return this.#compete(this.#competitor(caller, () => this.#tellContended()))
+    return this.#compete(this.#competitor(caller))
   }
 
   /** One of us has it now, from the store. */
   hold(grant: Grant): void {
     const former = this.#grant
+    if (former && Number(former.fence) > Number(grant.fence)) {
+      // Its answer is late: whoever of us has the key was granted it after this one had ended.
+      grant.lose('superseded')
+      return
+    }
     this.#grant = grant
     this.#releasing = false
     this.#wanted = false
     this.#handOffs = 0
     this.#firstHandOff = undefined
-    this.#known = { type: 'held' }
+    this.#known = 'held'
     this.#endHeadStart()
     this.#stopWatch()
     // Whoever of us had it cannot have it any more.
-    if (former) this.#context.home(() => former.lose('gone'))
+    if (former) void this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
     this.#armWatch(this.#untilCheckMs(grant))
   }
@@ -118,7 +106,7 @@ export class KeyQueue {
     this.#wanted = false
     this.#handOffs++
     this.#firstHandOff ??= now
-    grant.passOn(ttlMs, now)
+    passOn(grant, ttlMs, now)
     this.#line?.leave(next)
     next.resolve({ grant, waitedMs: elapsedMs(now, next.since), commands: 0, lateGrants: 0 })
     this.#tellHolder()
@@ -184,10 +172,7 @@ export class KeyQueue {
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
-    const { patienceMs, plan } = caller
-    // Who is not told of a release does not spend a short wait behind one who pauses for longer.
-    const lookMs = this.#context.notifier ? patienceMs : Math.min(patienceMs, plan.waitMs)
-    for (const competitor of this.#competitors) if (standsIn(competitor, lookMs, plan)) return true
+    for (const competitor of this.#competitors) if (standsIn(competitor, caller)) return true
     return false
   }
 
@@ -203,18 +188,32 @@ export class KeyQueue {
 
   /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
   #advance(): void {
-    if (!this.#grant) {
-      const now = instant(this.#context.clock)
-      for (const call of this.#line ?? []) {
-        // A wait that is as good as over is not worth a command.
-        if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
-        this.#line?.leave(call)
-        const competitor = this.#competitor(call)
-        // It is not this call's turn of events that let it go first, so not in its async context either.
-        call.resolve(new Promise((resolve) => this.#context.home(() => resolve(this.#compete(competitor)))))
-      }
+    for (let call = this.#uncovered(); call; call = this.#uncovered()) {
+      const { resolve } = call
+      this.#line?.leave(call)
+      const competitor = this.#competitor(call, true)
+      // Whoever gave rise to it must not be kept alive by it: it belongs in nobody's async context.
+      void this.#context.home(() => resolve(this.#compete(competitor)))
     }
     if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
+  }
+
+  /**
+   * Who in line should try the store next, if anybody: the first for whom nobody does. Where one of us fails, the one with the
+   * most time for a late grant, who then stands in for all: or each of many ttls would have a competitor of its own.
+   */
+  #uncovered(): WaitingCall | undefined {
+    if (this.#grant) return undefined
+    const now = instant(this.#context.clock)
+    const isFailing = [...this.#competitors].some(({ failing }) => failing)
+    let next: WaitingCall | undefined
+    for (const call of this.#line ?? []) {
+      // A wait that is as good as over is not worth a command.
+      if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
+      if (!isFailing) return call
+      if (!next || slackMs(call.plan) > slackMs(next.plan)) next = call
+    }
+    return next
   }
 
   #stand(caller: Caller): Promise<Acquired> {
@@ -223,40 +222,35 @@ export class KeyQueue {
     return new Promise((resolve, reject) => {
       line.join({ ...caller, resolve, reject })
       // Only now: whoever listens may end what it waits for.
-      this.#tellContended()
+      this.#context.emit({ type: 'contended', key: this.#key })
       this.#tellHolder()
       this.#armWatch(this.#checkEveryMs([caller]))
     })
   }
 
   #timeUp(call: WaitingCall): void {
-    const known = this.#grant ? undefined : this.#known
-    if (!this.#grant && (!known || known.type === 'unknown')) {
+    const known = this.#grant ? 'held' : this.#known
+    if (typeof known === 'string') {
+      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
+      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: known === 'late' ? this.#lateGrants : 0 })
+    } else {
       call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
-      return
     }
-    const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-    const lateGrants = known?.type === 'late' ? known.times : 0
-    call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants })
   }
 
-  /** @param onContended called when this call first learns that the lock is held */
-  #competitor({ plan, since, patienceMs }: Caller, onContended?: () => void): Competitor {
+  /** @param toldContended whether this call has been told already that the lock is held, because it stood in line */
+  #competitor({ plan, since, patienceMs }: Caller, toldContended = false): Competitor {
     const { clock } = this.#context
-    let tellContended = onContended
     const attempt = acquisition(this.#context, plan, {
       leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
       fences,
       known: this.#known,
-      onFinding: (finding) => {
+      toldContended,
+      onFinding: (finding, lateGrants) => {
         this.#known = finding
+        this.#lateGrants = lateGrants
         competitor.woken = false
-        if (finding.type === 'held') {
-          tellContended?.()
-          tellContended = undefined
-        } else {
-          competitor.failing = true
-        }
+        if (finding !== 'held') competitor.failing = true
         this.#advance()
       },
     })
@@ -276,10 +270,6 @@ export class KeyQueue {
       this.#competitors.delete(competitor)
       this.#advance()
     }
-  }
-
-  #tellContended(): void {
-    this.#context.emit({ type: 'contended', key: this.#key })
   }
 
   #tellHolder(): void {
@@ -350,10 +340,19 @@ export class KeyQueue {
   }
 }
 
-/** @param lookMs how soon a call would look at the store again if it were alone, in milliseconds */
-const standsIn = (competitor: Competitor, lookMs: number, plan: Plan): boolean =>
+/** Gives a grant to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
+function passOn(grant: Grant, ttlMs: number, now: Instant): void {
+  grant.heldSince = now
+  grant.ttlMs = ttlMs
+  grant.holder = undefined
+  grant.holdUntilMs = Infinity
+  grant.longHeldAtMs = Infinity
+  if (grant.fence !== null) grant.fence++
+}
+
+const standsIn = (competitor: Competitor, { plan, patienceMs }: Caller): boolean =>
   competitor.woken ||
-  (competitor.patienceMs <= alike * lookMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
+  (competitor.patienceMs <= alike * patienceMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
 
 /** How late a grant may come, in milliseconds. */
 const slackMs = ({ ttlMs, minValidityMs }: Plan): number => ttlMs - minValidityMs

@@ -131,7 +131,7 @@ describe('tries without an answer', () => {
     expect(await isHeld()).toBe(false)
     store.always('acquire', answered)
     store.always('inspect', answered)
-    await clock.advance(500)
+    await clock.advance(600)
     expect(acquiring.state).toBe('fulfilled')
   })
 
@@ -186,6 +186,49 @@ describe('the answer to another’s request', () => {
     expect(store.called('release').every(({ requests }) => requests.every(({ token }) => token === undefined))).toBe(
       true,
     )
+  })
+})
+
+describe('a grant whose answer comes late', () => {
+  it('does not take the key from whoever of its process was granted it since: the fences say who is later', async () => {
+    store.next('acquire', replyAfter(1_500))
+    store.always('acquire', requestLost)
+    const late = follow(locks.acquire('k'), clock)
+    await clock.advance(500)
+    await createLocker({ store, clock }).revoke('k')
+    store.next('acquire', answered)
+    const newer = await locks.tryAcquire('k')
+    await clock.advance(1_000)
+    expect(late.value?.signal.aborted).toBe(true)
+    expect(newer?.signal.aborted).toBe(false)
+    expect(await newer?.release()).toBe('released')
+  })
+
+  it('while later tries stay silent is its caller’s, as soon as the present one is over', async () => {
+    store.next('acquire', replyAfter(2_500))
+    for (const name of ['acquire', 'inspect'] as const) store.always(name, requestLost)
+    const acquiring = follow(locks.acquire('k', { wait: '20s' }), clock)
+    await clock.advance(3_000)
+    expect(acquiring.value?.remaining()).toBeCloseTo(10_000 - 102 - 3_000, 0)
+  })
+
+  it('is given back if it is a copy of what was accepted and has ended', async () => {
+    store.next('acquire', carriedOutAfter(6_000, 0))
+    const acquiring = follow(locks.acquire('k', { ttl: '30s' }), clock)
+    await clock.advance(1_000)
+    await acquiring.value?.release()
+    // So that the copy is not known as one: somebody else has been granted it since.
+    await (await createLocker({ store, clock }).acquire('k')).release()
+    await clock.advance(6_000)
+    expect(await isHeld()).toBe(false)
+  })
+
+  it('is not given back while what was accepted is held', async () => {
+    store.next('acquire', replyAfter(1_500))
+    const acquiring = follow(locks.acquire('k', { ttl: '30s' }), clock)
+    await clock.advance(10_000)
+    expect(acquiring.value?.signal.aborted).toBe(false)
+    expect(store.called('release')).toEqual([])
   })
 })
 

@@ -1,7 +1,9 @@
 import { type Acquired, acquireAlone } from './acquisition.ts'
 import type { Context } from './context.ts'
+import { fences } from './figures.ts'
 import type { Grant } from './grant.ts'
-import { fences, KeyQueue } from './key-queue.ts'
+import { KeyQueue } from './key-queue.ts'
+import { closedError } from './open-work.ts'
 import type { Plan } from './options.ts'
 
 /**
@@ -26,14 +28,13 @@ export interface LocalQueue {
   ended(grant: Grant, subscribers: number | null): void
   /** The grant by which this process holds a key now. */
   holding(key: string): Grant | undefined
+  /** Ends every wait in line: the locker is being closed. */
+  close(): void
 }
 
 export function localQueue(context: Context): LocalQueue {
   const { work } = context
   const queues = new Map<string, KeyQueue>()
-  work.onClosing((reason) => {
-    for (const queue of queues.values()) queue.close(reason)
-  })
 
   function queueFor(key: string): KeyQueue {
     const known = queues.get(key)
@@ -61,5 +62,8 @@ export function localQueue(context: Context): LocalQueue {
     releasing: (grant) => queues.get(grant.key)?.releasing(grant),
     ended: (grant, subscribers) => queues.get(grant.key)?.ended(grant, subscribers),
     holding: (key) => queues.get(key)?.grant,
+    close() {
+      for (const queue of queues.values()) queue.close(closedError())
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { clockWithin, homeContext, localQueue, sharesBetweenCalls } from '@leasehold/core/sharing'
+import { clockWithin, homeContext, sharedQueue } from '@leasehold/core/sharing'
 import { type Acquired, acquireAlone } from './acquisition.ts'
 import { answered, ask } from './ask.ts'
 import type { Context } from './context.ts'
@@ -102,17 +102,14 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
 export function createLocker(options: LockerOptions): Locker {
   demandOption(Object(options) === options, 'options', 'an object with a store')
   const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
-  demandOption(typeof store?.acquire === 'function', 'store', 'a lease store, such as redisStore()')
+  demandOption(typeof store?.acquire === 'function', 'store', 'a store, such as redisStore()')
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
-  demandOption(
-    store.prefix === undefined || notifier?.prefix === undefined || notifier.prefix === store.prefix,
-    'notifier',
-    `one with the store's prefix (${store.prefix}), not another (${notifier?.prefix})`,
-  )
+  const prefix = store.prefix ?? notifier?.prefix
+  demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with the store's prefix, ${prefix}`)
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   checkName(name)
   planFor('-', defaults)
-  demandOption(!('signal' in defaults), 'signal', 'given to each call, not to the locker')
+  demandOption(!('signal' in defaults), 'signal', 'given to each call')
 
   const emit = emitter(onEvent)
   const home = homeContext()
@@ -121,18 +118,16 @@ export function createLocker(options: LockerOptions): Locker {
   const context: Context = { store, notifier, clock, background, name, work, home, emit }
   const forgetUnheard = notifier?.onUnheard((cause) => emit({ type: 'unheard', cause }))
   const jointRenewal = new Renewal(context)
-  const queue = localQueue(context)
+  const queueOfAll = sharedQueue(context)
   let closing: Promise<void> | undefined
 
-  const attempt = (plan: Plan): Promise<Acquired> => {
-    return sharesBetweenCalls() && queue ? queue.acquire(plan) : acquireAlone(context, plan)
-  }
+  const attempt = (plan: Plan): Promise<Acquired> => queueOfAll()?.acquire(plan) ?? acquireAlone(context, plan)
 
   /** What the caller gets of a grant. */
   function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const shares = sharesBetweenCalls()
-    const watchdog = shares ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, watchdog, shares ? queue : undefined, { ...acquired, grant })
+    const queue = queueOfAll()
+    const watchdog = queue ? jointRenewal : new Renewal(context)
+    const lease = new HeldLease(context, watchdog, queue, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up in the very moment of the grant and will not look at it.
       work.background(() => lease.release())
@@ -184,16 +179,16 @@ export function createLocker(options: LockerOptions): Locker {
         return acquired.grant ? leased(plan, acquired.grant, acquired) : null
       },
       async withLock(work, options) {
-        demandOption(typeof work === 'function', 'work', 'a function, which gets the lease')
+        demandOption(typeof work === 'function', 'work', 'a function')
         return withLease(clock, await demand(key, bound, options), work)
       },
       inspect,
       isLocked: async () => (await inspect()).held,
       async revoke() {
-        const present = queue?.holding(key)
+        const present = queueOfAll()?.holding(key)
         const revoked = (await query('revoke')).type === 'revoked'
         // A holder of this process need not wait for its next renewal to learn it.
-        if (revoked && present) home(() => present.lose('gone'))
+        if (revoked && present) void home(() => present.lose('gone'))
         return revoked
       },
     }
@@ -201,18 +196,19 @@ export function createLocker(options: LockerOptions): Locker {
 
   return {
     acquire: (key, options) => demand(key, options),
-    tryAcquire: async (key, options) => bind(key).tryAcquire(options),
-    withLock: async (key, work, options) => bind(key).withLock(work, options),
+    tryAcquire: (key, options) => bind(key).tryAcquire(options),
+    withLock: (key, work, options) => bind(key).withLock(work, options),
     for(key, options) {
       planFor(key, defaults, options)
       return bind(key, options)
     },
-    inspect: async (key) => bind(key).inspect(),
-    isLocked: async (key) => bind(key).isLocked(),
-    revoke: async (key) => bind(key).revoke(),
+    inspect: (key) => bind(key).inspect(),
+    isLocked: (key) => bind(key).isLocked(),
+    revoke: (key) => bind(key).revoke(),
     async close(options = {}) {
       demandObject(options)
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
+      queueOfAll()?.close()
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
         forgetUnheard?.()
         return notifier?.close()

@@ -1,4 +1,5 @@
 import { LeaseholdError, type LossCause } from './errors.ts'
+import type { Home } from './home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
 
@@ -8,8 +9,6 @@ export interface OpenWork {
   assertOpen(): void
   /** Runs a wait under a signal of its own, which the caller's signal and closing abort. */
   wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Calls back when the locker is being closed, with the error that ends waits. */
-  onClosing(end: (reason: LeaseholdError) => void): void
   /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
@@ -29,11 +28,10 @@ interface Held {
 }
 
 /** @param home runs a task in the locker's own async context, and not in that of the call that gave rise to it */
-export function openWork(home: (task: () => void) => void): OpenWork {
+export function openWork(home: Home): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
-  const closing: ((reason: LeaseholdError) => void)[] = []
   let closed = false
   let onIdle: (() => void) | undefined
 
@@ -48,9 +46,8 @@ export function openWork(home: (task: () => void) => void): OpenWork {
   }
 
   function background(task: () => Promise<unknown>): void {
-    const done = new Promise((resolve) => home(() => resolve(task())))
     const forget = (): unknown => tasks.delete(tracked)
-    const tracked = done.then(forget, forget)
+    const tracked = home(task).then(forget, forget)
     tasks.add(tracked)
   }
 
@@ -74,10 +71,6 @@ export function openWork(home: (task: () => void) => void): OpenWork {
       }
     },
 
-    onClosing(end) {
-      closing.push(end)
-    },
-
     hold(lease) {
       if (!closed) leases.add(lease)
       else takeAway([lease])
@@ -90,7 +83,6 @@ export function openWork(home: (task: () => void) => void): OpenWork {
 
     async close(clock, graceMs, cleanUpMs) {
       closed = true
-      for (const end of closing) end(closedError())
       for (const stop of waits.keys()) stop.abort(closedError())
       // They end at once; only then is it known what they leave to clean up.
       await settledWithin(clock, cleanUpMs, Promise.allSettled(waits.values()))
@@ -101,12 +93,11 @@ export function openWork(home: (task: () => void) => void): OpenWork {
         })
       }
       // Whoever hears of a loss does so in the locker's context, and not in that of whoever closes it.
-      await new Promise<void>((resolve) => {
-        home(() => resolve(takeAway([...leases])))
-      })
+      await home(() => takeAway([...leases]))
       await settledWithin(clock, cleanUpMs, Promise.all(tasks))
     },
   }
 }
 
-const closedError = (): LeaseholdError => new LeaseholdError('CLOSED', 'The locker was closed; make a new one')
+/** What ends waits when the locker is closed. */
+export const closedError = (): LeaseholdError => new LeaseholdError('CLOSED', 'The locker was closed; make a new one')

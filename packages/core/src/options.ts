@@ -1,4 +1,5 @@
 import { demandOption, InvalidOptionError } from './errors.ts'
+import { longestKey } from './figures.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
@@ -45,9 +46,6 @@ const defaultStrategy = backoff()
 /** A locker's names become part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
 
-/** The longest key, in bytes of UTF-8. */
-const longestKey = 512
-
 /** @throws InvalidOptionError for a key that is empty, too long, or not well-formed Unicode. */
 export function checkKey(key: unknown): asserts key is string {
   // A lone surrogate is sent as U+FFFD: two different keys would become one.
@@ -87,8 +85,8 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
   } = merged(layers)
   for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
-  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'poll(), backoff(), or an object with delayMs')
-  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1 command')
+  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs, such as poll()')
+  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl)

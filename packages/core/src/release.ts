@@ -1,4 +1,4 @@
-import { ask, only } from './ask.ts'
+import { ask, failed, only } from './ask.ts'
 import type { Context } from './context.ts'
 import type { Grant } from './grant.ts'
 import type { ReleaseResult } from './lease.ts'
@@ -27,10 +27,8 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
 
   const send = (signal: AbortSignal): Promise<ReleaseOutcome | undefined> =>
     only(store.release([{ key, token }], signal))
-  const unsent = { outcome: { type: 'unknown', executed: 'no' }, before: 'no' } as const
-  // A store may not reject here; whatever one does, a release does not.
   const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
-  const { outcome, before } = await asked.catch(() => unsent)
+  const { outcome, before } = await asked.catch(failed(context))
   if (outcome.type === 'released') {
     const { announced, subscribers } = outcome
     if (!announced) context.emit({ type: 'unannounced', key })

@@ -1,18 +1,13 @@
-import { commandDeadlineMs } from './ask.ts'
+import { renewalLanes } from '@leasehold/core/sharing'
+import { ask, commandDeadlineMs, failed } from './ask.ts'
 import type { Context } from './context.ts'
+import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
-import type { RenewOutcome } from './lease-store.ts'
+import type { RenewOutcome, Unknown } from './lease-store.ts'
 import type { Plan } from './options.ts'
-import { RenewalLane } from './renewal-lane.ts'
 import { doublingMs, jitter } from './timing/backoff.ts'
+import { deadline } from './timing/deadline.ts'
 import { type Instant, instant } from './timing/validity.ts'
-
-/** Pause after an unanswered renewal, doubled by each further one, and the least pause, in milliseconds. */
-const pauseMs = { from: 50, least: 10 }
-/** The share of its ttl after which a lease that nobody renews is announced as expiring. */
-const warnAt = 0.8
-/** Leases held for long are told of no sooner than they are, and so much later at most, in milliseconds: together. */
-const longHeldWithinMs = 1_000
 
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
@@ -25,12 +20,13 @@ const longHeldWithinMs = 1_000
 export class Renewal {
   readonly #context: Context
   readonly #watched = new Set<Grant>()
-  readonly #lanes = new Map<string, RenewalLane>()
+  readonly #send: (due: readonly Grant[]) => void
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
 
   constructor(context: Context) {
     this.#context = context
+    this.#send = renewalLanes(context, (batch) => this.#renew(batch))
   }
 
   /** Watches a grant's validity and, unless the plan says no, renews it; at most until its `maxHold` is over. */
@@ -83,7 +79,13 @@ export class Renewal {
       if (!grant.renews && grant.dueMs <= nowMs) this.#warn(grant)
       else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
     }
-    if (joining.some(({ dueMs }) => dueMs <= nowMs)) this.#renew(joining)
+    if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
+      for (const grant of joining) {
+        grant.dueMs = Infinity
+        grant.renewing = true
+      }
+      this.#send(joining)
+    }
     for (const grant of this.#watched) this.#arm(grant, now)
   }
 
@@ -104,56 +106,50 @@ export class Renewal {
     this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs() })
   }
 
-  /**
-   * Hands what is due to the lanes. Leases of one node share a lane, and those that it left unanswered have one of their own:
-   * what has fallen silent holds up nobody who is well.
-   */
-  #renew(due: readonly Grant[]): void {
-    const lanes = new Set<RenewalLane>()
-    for (const grant of due) {
-      grant.dueMs = Infinity
-      grant.renewing = true
-      const lane = this.#lane(`${grant.unanswered > 0} ${this.#context.store.nodeOf(grant.key)}`)
-      lane.add(grant)
-      lanes.add(lane)
+  /** Renews those of a batch that are still held, and sets when each comes next. */
+  async #renew(batch: readonly Grant[]): Promise<void> {
+    const { store, clock, emit } = this.#context
+    const grants = batch.filter((grant) => this.#watched.has(grant))
+    const [first] = grants
+    if (!first) return
+    const requests = grants.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
+    const take = (outcomes: BatchOutcome, sentAt: Instant): void => {
+      for (const [index, grant] of grants.entries()) {
+        // What was asked for: the grant may have a holder with another ttl by now.
+        grant.take(outcomeAt(outcomes, index), { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
+      }
     }
-    for (const lane of lanes) lane.send()
-  }
+    const { outcome, sentAt } = await ask<readonly RenewOutcome[]>(
+      this.#context,
+      Infinity,
+      (signal) => store.renew(requests, signal),
+      // It is the schedule that repeats it, so an attempt has the time of one of two.
+      { once: true, leftMs: deadline(clock, commandDeadlineMs(this.#context, first.ttlMs) / 2), onLate: take },
+    ).catch(failed(this.#context))
+    take(outcome, sentAt)
 
-  #lane(name: string): RenewalLane {
-    const known = this.#lanes.get(name)
-    if (known) return known
-    const lane = new RenewalLane(this.#context, {
-      isWanted: (grant) => this.#watched.has(grant),
-      attemptMs: ({ ttlMs }) => commandDeadlineMs(this.#context, ttlMs) / 2,
-      onOutcomes: (grants, outcomes) => this.#schedule(grants, outcomes),
-      onIdle: () => this.#lanes.delete(name),
-    })
-    this.#lanes.set(name, lane)
-    return lane
-  }
-
-  /** Sets when each grant of a batch that is through comes next. */
-  #schedule(grants: readonly Grant[], outcomes: readonly RenewOutcome[]): void {
-    const now = instant(this.#context.clock)
+    const now = instant(clock)
     const spread = 0.9 + jitter() / 5
     for (const [index, grant] of grants.entries()) {
       grant.renewing = false
       if (!this.#watched.has(grant)) continue
-      const outcome = outcomes[index]
-      if (outcome?.type === 'renewed') {
+      const its = outcomeAt(outcome, index)
+      if (its?.type === 'renewed') {
         grant.unanswered = 0
         grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
       } else {
-        const restMs = doublingMs(pauseMs.from, grant.ttlMs / 12, grant.unanswered++)
-        grant.dueMs = now.monotonicMs + Math.max(pauseMs.least, restMs)
-        this.#context.emit({ type: 'renewal-unanswered', key: grant.key, cause: causeOf(outcome) })
+        const { error, cause } = (its ?? {}) as { error?: unknown; cause?: unknown }
+        const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
+        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs)
+        emit({ type: 'renewal-unanswered', key: grant.key, cause: error ?? cause })
       }
       this.#arm(grant, now)
     }
   }
 }
 
-/** Why there is no answer. */
-const causeOf = (outcome: RenewOutcome | undefined): unknown =>
-  outcome?.type === 'refused' ? outcome.error : outcome?.type === 'unknown' ? outcome.cause : undefined
+/** What a batch came to: an outcome for each of its grants, or none at all. */
+type BatchOutcome = readonly RenewOutcome[] | Unknown
+
+const outcomeAt = (outcome: BatchOutcome, index: number): RenewOutcome | undefined =>
+  'type' in outcome ? outcome : outcome[index]

@@ -1,7 +1,9 @@
-import { contextKeeper } from './home-context.ts'
+import type { Context } from './context.ts'
+import { contextKeeper, type Home } from './home-context.ts'
+import { type LocalQueue, localQueue } from './local-queue.ts'
 
 export { clockWithin } from './home-context.ts'
-export { localQueue } from './local-queue.ts'
+export { renewalLanes } from './renewal-lanes.ts'
 
 /**
  * Whether calls of one process may share promises and timers: the renewal timer, the waiters' queue, a connection.
@@ -15,11 +17,17 @@ export function sharesBetweenCalls(): boolean {
   return runtime.navigator?.userAgent !== 'Cloudflare-Workers' && runtime.EdgeRuntime === undefined
 }
 
+/** The waiters of one process: asked for at each call, none where calls share nothing. */
+export function sharedQueue(context: Context): () => LocalQueue | undefined {
+  const queue = localQueue(context)
+  return () => (sharesBetweenCalls() ? queue : undefined)
+}
+
 /**
  * What runs tasks in the async context in which this was called, a moment later; where calls share nothing, at once and
  * where they are, since there every timer and promise has to stay with the request that made it.
  */
-export function homeContext(): (task: () => void) => void {
+export function homeContext(): Home {
   const keep = contextKeeper()
-  return (task) => (sharesBetweenCalls() ? keep(task) : task())
+  return async (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(task()))) : task())
 }

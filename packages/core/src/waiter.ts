@@ -1,4 +1,5 @@
 import { demandOption } from './errors.ts'
+import { expirySpreadMs, leastExtensionMs } from './figures.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
 import { doublingMs, jitter, type WaitStrategy } from './timing/backoff.ts'
 import type { Clock } from './timing/clock.ts'
@@ -36,7 +37,7 @@ export interface WaitPlan {
 /** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */
 export function restMs({ strategy }: WaitPlan, refusals: number, jitter: number): number {
   const delayMs = strategy.delayMs(refusals, jitter)
-  demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs answers 0 or more milliseconds')
+  demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs is 0 or more')
   return delayMs
 }
 
@@ -69,9 +70,6 @@ export interface Tally {
   readonly vainExpiries: number
 }
 
-/** A holder that is refused anew with so much time left has been renewed, in milliseconds; with less its time is over. */
-const leastExtensionMs = 20
-
 /** Counts a waiter's refusals. */
 export function refusalCount(clock: Clock): (refusal: Refusal) => Tally {
   let refusals = 0
@@ -89,9 +87,6 @@ export function refusalCount(clock: Clock): (refusal: Refusal) => Tally {
     return { refusals: ++refusals, sameHolder, vainExpiries }
   }
 }
-
-/** Waiters of one lock must not all check in the very millisecond in which its holder's time ends, in milliseconds. */
-const expirySpreadMs = 40
 
 /**
  * When to check without having been told: after `restMs`, or when the holder's time ends. Not to spin where that never frees

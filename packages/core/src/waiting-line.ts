@@ -1,4 +1,5 @@
 import type { Acquired } from './acquisition.ts'
+import { callsPerMs } from './figures.ts'
 import type { Plan } from './options.ts'
 import type { Clock } from './timing/clock.ts'
 import { elapsedMs, type Instant, instant } from './timing/validity.ts'
@@ -17,9 +18,6 @@ export interface WaitingCall extends Caller {
   resolve(acquired: Acquired | Promise<Acquired>): void
   reject(reason: unknown): void
 }
-
-/** How many calls of a line may be looked at per millisecond, on average, for those whose wait is over. */
-const callsPerMs = 1_000
 
 /**
  * Calls of one process that wait for one key, in order of arrival. There may be thousands, so each costs little: no

@@ -1,11 +1,9 @@
 import { LeaseLostError } from './errors.ts'
+import { lostReleaseMs } from './figures.ts'
 import type { HeldLease } from './held-lease.ts'
 import type { Lease, ReleaseResult } from './lease.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin } from './timing/deadline.ts'
-
-/** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
-const lostReleaseMs = 250
 
 /**
  * Runs work under a lease and gives the lease back whatever happens. The work's own error wins over everything.
@@ -19,10 +17,8 @@ export async function withLease<T>(clock: Clock, lease: HeldLease, work: (lease:
     result = await work(lease)
   } finally {
     const releasing = lease.release()
-    const answering = releasing.then((result) => {
-      ended = result
-    })
-    await (lease.lostBecause ? settledWithin(clock, lostReleaseMs, answering) : answering)
+    if (lease.lostBecause) await settledWithin(clock, lostReleaseMs, releasing)
+    else ended = await releasing
   }
   const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
   const cause = lease.lostBecause ?? missing

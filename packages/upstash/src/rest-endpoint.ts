@@ -43,7 +43,7 @@ export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   }
   // What a header cannot carry, fetch would show too.
   if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
-    throw new InvalidOptionError('token', 'must be a non-empty string without spaces')
+    throw new InvalidOptionError('token', 'must be ASCII text without spaces')
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw new InvalidOptionError('fetch', 'must be a function')
   return { ...endpoint, url: `${url}`.replace(/\/+$/, '') }

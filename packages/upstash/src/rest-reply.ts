@@ -30,7 +30,7 @@ export function repliesOf(
   const answer = clean(`HTTP ${status}${error && `: ${error}`}`)
   // Over a limit: turned away before anything was done.
   const executed = status === 429 ? 'no' : 'unknown'
-  const none = unanswered(executed, `The server did not answer in its protocol (${answer})`)
+  const none = unanswered(executed, `The server did not answer (${answer})`)
 
   const refused = status === 401 || status === 403 ? `The server refused access (${answer}); check url and token` : ''
   const items: readonly Item[] =

@@ -20,7 +20,7 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
       new Promise((resolve) => {
         const none = (executed: 'no' | 'unknown', problem: string): void =>
           resolve(calls.map(() => unanswered(executed, problem)))
-        if (signal.aborted || calls.length === 0) return none('no', 'It was not sent in time')
+        if (signal.aborted || calls.length === 0) return none('no', 'Not sent in time')
         // Whatever is answered later is late, and whatever fetch makes of the abort is no answer.
         const giveUp = (): void => none('unknown', 'The server did not answer in time')
         signal.addEventListener('abort', giveUp)

@@ -14,6 +14,6 @@ export function withoutSecrets(text: string, token: string, calls: readonly Scri
   return secrets.reduce(
     (left, secret) => left.split(secret.slice(0, knownBy), 1)[0] as string,
     // Redis quotes the arguments of a command it does not know, cut to a length of its own.
-    text.replace(/,? with args beginning with.*/s, ''),
+    text.replace(/,? with args begin.*/s, ''),
   )
 }

@@ -33,37 +33,33 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
 ): Promise<readonly O[]> {
   const outcomes: O[] = []
 
-  /** @param groups the numbers of the requests that share a command */
-  async function send(groups: readonly (readonly number[])[], wasResent?: boolean): Promise<void> {
-    const calls = groups.map((group): ScriptCall => {
-      const members = group.map((index) => requests[index] as (typeof requests)[number])
+  async function send(parts: readonly Part[]): Promise<void> {
+    const calls = parts.map(({ members, withText }): ScriptCall => {
+      const their = members.map((index) => requests[index] as (typeof requests)[number])
       return {
-        command: 'EVALSHA',
-        body: script.sha1,
-        keys: members.flatMap(([keys]) => keys),
-        args: [...args, ...members.flatMap(([, each]) => each)],
+        command: withText ? 'EVAL' : 'EVALSHA',
+        body: withText ? script.text : script.sha1,
+        keys: their.flatMap(([keys]) => keys),
+        args: [...args, ...their.flatMap(([, each]) => each)],
       }
     })
     const replies = await transport.run(calls, signal)
-    const forgotten = calls.filter((_, at) => isError(replies[at], /^NOSCRIPT/))
-    const texts = forgotten.map((call): ScriptCall => ({ ...call, command: 'EVAL', body: script.text }))
-    const again = texts.length > 0 ? [...(await transport.run(texts, signal))] : []
-
-    const alone: number[][] = []
-    let resent = wasResent
-    for (const [at, group] of groups.entries()) {
-      const first = replies[at]
-      const reply = isError(first, /^NOSCRIPT/) ? alsoResent(again.shift(), first.resent) : first
-      if (isError(reply, /^CROSSSLOT/)) split.add(transport)
-      if (group.length > 1 && isError(reply, /^(CROSSSLOT|TRYAGAIN)/)) {
-        for (const index of group) alone.push([index])
-        resent ||= reply.resent
+    const again: Part[] = []
+    for (const [at, part] of parts.entries()) {
+      const { members, withText } = part
+      const reply = replies[at] ?? noReply
+      const error = reply.type === 'error' ? reply.message : ''
+      const resent = part.resent || (reply.type === 'error' && reply.resent)
+      if (/^CROSSSLOT/.test(error)) split.add(transport)
+      if (!withText && /^NOSCRIPT/.test(error)) {
+        again.push({ members, withText: true, resent })
+      } else if (members.length > 1 && /^(CROSSSLOT|TRYAGAIN)/.test(error)) {
+        again.push(...members.map((index) => ({ members: [index], resent })))
       } else {
-        for (const [place, index] of group.entries())
-          outcomes[index] = decode(part(alsoResent(reply, wasResent), place))
+        for (const [place, index] of members.entries()) outcomes[index] = decode(replyTo(reply, place, part.resent))
       }
     }
-    if (alone.length > 0) await send(alone, resent)
+    if (again.length > 0) await send(again)
   }
 
   const groups = new Map<string, number[]>()
@@ -73,17 +69,23 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
     if (group) group.push(index)
     else groups.set(tag, [index])
   }
-  await send([...groups.values()])
+  await send(Array.from(groups.values(), (members) => ({ members })))
   return outcomes
 }
 
-const isError = (reply: ScriptReply | undefined, words: RegExp): reply is ScriptReply & { type: 'error' } =>
-  reply?.type === 'error' && words.test(reply.message)
+/** What is sent as one command. */
+interface Part {
+  /** The numbers of its requests. */
+  readonly members: readonly number[]
+  readonly withText?: boolean
+  /** It may have been carried out already: a server that has the script may have, before it was sent to one that has not. */
+  readonly resent?: boolean | undefined
+}
 
-/** A server that has the script may have carried out the call before it was sent again to one that has not. */
-const alsoResent = (reply: ScriptReply | undefined, resent: boolean | undefined): ScriptReply | undefined =>
-  reply?.type === 'value' && resent ? { ...reply, resent } : reply
+const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
-/** The part of one command's reply that belongs to one of its requests. */
-const part = (reply: ScriptReply = { type: 'unknown', executed: 'unknown' }, at: number): ScriptReply =>
-  reply.type === 'value' ? { ...reply, value: (reply.value as unknown[] | null)?.[at] } : reply
+/** What of a command's reply belongs to one of its requests. */
+const replyTo = (reply: ScriptReply, place: number, resent = false): ScriptReply =>
+  reply.type === 'value'
+    ? { ...reply, value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }
+    : reply

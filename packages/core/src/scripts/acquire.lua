@@ -30,7 +30,7 @@ local function acquire(lock, record, owner, ttl, fences)
   local last = redis.pcall('GET', record)
   if type(last) == 'table' then return {'failed', last.err} end
   local random = string.sub(owner, -32)
-  local lastRandom, lastFence, ending = string.match(last or '', '^([^.]*)%.(%d+)(.*)$')
+  local lastRandom, lastFence, ending = string.match(last or '', '^(%x+)%.(%d+)(.*)$')
   if lastRandom == random then return {'spent'} end
 
   local now = redis.call('TIME')
@@ -47,7 +47,6 @@ end
 
 local replies = {}
 for i = 1, #KEYS / 2 do
-  local owner, ttl, fences = ARGV[3 * i - 1], tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
-  replies[i] = acquire(KEYS[2 * i - 1], KEYS[2 * i], owner, ttl, fences)
+  replies[i] = acquire(KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], tonumber(ARGV[3 * i]), ARGV[3 * i + 1])
 end
 return replies

@@ -22,7 +22,9 @@ export function sleep(
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     let withdraw: (() => void) | undefined
+    let ended = false
     const ending = (settle: () => void) => (): void => {
+      ended = true
       cancel()
       withdraw?.()
       signal?.removeEventListener('abort', onAbort)
@@ -33,6 +35,8 @@ export function sleep(
     const cancel = clock.schedule(wake, Math.max(0, delayMs))
     signal?.addEventListener('abort', onAbort)
     withdraw = listen?.(wake)
+    // It may have called at once, before there was anything to withdraw.
+    if (ended) withdraw?.()
   })
 }
 

@@ -2,6 +2,6 @@
 import type { Script } from '../script.ts'
 
 export const read: Script<[], [lock: string], []> = {
-  sha1: '50cc75da614237a6e1fa5ad64572794c5eb8e30c',
-  text: `local function a(b)local c=redis.pcall('GET',b)if type(c)=='table'then return{'failed',c.err}end;if not c then return{'free'}end;return{'held',redis.call('PTTL',b),c}end;local d={}for e=1,#KEYS do d[e]=a(KEYS[e])end;return d`,
+  sha1: '7fe9a9b367789aaa439347179e19274792ae5028',
+  text: `local function a(c)local h=redis.pcall('GET',c)if type(h)=='table'then return{'failed',h.err}end;if not h then return{'free'}end;return{'held',redis.call('PTTL',c),h}end;local v={}for w=1,#KEYS do v[w]=a(KEYS[w])end;return v`,
 }
