@@ -43,9 +43,9 @@ interface AskOptions<O> {
 /**
  * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
  *
- * An attempt is repeated after half a command deadline, so that a second fits, and heard for all of it, so that a slow link
- * does not lose every answer to the next attempt: the first answer counts, whichever attempt it is to. What it grants counts
- * from when that attempt was sent.
+ * An attempt is repeated after half a command deadline, so that a second fits. Its answer counts for the whole of it: on a
+ * slow link each would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
+ * to, and what it grants counts from when that attempt was sent.
  *
  * @param send sends the request once and answers its outcome; undefined is no answer
  * @throws the signal's own reason when it is aborted, at once

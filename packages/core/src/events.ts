@@ -30,8 +30,8 @@ export type LockerEvent =
   /** Somebody in this process waits for a lease that this process holds. Told once for each holder. */
   | { readonly type: 'wanted'; readonly key: string; readonly fence: number | null }
   /**
-   * A lease has been held for long: first after `longHeld`, then each time that has doubled. Nobody may be waiting for it any
-   * more, if an acquire was raced against something else.
+   * A lease has been held for `longHeld`, and again each time that has doubled; `heldMs` says for how long, in milliseconds.
+   * Its acquire may have been raced against something else, so that nobody has it.
    */
   | { readonly type: 'long-held'; readonly key: string; readonly fence: number | null; readonly heldMs: number }
   /** A renewal stayed without an answer; it is repeated until the lease's validity is over. */

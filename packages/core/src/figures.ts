@@ -5,7 +5,7 @@
 
 // Asking the store.
 
-/** The pause between attempts that fail at once, so that a dead server is not hammered, in milliseconds: at first … */
+/** The pause after an attempt that failed at once, in milliseconds, as a dead server must not be hammered: at first … */
 export const leastRetryPauseMs = 20
 /** … and doubled up to this. */
 export const mostRetryPauseMs = 1_000
@@ -28,7 +28,7 @@ export const chunkSize = 100
 export const mostInFlight = 4
 /** The share of its ttl after which a lease that nobody renews is announced as expiring. */
 export const warnAt = 0.8
-/** Leases held for long are told of no sooner than they are, and so much later at most, in milliseconds: together. */
+/** How much later than due `long-held` may be told, in milliseconds, so that many share one timer. Never sooner. */
 export const longHeldWithinMs = 1_000
 /** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
 export const lostReleaseMs = 250

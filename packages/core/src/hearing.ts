@@ -15,8 +15,8 @@ interface Held {
 const foreign = '-'
 
 /**
- * Notices when a lock has changed hands while its holder still had time, and no signal has said so although releases were
- * being heard all along: between two tries somebody has given it back unheard.
+ * Notices a release that was not signalled: the lock has another holder or none, the former one still had time, and releases
+ * were heard throughout.
  */
 export function hearing(clock: Clock): {
   /** Just before a try. */

@@ -17,7 +17,7 @@ import type { Executed, LeaseholdError } from './errors.ts'
 export interface LeaseStore {
   /** How long one request may stay unanswered, in milliseconds (never more than a third of the ttl is used). */
   readonly commandDeadlineMs: number
-  /** What its keys begin with, where it has such a thing: a notifier that has another is refused. */
+  /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
   readonly prefix?: string | undefined
   /**
    * Names the node that keeps a key at present; always the same name where there is but one. Requests for keys of

@@ -13,9 +13,8 @@ import type { Plan } from './options.ts'
  * without any command. When a lease is given back and the next waiter is one of ours, the grant passes on without a round
  * trip, with the next of its reserved fences; bounds on that let other processes in.
  *
- * What one call asks for must not hold up another: nobody waits behind one that looks at the store far less often than
- * itself would, nor behind one that grants reach too late. Who competes with a slow strategy of its own is passed over by a
- * run of hand-offs, and told when that ends.
+ * No call's options hold up another. Nobody waits behind a call that checks far less often, or that grants reach too late.
+ * A slow competitor is passed over by a run of hand-offs, and woken when that ends.
  */
 export interface LocalQueue {
   /** An acquire, if need be after a wait in line. Without a wait the store is always asked. */

@@ -19,7 +19,7 @@ import { withLease } from './with-lease.ts'
 export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   /** Where leases are kept. Stores do not know of each other: who contends for a lock must use the same. */
   readonly store: LeaseStore
-  /** Tells waiters that a lease was released; without one they poll. */
+  /** Tells waiters that a lease was released; without one they poll. Refused if its prefix is not the store's. */
   readonly notifier?: ReleaseNotifier | undefined
   /** Names this locker to those who look at its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name?: string
@@ -48,7 +48,7 @@ export interface Locker {
   /**
    * Waits for the lock and takes it.
    *
-   * @throws AcquireTimeoutError when it was held until the wait was over · StoreUnavailableError when the store did not
+   * @throws AcquireTimeoutError when it was held until the wait was over, or each grant came too late · StoreUnavailableError when the store did not
    *   answer · the signal's own reason when that is aborted · InvalidOptionError · LeaseholdError with code `CLOSED`, or
    *   `KIND_MISMATCH` if the key holds something that is not a lock
    */
@@ -97,7 +97,7 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
  * At most one holder has a lock at a time in the store's own timeline. What is not promised, such as a lock that
  * survives an asynchronous failover, is in `docs/guarantees.md`.
  *
- * @throws InvalidOptionError for a bad name or default
+ * @throws InvalidOptionError for a bad name or default, or a notifier whose prefix is not the store's
  */
 export function createLocker(options: LockerOptions): Locker {
   demandOption(Object(options) === options, 'options', 'an object with a store')

@@ -17,7 +17,7 @@ export interface AcquireOptions {
   readonly renew?: boolean
   /** The longest the lease may be held, however often it is renewed; default no limit. */
   readonly maxHold?: Duration
-  /** A lease that arrives with less validity left is given back and counts as refused; default ttl/3. */
+  /** A lease that arrives with less validity left is given back, and the call tries again; default ttl/3. */
   readonly minValidity?: Duration
   /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
   readonly longHeld?: Duration

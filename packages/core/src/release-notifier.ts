@@ -16,7 +16,7 @@ export interface ReleaseNotifier {
   readonly looks: boolean
   /** How long a waiter may rely on it before it looks for itself, in milliseconds. */
   readonly recheckMs: number
-  /** What the store's keys begin with, where it must know: a store that has another prefix is refused. */
+  /** The prefix of the store's keys, if it must know it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
   /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
   subscribe(key: string, cursor: string): Subscription
@@ -26,8 +26,8 @@ export interface ReleaseNotifier {
    */
   waiter(clock: Clock, plan: WaitPlan): Waiter
   /**
-   * Calls back when releases cannot be heard, with the reason: it may not subscribe, the connection is silent, a release
-   * was not announced. Once, until they are heard again. Returns what ends that.
+   * Calls back when releases cannot be heard, with the reason. Each trouble is told once, until it is over; who registers
+   * while there is one is told at once. Returns a function that withdraws the callback.
    */
   onUnheard(listener: (cause: unknown) => void): () => void
   /** Ends every subscription. */
@@ -45,7 +45,7 @@ export interface Subscription {
   onSignal(seen: number, callback: () => void): () => void
   /**
    * Whoever waits has found that the holder with this cursor gave the lock back, and no signal has come: what is taken to
-   * be heard may not be.
+   * be heard may not be. A hint: a notifier that cannot lose a message, or checks for itself, may ignore it.
    */
   suspect(cursor: string): void
   close(): void

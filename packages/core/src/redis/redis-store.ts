@@ -22,8 +22,8 @@ export interface RedisStoreOptions {
   /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
   readonly prefix?: string
   /**
-   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. For so
-   * long fences rise although the server's clock be set back. See `docs/guarantees.md`.
+   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. For
+   * that long, fences rise even if the server's clock is set back. See `docs/guarantees.md`.
    */
   readonly fenceMemory?: Duration
 }

@@ -17,8 +17,8 @@ export const countsSubscribers = (transport: RedisTransport): boolean =>
  *
  * Where all keys live on one server that is one command; on a cluster, where a script may touch one slot only, it is one
  * command per hash tag, sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush,
- * failover) gets its text, within the same call. So does each request for itself that was refused for the company it was
- * in: keys of several slots, or of a slot that is being moved and of which only some have arrived.
+ * failover) gets its text, within the same call. A request that was refused only because of the others in its command
+ * is sent again by itself: their keys lie in several slots, or in one that is being moved.
  *
  * @param args     what the script takes once
  * @param requests the keys and arguments of each request, in the order in which the script names them
