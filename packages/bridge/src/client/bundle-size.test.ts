@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
-const limit = 2_000
+const limit = 2_048
 /** The same of the client by itself, the core left out. */
 const limitAlone = 2_450
 
