@@ -96,8 +96,8 @@ describe('a node that falls silent', () => {
   })
 
   it('costs others no lease either where the store does not tell nodes apart', async () => {
-    const { lost, unanswered } = await hold(new Nodes(false), 3_000, 10_000)
-    expect(lost).toEqual([1_000, 0, 0])
+    const { lost, unanswered } = await hold(new Nodes(false), 1_500, 10_000)
+    expect(lost).toEqual([500, 0, 0])
     expect(unanswered.slice(1)).toEqual([0, 0])
   })
 

@@ -1,14 +1,9 @@
 import { backoff, type Clock } from '@leasehold/core'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
+import { longPauseMs, refusedMs, wellMs } from './figures.ts'
 
 /** Between attempts, doubling, with jitter. */
 const strategy = backoff({ from: 100, to: 5_000 })
-/** Once it went well for so long, the doubling begins anew. */
-const wellMs = 10_000
-/** Who was refused asks again after so long: somebody has to change something first. */
-const refusedMs = 60_000
-/** A pause this long is not worth waiting for. */
-const longPauseMs = 2_000
 
 /** How the bridge can be reached at the moment: what all connections of one notifier know, as plain values. */
 export interface BridgeReach {

@@ -1,19 +1,8 @@
 import { type Alive, attempt } from './attempt.ts'
 import type { OpenChannel } from './channel.ts'
 import { eventParser } from './event-parser.ts'
+import { joinMs, longestPath, mostKeys, openMs, recentMs, silenceMs } from './figures.ts'
 import { type Listener, listenerOf } from './listener.ts'
-
-/** What the bridge takes in one request. */
-const mostKeys = 50
-const longestPath = 4_000
-/** Keys that come within so long share a connection. */
-const joinMs = 20
-/** How long the headers may take: the bridge sends them at once. */
-const openMs = 5_000
-/** Two heartbeats of 15 s have been missed, and a second for the way. */
-const silenceMs = 31_000
-/** A release before this cannot have followed the refusal of who subscribes now: the store's commands end sooner. */
-const recentMs = 5_000
 
 interface Connection {
   /** Each key it was opened for: undefined until its state was told, then when it last became free; -Infinity for never. */

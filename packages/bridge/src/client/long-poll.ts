@@ -1,18 +1,7 @@
 import { attempt } from './attempt.ts'
 import type { OpenChannel } from './channel.ts'
+import { inDoubtS, lateMs, mostShared, soonMs, usualS } from './figures.ts'
 import { listenerOf } from './listener.ts'
-
-/** How long the bridge is asked to wait, in seconds. */
-const usualS = 25
-/** The same while it is in doubt, so that an answer soon tells. */
-const inDoubtS = 1
-/** How much later its answer may come, in milliseconds. */
-const lateMs = 5_000
-/** "Nothing happened" sooner than this is not what was asked for, and to ask again at once would spin. */
-const soonMs = 500
-
-/** Runtimes allow about six waiting requests at a time: acquires, renewals and releases need theirs. */
-const mostShared = 3
 
 /**
  * One subscription, for which the bridge is asked again and again, one request at a time. Beyond the most that calls may

@@ -1,0 +1,40 @@
+/*
+ * The figures of the client. They stand here and not beside their use because bundlers put the constants of a module that
+ * imports nothing where they are used.
+ */
+
+// Reaching the bridge.
+
+/** Once it went well for so long, the doubling begins anew. */
+export const wellMs = 10_000
+/** Who was refused asks again after so long: somebody has to change something first. */
+export const refusedMs = 60_000
+/** A pause this long is not worth waiting for. */
+export const longPauseMs = 2_000
+
+// The stream.
+
+/** What the bridge takes in one request. */
+export const mostKeys = 50
+export const longestPath = 4_000
+/** Keys that come within so long share a connection. */
+export const joinMs = 20
+/** How long the headers may take: the bridge sends them at once. */
+export const openMs = 5_000
+/** Two heartbeats of 15 s have been missed, and a second for the way. */
+export const silenceMs = 31_000
+/** A release before this cannot have followed the refusal of who subscribes now: the store's commands end sooner. */
+export const recentMs = 5_000
+
+// The long poll.
+
+/** How long the bridge is asked to wait, in seconds. */
+export const usualS = 25
+/** The same while it is in doubt, so that an answer soon tells. */
+export const inDoubtS = 1
+/** How much later its answer may come, in milliseconds. */
+export const lateMs = 5_000
+/** "Nothing happened" sooner than this is not what was asked for, and to ask again at once would spin. */
+export const soonMs = 500
+/** Runtimes allow about six waiting requests at a time: acquires, renewals and releases need theirs. */
+export const mostShared = 3
