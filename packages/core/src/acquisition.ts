@@ -127,7 +127,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
             await rest(signal)
             break
           case 'state':
-            if (outcome.state.held) learn('held')
+            // Whoever is seen to hold it may be we ourselves, by a try that stayed unanswered; so it says nothing but that.
             await rest(signal)
             break
           case 'held':
