@@ -45,6 +45,8 @@ class ScriptedConnection implements SubscriberConnection {
   readonly subscribed = new Set<string>()
   isOpen = true
   isSilent = false
+  /** Holds back the next answer. */
+  untilAnswer: Promise<void> | undefined
   /** Comes before the next answer. */
   beforeAnswer: (() => void) | undefined
   readonly #server: ScriptedServer
@@ -63,6 +65,8 @@ class ScriptedConnection implements SubscriberConnection {
     this.asked.push({ names, atMs: this.#clock.monotonicMs() })
     this.#server.contexts.push(this.#server.tenants.getStore())
     if (this.isSilent) return never
+    if (this.untilAnswer) await this.untilAnswer
+    this.untilAnswer = undefined
     this.beforeAnswer?.()
     this.beforeAnswer = undefined
     if (names.some((name) => this.#server.forbidden.has(name))) throw new Error('NOPERM no such channel for you')
@@ -315,6 +319,36 @@ describe('that releases cannot be heard', () => {
     server.last.lose()
     await clock.advance(100)
     expect(causes).toHaveLength(2)
+  })
+
+  it('is told of the refusal of one key though another was refused before that nobody waits for any more', async () => {
+    server.forbidden.add('lock:release:a').add('lock:release:b')
+    const left = notifier.subscribe('a', '-')
+    await clock.advance(0)
+    left.close()
+    await clock.advance(1_000)
+    notifier.subscribe('b', '-')
+    await clock.advance(0)
+    expect(causes.map(String)).toEqual([
+      expect.stringContaining('lock:release:a'),
+      expect.stringContaining('lock:release:b'),
+    ])
+  })
+
+  it('is not told of the refusal of a key that nobody waits for any more', async () => {
+    await notifier.subscribe('free', '-').ready
+    server.forbidden.add('lock:release:a')
+    let refuse = (): void => undefined
+    server.last.untilAnswer = new Promise((resolve) => {
+      refuse = resolve
+    })
+    const left = notifier.subscribe('a', '-')
+    await clock.advance(0)
+    left.close()
+    await clock.advance(1_000)
+    refuse()
+    await clock.advance(0)
+    expect(causes).toEqual([])
   })
 
   it('of one key costs the others nothing', async () => {

@@ -136,7 +136,10 @@ export class ReleaseChannels {
     if (channel.listeners.size > 0 || this.#closed) return
     const end = (): void => {
       this.#channels.delete(channel.name)
-      if (!this.#pattern && channel.topic.confirmed) this.#unsubscribe(channel.topic)
+      if (this.#pattern) return
+      if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
+      // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
+      this.#unheard.end('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
   }
@@ -190,10 +193,17 @@ export class ReleaseChannels {
 
   #refuse(topic: Topic, cause: unknown): void {
     topic.confirmed = false
+    // It was left while the server was asked.
+    if (!this.#isKept(topic)) return
     for (const listener of this.#on(topic)) listener.miss()
     const reason = cause instanceof Error ? cause.message : String(cause)
     const told = `Releases are not heard, so waiters look for themselves: the subscription to "${topic.name}" was refused`
     this.#unheard.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
+  }
+
+  /** Its channel has not been left; another channel of the same name has a topic of its own. */
+  #isKept(topic: Topic): boolean {
+    return topic === this.#pattern || this.#channels.get(topic.name)?.topic === topic
   }
 
   #on(topic: Topic): readonly ChannelListener[] {
