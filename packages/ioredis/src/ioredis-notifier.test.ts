@@ -98,7 +98,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await expect.poll(() => subscribers('lock:release:linger')).toBe(0)
   })
 
-  it('connects and subscribes anew after its connection was killed, and has every waiter look again', async () => {
+  it('connects and subscribes anew after its connection was killed, and has every waiter check again', async () => {
     const subscriptions = Array.from({ length: 10 }, (_, index) => notifier.subscribe(`k${index}`, '-'))
     await Promise.all(subscriptions.map(({ ready }) => ready))
     await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
@@ -235,7 +235,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(second.signals).toBe(0)
   })
 
-  it('wakes a locker’s waiter long before it would look by itself', async () => {
+  it('wakes a locker’s waiter long before it would check by itself', async () => {
     const own = client()
     const waiting: Locker = createLocker({ store: ioredisStore(own), notifier: ioredisNotifier(own) })
     const holding = createLocker({ store: ioredisStore(client(server.port)) })
@@ -280,7 +280,7 @@ describe('ioredisNotifier', () => {
     return made
   }
 
-  it('tells that releases are missed when holders may not publish, once, though waiters look for themselves', async () => {
+  it('tells that releases are missed when holders may not publish, once, though waiters check by themselves', async () => {
     const server = await startServer()
     const { port } = server
     await server.command('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', '+@all', 'resetchannels')
