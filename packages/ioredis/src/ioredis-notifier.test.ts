@@ -5,17 +5,10 @@ import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
-import * as ioredis5 from 'ioredis-5'
-import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { clients } from '../test-clients.ts'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'
-
-const clients = [
-  { name: 'ioredis 6', create: (port: number) => new ioredis6.Redis({ port }) },
-  { name: 'ioredis 5', create: (port: number) => new ioredis5.Redis({ port }) },
-  { name: 'iovalkey', create: (port: number) => new iovalkey.Redis({ port }) },
-]
 
 describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   let server: RedisServer
@@ -37,7 +30,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   })
 
   function client(port = proxy.port): ReturnType<typeof create> {
-    const made = create(port)
+    const made = create({ port })
     made.on('error', () => undefined)
     open.push(() => made.disconnect())
     return made
@@ -199,7 +192,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
     await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
     async function causeFor(username: string, port: number): Promise<string> {
-      const refused = create(port)
+      const refused = create({ port })
       refused.disconnect()
       refused.on('error', () => undefined)
       Object.assign(refused.options, { username, password })

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import { ManualClock } from '@leasehold/testkit'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { ContextClock, type ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ReleaseNotifier } from '../release-notifier.ts'
 import type { Clock } from '../timing/clock.ts'
@@ -109,7 +109,7 @@ function notify(options?: PubsubNotifierOptions): ReleaseNotifier {
 const askedAtMs = (): number[] => server.last.asked.map(({ atMs }) => atMs)
 
 beforeEach(() => {
-  clock = new ManualClock()
+  clock = new ContextClock()
   server = new ScriptedServer(clock)
   causes = []
   notifier = notify()
@@ -532,13 +532,12 @@ describe('what goes on behind those who wait', () => {
   it('runs in the context in which the notifier was made, and not in that of whoever waits', async () => {
     const { tenants, contexts } = server
     const timers = new Set<string | undefined>()
-    // The runtime's timers call back in the context in which they were armed.
-    const schedule: Clock['schedule'] = (callback, ...rest) => {
+    const schedule: Clock['schedule'] = (...timer) => {
       timers.add(tenants.getStore())
-      return clock.schedule(AsyncResource.bind(callback), ...rest)
+      return clock.schedule(...timer)
     }
-    const bound = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule }
-    const made = tenants.run('maker', () => notify({ clock: bound }))
+    const seeing = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule }
+    const made = tenants.run('maker', () => notify({ clock: seeing }))
     const wait = (tenant: string, key: string) => tenants.run(tenant, () => made.subscribe(key, '-'))
     const first = wait('tenant-1', 'a')
     const second = wait('tenant-2', 'b')
@@ -548,7 +547,7 @@ describe('what goes on behind those who wait', () => {
     server.last.lose()
     await clock.advance(100)
     expect(server.connections).toHaveLength(2)
-    // They are to look again by now.
+    // They are to check again by now.
     await clock.advance(250)
     tenants.run('tenant-2', () => second.close())
     await clock.advance(6_000)
