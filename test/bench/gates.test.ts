@@ -33,18 +33,21 @@ const run = (processes: number, plan: HandOffPlan): Promise<HandOffRun> =>
 /** Waiters in another process than the holder's. */
 const elsewhere = (member: number): boolean => member === 1
 
-test('who waits behind its own process costs no command', async () => {
-  const { commands } = await run(1, { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 1_200 })
-  expect(commands.arriving.sent + commands.held.sent).toBe(0)
+/** For how long the lock was held: a busy machine may take its time before it counts. */
+const wholeSeconds = (heldMs: number, plan: HandOffPlan): number => Math.floor(Math.max(heldMs, plan.heldMs) / 1_000)
+
+test('a hundred who wait behind their own process cost one check a second between them', async () => {
+  const plan = { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100 }
+  const { commands, heldMs } = await run(1, plan)
+  // The server does not know the script of the first, so that one is sent twice.
+  expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(1 + wholeSeconds(heldMs, plan))
 })
 
 test('a hundred who wait behind another process cost one command a second between them', async () => {
   const plan = { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100, waitIn: elsewhere }
   const { commands, heldMs } = await run(2, plan)
-  // A try, a subscription, the try that closes the gap between the two; then one look a second. A busy machine may take its
-  // time before it counts.
-  const seconds = Math.floor(Math.max(heldMs, plan.heldMs) / 1_000)
-  expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(3 + seconds)
+  // A try, a subscription, the try that closes the gap between the two; then one check a second.
+  expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(3 + wholeSeconds(heldMs, plan))
 })
 
 test('the first hand-off of the cost model’s example takes 2 commands in one process, where a spin lock takes 1,000', async () => {

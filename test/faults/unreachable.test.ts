@@ -1,7 +1,10 @@
-import { createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { createLocker, type Locker } from '@leasehold/core'
-import { ioredisStore } from '@leasehold/ioredis'
+import { redisStore } from '@leasehold/core/redis'
+import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { startTcpProxy } from '@leasehold/testkit'
+import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
@@ -52,10 +55,33 @@ async function settlesInTime(locks: Locker): Promise<void> {
   ])
 }
 
+/** The codes along a chain of causes. */
+function codesIn(error: unknown): readonly unknown[] {
+  const codes: unknown[] = []
+  for (let each = error; each instanceof Error; each = each.cause) codes.push((each as { code?: unknown }).code)
+  return codes
+}
+
 describe('T-37: an unreachable store fails within the wait limit', () => {
   it('at a closed port', async () => {
     const { locks, redis } = lockerAt(await closedPort())
     await settlesInTime(locks)
+    await locks.close()
+    redis.disconnect()
+  })
+
+  it('at a closed port, with what the connection met with, and that nothing was sent', async () => {
+    const { locks, redis } = lockerAt(await closedPort())
+    const calls = [
+      locks.tryAcquire('a'),
+      locks.isLocked('b'),
+      locks.acquire('c', { wait: '900ms' }),
+      locks.acquire('d', { wait: '3s' }),
+    ]
+    for (const error of await Promise.all(calls.map((call) => call.catch((e: unknown) => e)))) {
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no' })
+      expect(codesIn(error)).toContain('ECONNREFUSED')
+    }
     await locks.close()
     redis.disconnect()
   })
@@ -99,5 +125,49 @@ describe('T-37: an unreachable store fails within the wait limit', () => {
     expect(grownKb).toBeLessThan(512)
     await locks.close()
     redis.disconnect()
+  })
+})
+
+describe.concurrent('a server that never answers is asked at most twice a second', () => {
+  const waitMs = 6_000
+
+  async function expectFewRequests(locks: Locker, requests: () => number): Promise<void> {
+    const error = await locks.acquire('k', { wait: waitMs, ttl: '1m' }).catch((e: unknown) => e)
+    const sent = requests()
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
+    expect(sent).toBeGreaterThan(1)
+    expect(sent).toBeLessThanOrEqual((2 * waitMs) / 1_000)
+  }
+
+  it('over TCP', async () => {
+    await using arena = await redisArena()
+    await using proxy = await startTcpProxy({ port: arena.server.port })
+    const redis = quiet(new Redis({ port: proxy.port }))
+    await redis.ping()
+    const transport = ioredisTransport(redis)
+    let requests = 0
+    const run: typeof transport.run = (calls, signal) => {
+      requests += calls.length
+      return transport.run(calls, signal)
+    }
+    proxy.blackHole()
+    await expectFewRequests(createLocker({ store: redisStore({ ...transport, run }) }), () => requests)
+    redis.disconnect()
+  })
+
+  it('over HTTP', async () => {
+    const server = createHttpServer(() => undefined)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    let requests = 0
+    // Counted here: those that are given up at once may never arrive.
+    const counted: typeof fetch = (...request) => {
+      requests++
+      return fetch(...request)
+    }
+    const store = fetchStore({ url: `http://127.0.0.1:${port}`, token: 'any', fetch: counted })
+    await expectFewRequests(createLocker({ store }), () => requests)
+    server.closeAllConnections()
+    server.close()
   })
 })

@@ -3,7 +3,8 @@ import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { LockHistory, livenessFaults, ManualClock, seededRandom } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../support/scale.ts'
-import { seededRun, type Weather } from '../support/seeded-run.ts'
+import { seededRun } from '../support/seeded-run.ts'
+import type { Weather } from '../support/weather.ts'
 
 const { seed } = seededRandom()
 
@@ -92,7 +93,7 @@ describe('a run is judged wrong', () => {
     expect(await rulesOf({})).toEqual([])
   })
 
-  it('if a waiter is not woken and does not look', async () => {
+  it('if a waiter is not woken and does not check', async () => {
     const real = memoryNotifier(memoryStore())
     const asleep: ReleaseNotifier = {
       ...real,
@@ -105,7 +106,7 @@ describe('a run is judged wrong', () => {
     expect(await rulesOf({ waiter: { notifier: asleep } })).toEqual(['free'])
   })
 
-  it('if a waiter looks less often than it should', async () => {
+  it('if a waiter checks less often than it should', async () => {
     expect(await rulesOf({ waiter: { notifier: undefined, strategy: poll({ every: '9s' }) } })).toEqual(['free'])
   })
 

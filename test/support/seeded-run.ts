@@ -1,54 +1,9 @@
-import {
-  type AcquireOptions,
-  backoff,
-  createLocker,
-  type Lease,
-  type Locker,
-  poll,
-  type WaitStrategy,
-} from '@leasehold/core'
+import { type AcquireOptions, backoff, createLocker, type Lease, type Locker, type WaitStrategy } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
-import {
-  answered,
-  type Fate,
-  LockHistory,
-  ManualClock,
-  patienceMs,
-  replyAfter,
-  replyLost,
-  requestAfter,
-  requestLost,
-  ScriptedNotifier,
-  ScriptedStore,
-  type StoreCallName,
-  seededRandom,
-} from '@leasehold/testkit'
-
-/** What may go wrong in a run. */
-export interface Weather {
-  /** The longest round trip, in milliseconds. */
-  readonly roundTripMs: number
-  /** The share of requests that are lost, or whose reply is, or that are carried out long after they were given up. */
-  readonly lost: number
-  /** Operators take locks away, from holders of other processes. */
-  readonly revocations: boolean
-  /** Holders die, and their leases expire. */
-  readonly deaths: boolean
-}
-
-type Random = () => number
-type Weighted<T> = readonly (readonly [weight: number, choice: T])[]
-
-function pick<T>(random: Random, choices: Weighted<T>): T {
-  let left = random() * choices.reduce((sum, [weight]) => sum + weight, 0)
-  for (const [weight, choice] of choices) {
-    left -= weight
-    if (left < 0) return choice
-  }
-  return (choices.at(-1) as (typeof choices)[number])[1]
-}
-
-const between = (random: Random, from: number, to: number): number => from + Math.floor(random() * (to - from + 1))
+import { LockHistory, ManualClock, patienceMs, ScriptedNotifier, ScriptedStore, seededRandom } from '@leasehold/testkit'
+import { acquireOptions, hasty, patient, pickHoldMs, pickTtlMs, strategies } from './run-options.ts'
+import { fateIn, type Weather } from './weather.ts'
+import { between, pick, type Random, type Weighted } from './weighted.ts'
 
 /** What a cycle is made of. */
 type Phase = 'patient burst' | 'hasty burst' | 'abort' | 'try' | 'quiet' | 'pair'
@@ -84,16 +39,14 @@ class Run {
   readonly clock: ManualClock = new ManualClock()
   readonly history: LockHistory = new LockHistory(this.clock)
   readonly #random: Random
-  /** What happens on the way to the store: apart, so that how often it is asked changes nothing else. */
-  readonly #luck: Random
   readonly #weather: Weather
   readonly #processes: readonly Process[]
   readonly #keys: readonly string[]
   readonly #calls: Call[] = []
 
+  /** @param luck what happens on the way to the store: apart, so that how often it is asked changes nothing else */
   constructor(random: Random, luck: Random, weather: Weather) {
     this.#random = random
-    this.#luck = luck
     this.#weather = weather
     // The real store's timers only free memory.
     const { clock } = this
@@ -107,7 +60,8 @@ class Run {
     const unaided = random() < 0.5
     const makeProcess = (name: string): Process => {
       const link = new ScriptedStore(clock, server)
-      for (const call of ['acquire', 'renew', 'release', 'look'] as const) link.always(call, this.#fate(call))
+      for (const call of ['acquire', 'renew', 'release', 'inspect'] as const)
+        link.always(call, fateIn(weather, luck, call))
       const notifier = unaided
         ? undefined
         : pick(random, [
@@ -205,7 +159,7 @@ class Run {
     ])()
   }
 
-  /** Many alike who want it at once, and a few others: stretches of hand-offs reach their end, and head starts begin. */
+  /** Many alike who want it at once, and a few others: runs of hand-offs reach their end, and head starts begin. */
   #burst(process: Process, key: string, temper: Weighted<WaitStrategy>): void {
     const random = this.#random
     const options = this.#options(process, pick(random, temper))
@@ -245,37 +199,12 @@ class Run {
     }
   }
 
-  #options(process: Process, strategy: WaitStrategy): AcquireOptions {
-    const random = this.#random
-    return {
-      ...(process.recheckMs === undefined && { strategy }),
-      ...(process.recheckMs !== undefined &&
-        random() < 0.2 && {
-          recheck: pick(random, [
-            [1, 100],
-            [1, 3_000],
-          ]),
-        }),
-      wait: pick(random, [
-        [3, 60_000],
-        [1, between(random, 1, 3_000)],
-        [2, between(random, 3_000, 30_000)],
-      ]),
-      ttl: this.#ttlMs(),
-      renew: random() < 0.95,
-    }
+  #options({ recheckMs }: Process, strategy: WaitStrategy): AcquireOptions {
+    const { roundTripMs } = this.#weather
+    return acquireOptions(this.#random, { hasNotifier: recheckMs !== undefined, strategy, roundTripMs })
   }
 
-  #ttlMs(): number {
-    const longMs = between(this.#random, 3_000, 12_000)
-    return pick(this.#random, [
-      [3, 10_000],
-      [1, longMs],
-      [1, Math.max(200, 3 * this.#weather.roundTripMs)],
-    ])
-  }
-
-  #want(process: Process, key: string, options: AcquireOptions, holdMs = this.#holdMs()): void {
+  #want(process: Process, key: string, options: AcquireOptions, holdMs = pickHoldMs(this.#random)): void {
     const random = this.#random
     const stop = new AbortController()
     const call: Call = { process, key, stop, open: true }
@@ -308,10 +237,11 @@ class Run {
     })
   }
 
-  #try(process: Process, key: string, holdMs = this.#holdMs()): void {
+  #try(process: Process, key: string, holdMs = pickHoldMs(this.#random)): void {
     const call: Call = { process, key, stop: new AbortController(), open: true }
     this.#calls.push(call)
-    const granted = process.locks.tryAcquire(key, { ttl: this.#ttlMs(), signal: call.stop.signal })
+    const ttl = pickTtlMs(this.#random, this.#weather.roundTripMs)
+    const granted = process.locks.tryAcquire(key, { ttl, signal: call.stop.signal })
     this.#follow(call, granted, { waitMs: 0, patienceMs: 0 }, holdMs)
   }
 
@@ -356,56 +286,7 @@ class Run {
     if (holdMs === 0) leave()
     else this.clock.schedule(leave, holdMs)
   }
-
-  #holdMs(): number {
-    const random = this.#random
-    return pick(random, [
-      [2, 0],
-      [3, between(random, 1, 300)],
-      [1, between(random, 300, 3_000)],
-      [1, between(random, 3_000, 20_000)],
-    ])
-  }
-
-  #fate(name: StoreCallName): Fate {
-    const random = this.#luck
-    const { roundTripMs, lost } = this.#weather
-    return (sending) => {
-      const delayMs = (0.8 + random() / 5) * roundTripMs
-      const fate =
-        random() < lost && name !== 'renew'
-          ? pick<Fate>(random, [
-              [2, replyLost],
-              [2, requestLost],
-              [1, requestAfter(between(random, 100, 3_000))],
-              [1, replyAfter(between(random, 100, 3_000))],
-            ])
-          : roundTripMs === 0
-            ? answered
-            : pick<Fate>(random, [
-                [1, replyAfter(delayMs)],
-                [1, requestAfter(delayMs)],
-              ])
-      return fate(sending)
-    }
-  }
 }
-
-const hasty: Weighted<WaitStrategy> = [
-  [2, poll({ every: 10 })],
-  [2, poll()],
-  [1, poll({ every: '1s' })],
-  [1, backoff()],
-  [1, backoff({ to: 200 })],
-]
-
-const patient: Weighted<WaitStrategy> = [
-  [1, poll({ every: '4s' })],
-  [3, poll({ every: '10s' })],
-  [1, backoff({ from: 1_000, to: '10s' })],
-]
-
-const strategies: Weighted<WaitStrategy> = [...hasty, ...patient]
 
 /** Plays one run. The same seed does the same things at the same times, `Math.random` included. */
 export async function seededRun(seed: number, weather: Weather): Promise<LockHistory> {

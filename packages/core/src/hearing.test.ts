@@ -16,12 +16,15 @@ beforeEach(() => {
   notifier = new ScriptedNotifier()
 })
 
-/** Somebody elsewhere takes the lock. Returns what gives it back, unheard. */
-async function occupy(ttlMs = 60_000): Promise<() => Promise<void>> {
+/** Somebody elsewhere takes the lock. Returns its fence, and what gives it back, unheard. */
+async function occupy(ttlMs = 60_000): Promise<{ fence: string; release(): Promise<void> }> {
   const owner = drawOwner()
-  await store.acquire([{ key: 'k', owner, ttlMs, fences: 1 }], unstopped)
-  return async () => {
-    await store.release([{ key: 'k', owner }], unstopped)
+  const [outcome] = await store.acquire([{ key: 'k', owner, ttlMs, fences: 1 }], unstopped)
+  return {
+    fence: String((outcome as { fence: number }).fence),
+    async release() {
+      await store.release([{ key: 'k', owner }], unstopped)
+    },
   }
 }
 
@@ -34,41 +37,41 @@ async function waiter(): Promise<ScriptedSubscription> {
 }
 
 describe('a waiter suspects its subscription', () => {
-  it('when it looks by itself, finds the lock free before its holder’s time is over, and no signal has come', async () => {
-    const release = await occupy()
+  it('when it checks by itself, finds the lock free before its holder’s time is over, and no signal has come', async () => {
+    const { fence, release } = await occupy()
     const subscription = await waiter()
     await release()
     await clock.advance(1_000)
-    expect(subscription).toMatchObject({ suspected: 1, closed: true })
+    expect(subscription).toMatchObject({ suspected: [fence], closed: true })
   })
 
   it('when it finds another holder', async () => {
-    const release = await occupy()
+    const { fence, release } = await occupy()
     const subscription = await waiter()
     await release()
     await occupy()
     await clock.advance(5_000)
-    expect(subscription).toMatchObject({ suspected: 1, closed: false })
+    expect(subscription).toMatchObject({ suspected: [fence], closed: false })
   })
 
   it('not while the holder stays', async () => {
     await occupy()
     const subscription = await waiter()
     await clock.advance(30_000)
-    expect(subscription.suspected).toBe(0)
+    expect(subscription.suspected).toEqual([])
   })
 
   it('not when a signal has told of the change', async () => {
-    const release = await occupy()
+    const { release } = await occupy()
     const subscription = await waiter()
     await release()
     subscription.signal()
     await clock.advance(2_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 
-  it('not when a signal has come while it was looking', async () => {
-    const release = await occupy()
+  it('not when a signal has come while it was checking', async () => {
+    const { release } = await occupy()
     const subscription = await waiter()
     await release()
     store.next('acquire', async ({ execute }) => {
@@ -77,25 +80,25 @@ describe('a waiter suspects its subscription', () => {
       return outcomes
     })
     await clock.advance(1_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 
   it('not when the holder’s time may be over', async () => {
     await occupy(700)
     const subscription = await waiter()
     await clock.advance(1_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 
   it('not when its subscription was not live all along', async () => {
-    const release = await occupy()
+    const { release } = await occupy()
     const subscription = await waiter()
     subscription.live = false
     await clock.advance(1_000)
     await release()
     subscription.live = true
     await clock.advance(1_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 
   it('not when the earlier holder is of another library, which announces nothing', async () => {
@@ -107,13 +110,13 @@ describe('a waiter suspects its subscription', () => {
     store = new ScriptedStore(clock, real)
     const subscription = await waiter()
     await clock.advance(1_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 
   it('not when it gives up', async () => {
     await occupy()
     const subscription = await waiter()
     await clock.advance(61_000)
-    expect(subscription).toMatchObject({ suspected: 0, closed: true })
+    expect(subscription).toMatchObject({ suspected: [], closed: true })
   })
 })

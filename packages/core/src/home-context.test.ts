@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { follow, ManualClock, replyLost, ScriptedStore } from '@leasehold/testkit'
+import { ContextClock, follow, replyLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { contextKeeper } from './home-context.ts'
 import { createLocker, type LeaseStore, type Locker, poll } from './index.ts'
@@ -12,11 +12,10 @@ let clock: SeeingClock
 let store: ScriptedStore
 let locks: Locker
 
-class SeeingClock extends ManualClock {
+class SeeingClock extends ContextClock {
   override schedule(callback: () => void, delayMs: number, mode?: 'background'): () => void {
     if (mode) see('timer')
-    // As a real timer does, it goes on in the context in which it was armed.
-    return super.schedule(AsyncLocalStorage.bind(callback), delayMs, mode)
+    return super.schedule(callback, delayMs, mode)
   }
 }
 

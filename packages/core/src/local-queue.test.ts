@@ -388,7 +388,7 @@ describe('a line with somebody ahead of it', () => {
     await Promise.all(all)
   })
 
-  it('serves one who came first and hardly ever looks, when a stretch of hand-offs ends', async () => {
+  it('serves one who came first and hardly ever checks, when a run of hand-offs ends', async () => {
     const elsewhere = await others.acquire('k', { ttl: '1h', renew: false })
     const slow = follow(locks.acquire('k', { wait: '1m', strategy: poll({ every: '20s' }) }), clock)
     await clock.advance(10)
@@ -449,8 +449,8 @@ describe('a line with somebody ahead of it', () => {
   })
 })
 
-describe('the head start of others after a stretch of hand-offs', () => {
-  /** Ends a stretch: what follows `acquire` waits in line then. */
+describe('the head start of others after a run of hand-offs', () => {
+  /** Ends a run: what follows `acquire` waits in line then. */
   async function afterStretch(wait: (options?: AcquireOptions) => void, ...next: AcquireOptions[]): Promise<void> {
     let lease = await locks.acquire('k')
     for (let handOff = 0; handOff < 16; handOff++) {

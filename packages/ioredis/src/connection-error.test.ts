@@ -21,6 +21,13 @@ describe('plainError', () => {
     expect(inspect(plain, { depth: 10, showHidden: true })).not.toContain(password)
   })
 
+  it('quotes no argument of a command that the server does not know', () => {
+    const message = `ERR unknown command 'auth', with args beginning with: '${password}'`
+    const plain = plainError(new Error('outer', { cause: replyError(message) }))
+    expect(plain).toMatchObject({ cause: { message: "ERR unknown command 'auth'" } })
+    expect(inspect(plainError(replyError(message)), { showHidden: true })).not.toContain(password)
+  })
+
   it('names what became of a name with several addresses, whose error has no message', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED ::1:1'), { code: 'ECONNREFUSED' })
     const error = Object.assign(new AggregateError([refused]), { code: 'ECONNREFUSED' })

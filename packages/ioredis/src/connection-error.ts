@@ -1,3 +1,5 @@
+import { withoutQuotation } from './script-reply.ts'
+
 /** What clients put behind a failure: the cause, a cluster's last node, or the addresses of a name that were tried. */
 interface Failure {
   readonly code?: unknown
@@ -10,15 +12,15 @@ interface Failure {
 const deepest = 4
 
 /**
- * A copy of a client's connection error and of its causes, with their names, messages and codes and nothing else: the
- * client puts the command on an error, and that of a refused password is `AUTH` with the password.
+ * A copy of a client's error and of its causes, with their names, messages and codes and nothing else: the client puts the
+ * command on an error, and that of a refused password is `AUTH` with the password. Nor do messages quote arguments.
  */
 export function plainError(error: unknown, depth = 1): Error {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   const { code, cause, lastNodeError, errors = [] } = Object(error) as Failure
   const behind = cause ?? lastNodeError ?? errors[0]
   // The error of a name with several addresses has no message of its own.
-  const plain = new Error(message || String(code ?? name), {
+  const plain = new Error(withoutQuotation(message || String(code ?? name)), {
     ...(behind !== undefined && depth < deepest && { cause: plainError(behind, depth + 1) }),
   })
   plain.name = name

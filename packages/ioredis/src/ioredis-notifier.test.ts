@@ -5,17 +5,10 @@ import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
-import * as ioredis5 from 'ioredis-5'
-import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { clients } from '../test-clients.ts'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'
-
-const clients = [
-  { name: 'ioredis 6', create: (port: number) => new ioredis6.Redis({ port }) },
-  { name: 'ioredis 5', create: (port: number) => new ioredis5.Redis({ port }) },
-  { name: 'iovalkey', create: (port: number) => new iovalkey.Redis({ port }) },
-]
 
 describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   let server: RedisServer
@@ -37,7 +30,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   })
 
   function client(port = proxy.port): ReturnType<typeof create> {
-    const made = create(port)
+    const made = create({ port })
     made.on('error', () => undefined)
     open.push(() => made.disconnect())
     return made
@@ -98,7 +91,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await expect.poll(() => subscribers('lock:release:linger')).toBe(0)
   })
 
-  it('connects and subscribes anew after its connection was killed, and has every waiter look again', async () => {
+  it('connects and subscribes anew after its connection was killed, and has every waiter check again', async () => {
     const subscriptions = Array.from({ length: 10 }, (_, index) => notifier.subscribe(`k${index}`, '-'))
     await Promise.all(subscriptions.map(({ ready }) => ready))
     await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
@@ -199,7 +192,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
     await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
     async function causeFor(username: string, port: number): Promise<string> {
-      const refused = create(port)
+      const refused = create({ port })
       refused.disconnect()
       refused.on('error', () => undefined)
       Object.assign(refused.options, { username, password })
@@ -235,7 +228,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(second.signals).toBe(0)
   })
 
-  it('wakes a locker’s waiter long before it would look by itself', async () => {
+  it('wakes a locker’s waiter long before it would check by itself', async () => {
     const own = client()
     const waiting: Locker = createLocker({ store: ioredisStore(own), notifier: ioredisNotifier(own) })
     const holding = createLocker({ store: ioredisStore(client(server.port)) })
@@ -280,7 +273,7 @@ describe('ioredisNotifier', () => {
     return made
   }
 
-  it('tells that releases are missed when holders may not publish, once, though waiters look for themselves', async () => {
+  it('tells that releases are missed when holders may not publish, once, though waiters check by themselves', async () => {
     const server = await startServer()
     const { port } = server
     await server.command('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', '+@all', 'resetchannels')

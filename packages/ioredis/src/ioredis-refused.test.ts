@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
 import { createLocker } from '@leasehold/core'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { behindProxy, type ClientOptions, clients } from '../test-clients.ts'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
@@ -24,53 +24,18 @@ const increment = (key = 'lock:a'): ScriptCall => ({
 const run = async (client: IoredisClient, signal = never): Promise<ScriptReply | undefined> =>
   (await ioredisTransport(client).run([increment()], signal))[0]
 
-interface Options {
-  port?: number
-  username?: string
-  password?: string
-  lazyConnect?: boolean
-  enableReadyCheck?: boolean
-  retryStrategy?: () => number | null
-}
 const right = 'the-right-password'
 const wrong = 'the-wrong-password'
 
-const clients = [
-  { name: 'ioredis 6', create: (options: Options) => new ioredis6.Redis(options) },
-  { name: 'ioredis 6 with RESP3', create: (options: Options) => new ioredis6.Redis({ ...options, protocol: 3 }) },
-  { name: 'ioredis 5', create: (options: Options) => new ioredis5.Redis(options) },
-  { name: 'iovalkey', create: (options: Options) => new iovalkey.Redis(options) },
-]
-
 describe.each(clients)('over $name', ({ create }) => {
-  let redis: RedisServer
-  let proxy: TcpProxy
-  const open: { disconnect(): void }[] = []
-  beforeAll(async () => {
-    redis = await startRedis()
-  })
-  afterAll(() => redis.stop())
+  const network = behindProxy(create)
+  const { connect, unheard } = network
   beforeEach(async () => {
-    await redis.command('FLUSHALL')
-    await redis.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
-    proxy = await startTcpProxy({ port: redis.port })
+    await network.redis.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
   })
-  afterEach(async () => {
+  afterEach(() => {
     vi.restoreAllMocks()
-    for (const client of open.splice(0)) client.disconnect()
-    await proxy.stop()
   })
-  /** A client to whose errors nobody listens. */
-  function unheard(options: Options = {}): ReturnType<typeof create> {
-    const client = create({ port: proxy.port, retryStrategy: () => 20, ...options })
-    open.push(client)
-    return client
-  }
-  function connect(options: Options = {}): ReturnType<typeof create> {
-    const client = unheard(options)
-    client.on('error', () => undefined)
-    return client
-  }
 
   it('a wrong password ends an acquire at once, with the server’s words as the cause', async () => {
     const client = connect({ username: 'lock', password: wrong })
@@ -95,7 +60,7 @@ describe.each(clients)('over $name', ({ create }) => {
   })
 
   it('a user who may not run scripts is told so at once', async () => {
-    await redis.command('ACL', 'SETUSER', 'lock', '-eval')
+    await network.redis.command('ACL', 'SETUSER', 'lock', '-eval')
     const client = connect({ username: 'lock', password: right })
     expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOPERM/) })
   })
@@ -103,20 +68,20 @@ describe.each(clients)('over $name', ({ create }) => {
   it('a password that is changed is noticed when the connection is lost, and does no harm once it is right again', async () => {
     const client = connect({ username: 'lock', password: right })
     expect(await run(client)).toMatchObject({ value: 1 })
-    await redis.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
+    await network.redis.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
     expect(await run(client)).toMatchObject({ value: 2 })
     const lost = new Promise((resolve) => client.once('close', resolve))
-    proxy.cut()
+    network.proxy.cut()
     await lost
     expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^WRONGPASS/) })
-    await redis.command('ACL', 'SETUSER', 'lock', `>${right}`)
+    await network.redis.command('ACL', 'SETUSER', 'lock', `>${right}`)
     const back = new Promise((resolve) => client.once('ready', resolve))
     await back
     expect(await run(client)).toMatchObject({ value: 3 })
   })
 
   it('a call that was not sent has as its cause what the client met with', async () => {
-    proxy.refuse()
+    network.proxy.refuse()
     const client = connect()
     const controller = new AbortController()
     const reply = run(client, controller.signal)
@@ -127,7 +92,7 @@ describe.each(clients)('over $name', ({ create }) => {
       cause: { message: expect.stringContaining('not connected in time'), cause: { code: 'ECONNREFUSED' } },
     })
     // Once it was connected, that is no reason for what comes.
-    await proxy.accept()
+    await network.proxy.accept()
     expect(await run(client)).toMatchObject({ value: 1 })
     client.disconnect()
     const late = await run(client)
@@ -137,7 +102,7 @@ describe.each(clients)('over $name', ({ create }) => {
 
   it('a client to whose errors nobody listens says them on the console, while a call waits as at any time', async () => {
     const said = vi.spyOn(console, 'error').mockReturnValue(undefined)
-    proxy.refuse()
+    network.proxy.refuse()
     const waitedFor = unheard({ retryStrategy: () => null })
     expect(await run(waitedFor)).toMatchObject({ executed: 'no', cause: { cause: { code: 'ECONNREFUSED' } } })
     const words = said.mock.calls.map(([first]) => first)
@@ -164,15 +129,15 @@ describe.each(clients)('over $name', ({ create }) => {
 const clusterClients = [
   {
     name: 'ioredis 6',
-    create: (nodes: Address[], redisOptions: Options) => new ioredis6.Cluster(nodes, { redisOptions }),
+    create: (nodes: Address[], redisOptions: ClientOptions) => new ioredis6.Cluster(nodes, { redisOptions }),
   },
   {
     name: 'ioredis 5',
-    create: (nodes: Address[], redisOptions: Options) => new ioredis5.Cluster(nodes, { redisOptions }),
+    create: (nodes: Address[], redisOptions: ClientOptions) => new ioredis5.Cluster(nodes, { redisOptions }),
   },
   {
     name: 'iovalkey',
-    create: (nodes: Address[], redisOptions: Options) => new iovalkey.Cluster(nodes, { redisOptions }),
+    create: (nodes: Address[], redisOptions: ClientOptions) => new iovalkey.Cluster(nodes, { redisOptions }),
   },
 ]
 

@@ -1,6 +1,6 @@
 import type { RedisSubscriber, SubscriberConnection } from '@leasehold/core/redis'
+import { plainError } from './connection-error.ts'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
-import { withoutQuotation } from './script-reply.ts'
 
 /** A client that can make another connection like itself. */
 export interface IoredisSubscribable extends IoredisClient {
@@ -51,7 +51,7 @@ export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber 
         connection.disconnect()
       }
       const lost = (): void => {
-        if (open) listener.lost(lastError && withoutCommand(lastError))
+        if (open) listener.lost(lastError && plainError(lastError))
         open = false
       }
       connection.on('error', (error) => {
@@ -65,7 +65,7 @@ export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber 
         signal.throwIfAborted()
       } catch (error: unknown) {
         close()
-        throw signal.aborted ? error : withoutCommand(lastError ?? error)
+        throw signal.aborted ? error : plainError(lastError ?? error)
       } finally {
         signal.removeEventListener('abort', close)
       }
@@ -90,7 +90,7 @@ function listening(connection: ListeningConnection, close: () => void, lost: () 
       await command
     } catch (error: unknown) {
       if (connection.status !== 'ready') lost()
-      throw withoutCommand(error)
+      throw plainError(error)
     }
   }
   return {
@@ -99,16 +99,4 @@ function listening(connection: ListeningConnection, close: () => void, lost: () 
     psubscribe: (pattern) => answer(connection.psubscribe(pattern)),
     close,
   }
-}
-
-/** The client puts a command with its arguments on its errors, a password among them: only what says why is kept. */
-function withoutCommand(error: unknown): Error {
-  const { name, message, code } = error as {
-    readonly name?: unknown
-    readonly message?: unknown
-    readonly code?: unknown
-  }
-  // Several addresses that were tried in vain make an error without a message.
-  const plain = new Error(withoutQuotation(String(message || code || error)))
-  return Object.assign(plain, { name: String(name) }, code !== undefined && { code })
 }

@@ -1,11 +1,9 @@
 import { inspect } from 'node:util'
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
-import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { startRedis } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
-import * as ioredis5 from 'ioredis-5'
-import * as iovalkey from 'iovalkey'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { behindProxy, type ClientOptions, clients } from '../test-clients.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
 const token = '0123456789abcdef0123456789abcdef.1700000000000000'
@@ -14,54 +12,12 @@ const increment = script("return redis.call('INCR', KEYS[1])", token)
 const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', value: of, resent })
 const never = new AbortController().signal
 
-/** The options that these tests use of those that all clients have. */
-interface Options {
-  port?: number
-  lazyConnect?: boolean
-  keyPrefix?: string
-  stringNumbers?: boolean
-  enableAutoPipelining?: boolean
-  autoResendUnfulfilledCommands?: boolean
-  maxRetriesPerRequest?: number | null
-  commandTimeout?: number
-  socketTimeout?: number
-  enableOfflineQueue?: boolean
-  retryStrategy?: () => number
-}
-
-const clients = [
-  { name: 'ioredis 6', create: (options: Options) => new ioredis6.Redis(options) },
-  { name: 'ioredis 6 with RESP3', create: (options: Options) => new ioredis6.Redis({ ...options, protocol: 3 }) },
-  { name: 'ioredis 5', create: (options: Options) => new ioredis5.Redis(options) },
-  { name: 'iovalkey', create: (options: Options) => new iovalkey.Redis(options) },
-]
-
 describe.each(clients)('ioredisTransport over $name', ({ create }) => {
-  let redis: RedisServer
-  let proxy: TcpProxy
-  const open: { disconnect(): void }[] = []
-  beforeAll(async () => {
-    redis = await startRedis()
-  })
-  afterAll(() => redis.stop())
-  beforeEach(async () => {
-    await redis.command('FLUSHALL')
-    proxy = await startTcpProxy({ port: redis.port })
-  })
-  afterEach(async () => {
-    for (const client of open.splice(0)) client.disconnect()
-    await proxy.stop()
-  })
-
-  function connect(options: Options = {}): ReturnType<typeof create> {
-    const client = create({ port: proxy.port, retryStrategy: () => 20, ...options })
-    client.on('error', () => undefined)
-    open.push(client)
-    return client
-  }
+  const network = behindProxy(create)
+  const { connect } = network
   const run = async (transport: RedisTransport, call: ScriptCall, signal = never): Promise<ScriptReply | undefined> =>
     (await transport.run([call], signal))[0]
-  const count = (): Promise<unknown> => redis.command('GET', 'lock:a')
+  const count = (): Promise<unknown> => network.redis.command('GET', 'lock:a')
 
   it('answers what a script returns, text as text and numbers as numbers', async () => {
     const transport = ioredisTransport(connect())
@@ -93,12 +49,12 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await transport.run([], never)).toEqual([])
   })
 
-  it.each<Options>([{}, { maxRetriesPerRequest: null }])(
+  it.each<ClientOptions>([{}, { maxRetriesPerRequest: null }])(
     'says that an answer is to a repeated request when the connection was lost in between: %j',
     async (options) => {
       const transport = ioredisTransport(connect(options))
       expect(await run(transport, increment)).toEqual(value(1))
-      const dropped = proxy.dropNextReply('cut')
+      const dropped = network.proxy.dropNextReply('cut')
       const again = run(transport, increment)
       await dropped
       expect(await again).toEqual(value(3, true))
@@ -109,7 +65,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   it('does not know what became of a request that the client gave up, and shows no argument of it', async () => {
     const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }))
     await run(transport, script('return 1'))
-    const dropped = proxy.dropNextReply('cut')
+    const dropped = network.proxy.dropNextReply('cut')
     const lost = transport.run([increment, increment], never)
     await dropped
     for (const reply of await lost) expect(reply).toMatchObject({ type: 'unknown', executed: 'unknown' })
@@ -122,8 +78,8 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(connect())
     await run(transport, script('return 1'))
     const controller = new AbortController()
-    const release = proxy.holdReplies()
-    const executed = proxy.nextReply()
+    const release = network.proxy.holdReplies()
+    const executed = network.proxy.nextReply()
     const reply = run(transport, increment, controller.signal)
     await executed
     controller.abort()
@@ -159,7 +115,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     it('holds calls back once it has been silent for long, until it answers', async () => {
       const transport = ioredisTransport(connect())
       await run(transport, script('return 1'))
-      const release = proxy.holdReplies()
+      const release = network.proxy.holdReplies()
       await giveUp(transport, 1_000)
       timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no', cause: expect.any(Error) })
@@ -170,7 +126,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     it('sends one call per half second nevertheless', async () => {
       const transport = ioredisTransport(connect())
       await run(transport, script('return 1'))
-      proxy.holdReplies()
+      network.proxy.holdReplies()
       await giveUp(transport, 1_000)
       for (const ms of [2_501, 3_002]) {
         timeIs(ms)
@@ -187,7 +143,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       const client = connect({ commandTimeout: 1_000 })
       const transport = ioredisTransport(client)
       await run(transport, script('return 1'))
-      const release = proxy.holdReplies()
+      const release = network.proxy.holdReplies()
       for (const reply of await transport.run(Array(1_000).fill(increment), never)) {
         expect(reply).toMatchObject({ executed: 'unknown', cause: { message: expect.stringContaining('timed out') } })
       }
@@ -204,12 +160,12 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     it('sends on the connection that took its place', async () => {
       const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false }))
       await run(transport, script('return 1'))
-      proxy.blackHole()
+      network.proxy.blackHole()
       await giveUp(transport, 1_000)
       timeIs(2_001)
       expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
-      proxy.restore()
-      proxy.cut()
+      network.proxy.restore()
+      network.proxy.cut()
       expect(await asksAgain(transport)).toMatchObject({ type: 'value' })
     })
 
@@ -236,7 +192,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(client)
     expect(await run(transport, increment)).toEqual(value(1))
     const lost = new Promise((resolve) => client.once('close', resolve))
-    proxy.cut()
+    network.proxy.cut()
     await lost
     expect(await run(transport, increment)).toEqual(value(2))
   })
@@ -244,7 +200,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   it('gets out of a connection that has died without a word if the client has a socketTimeout', async () => {
     const transport = ioredisTransport(connect({ socketTimeout: 1_000 }))
     await run(transport, script('return 1'))
-    const dead = proxy.dropNextReply('silence')
+    const dead = network.proxy.dropNextReply('silence')
     const reply = run(transport, increment)
     await dead
     // Sent again by the client, on a new connection.
@@ -252,15 +208,15 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   })
 
   it('waits for a connection, and sends then', async () => {
-    proxy.refuse()
+    network.proxy.refuse()
     const transport = ioredisTransport(connect({ lazyConnect: true }))
     const reply = run(transport, increment)
-    await proxy.accept()
+    await network.proxy.accept()
     expect(await reply).toEqual(value(1))
   })
 
   it('never sends what was aborted while it waited for a connection', async () => {
-    proxy.refuse()
+    network.proxy.refuse()
     const client = connect()
     const transport = ioredisTransport(client)
     const controller = new AbortController()
@@ -268,7 +224,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     controller.abort()
     expect(await reply).toMatchObject({ type: 'unknown', executed: 'no', cause: expect.any(Error) })
     expect(await run(transport, increment, controller.signal)).toMatchObject({ executed: 'no' })
-    await proxy.accept()
+    await network.proxy.accept()
     expect(await run(transport, increment)).toEqual(value(1))
   })
 
@@ -289,11 +245,11 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const client = connect({ enableAutoPipelining: true })
     const transport = ioredisTransport(client)
     await run(transport, script('return 1'))
-    const release = proxy.holdReplies()
-    const executed = proxy.nextReply()
+    const release = network.proxy.holdReplies()
+    const executed = network.proxy.nextReply()
     const mine = client.set('mine', '1')
     await executed
-    const second = proxy.nextReply()
+    const second = network.proxy.nextReply()
     const reply = run(transport, increment)
     await second
     expect(await count()).toBe('1')
@@ -312,7 +268,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   })
 
   it('leaves no listener after a thousand calls of twenty stores to a closed port, and needs one while they wait', async () => {
-    proxy.refuse()
+    network.proxy.refuse()
     const client = connect({ retryStrategy: () => 60_000 })
     await new Promise((resolve) => client.once('reconnecting', resolve))
     const before = client.eventNames().map((event) => [event, client.listenerCount(event)])

@@ -67,8 +67,8 @@ export class ScriptedSubscription implements Subscription {
   live = false
   signals = 0
   closed = false
-  /** How often whoever waits has said that a release was not signalled. */
-  suspected = 0
+  /** The cursor of each holder whose release was not signalled, as whoever waits has said. */
+  readonly suspected: string[] = []
   readonly #callbacks: Set<() => void> = new Set()
   #settle: () => void = () => undefined
 
@@ -104,8 +104,8 @@ export class ScriptedSubscription implements Subscription {
     return () => this.#callbacks.delete(callback)
   }
 
-  suspect(): void {
-    this.suspected++
+  suspect(cursor: string): void {
+    this.suspected.push(cursor)
   }
 
   close(): void {

@@ -23,7 +23,7 @@ transportConformance('@upstash/redis 1.28', async () => ({
 }))
 
 const direct = redisStoreAccess([gateway.redis], options.prefix)
-const skip = { ...direct.skip, 'listener-count': 'over HTTP nobody knows how many servers there are behind' }
+const skip = { ...direct.skip, 'subscriber-count': 'over HTTP nobody knows how many servers there are behind' }
 const access = { ...direct, skip, fenceMemoryMs: 2_000, close }
 storeConformance('fetch', async () => ({ ...access, store: fetchStore({ url, token, ...options }) }))
 storeConformance('@upstash/redis', async () => ({

@@ -49,7 +49,7 @@ export function gatewayAccess(
     listen: (key) => listen(gateway, `${prefix}release:${key}`),
     skip: {
       'wall-clock': 'the clock of a Redis server is the machine’s',
-      'listener-count': 'over HTTP nobody knows how many servers there are behind',
+      'subscriber-count': 'over HTTP nobody knows how many servers there are behind',
     },
   }
 }

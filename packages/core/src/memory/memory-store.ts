@@ -20,7 +20,7 @@ import { ExpiryWheel } from './expiry-wheel.ts'
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
   readonly clock?: Clock
-  /** How long the record of a key's last grant and fence is kept, or its ttl if longer; default 10 minutes. */
+  /** How long a key's last fence is kept after the last grant or renewal; the ttl if that is longer. Default 10 minutes. */
   readonly fenceMemory?: Duration
 }
 

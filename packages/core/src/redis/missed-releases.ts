@@ -5,7 +5,7 @@ import type { Unheard } from './unheard.ts'
 const toldAfter = 2
 /**
  * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, several may have
- * waited for the same one, and each notices when it looks, which is within a second.
+ * waited for the same one, and each notices when it checks, which is within a second.
  */
 const sameMissMs = 2_000
 

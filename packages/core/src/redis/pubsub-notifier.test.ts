@@ -1,5 +1,5 @@
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import { ManualClock } from '@leasehold/testkit'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { ContextClock, type ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ReleaseNotifier } from '../release-notifier.ts'
 import type { Clock } from '../timing/clock.ts'
@@ -45,6 +45,8 @@ class ScriptedConnection implements SubscriberConnection {
   readonly subscribed = new Set<string>()
   isOpen = true
   isSilent = false
+  /** Holds back the next answer. */
+  untilAnswer: Promise<void> | undefined
   /** Comes before the next answer. */
   beforeAnswer: (() => void) | undefined
   readonly #server: ScriptedServer
@@ -63,6 +65,8 @@ class ScriptedConnection implements SubscriberConnection {
     this.asked.push({ names, atMs: this.#clock.monotonicMs() })
     this.#server.contexts.push(this.#server.tenants.getStore())
     if (this.isSilent) return never
+    if (this.untilAnswer) await this.untilAnswer
+    this.untilAnswer = undefined
     this.beforeAnswer?.()
     this.beforeAnswer = undefined
     if (names.some((name) => this.#server.forbidden.has(name))) throw new Error('NOPERM no such channel for you')
@@ -105,7 +109,7 @@ function notify(options?: PubsubNotifierOptions): ReleaseNotifier {
 const askedAtMs = (): number[] => server.last.asked.map(({ atMs }) => atMs)
 
 beforeEach(() => {
-  clock = new ManualClock()
+  clock = new ContextClock()
   server = new ScriptedServer(clock)
   causes = []
   notifier = notify()
@@ -317,6 +321,36 @@ describe('that releases cannot be heard', () => {
     expect(causes).toHaveLength(2)
   })
 
+  it('is told of the refusal of one key though another was refused before that nobody waits for any more', async () => {
+    server.forbidden.add('lock:release:a').add('lock:release:b')
+    const left = notifier.subscribe('a', '-')
+    await clock.advance(0)
+    left.close()
+    await clock.advance(1_000)
+    notifier.subscribe('b', '-')
+    await clock.advance(0)
+    expect(causes.map(String)).toEqual([
+      expect.stringContaining('lock:release:a'),
+      expect.stringContaining('lock:release:b'),
+    ])
+  })
+
+  it('is not told of the refusal of a key that nobody waits for any more', async () => {
+    await notifier.subscribe('free', '-').ready
+    server.forbidden.add('lock:release:a')
+    let refuse = (): void => undefined
+    server.last.untilAnswer = new Promise((resolve) => {
+      refuse = resolve
+    })
+    const left = notifier.subscribe('a', '-')
+    await clock.advance(0)
+    left.close()
+    await clock.advance(1_000)
+    refuse()
+    await clock.advance(0)
+    expect(causes).toEqual([])
+  })
+
   it('of one key costs the others nothing', async () => {
     const subscriptions = ['a', 'b', 'c'].map((key) => notifier.subscribe(key, '-'))
     await clock.advance(0)
@@ -498,13 +532,12 @@ describe('what goes on behind those who wait', () => {
   it('runs in the context in which the notifier was made, and not in that of whoever waits', async () => {
     const { tenants, contexts } = server
     const timers = new Set<string | undefined>()
-    // The runtime's timers call back in the context in which they were armed.
-    const schedule: Clock['schedule'] = (callback, ...rest) => {
+    const schedule: Clock['schedule'] = (...timer) => {
       timers.add(tenants.getStore())
-      return clock.schedule(AsyncResource.bind(callback), ...rest)
+      return clock.schedule(...timer)
     }
-    const bound = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule }
-    const made = tenants.run('maker', () => notify({ clock: bound }))
+    const seeing = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule }
+    const made = tenants.run('maker', () => notify({ clock: seeing }))
     const wait = (tenant: string, key: string) => tenants.run(tenant, () => made.subscribe(key, '-'))
     const first = wait('tenant-1', 'a')
     const second = wait('tenant-2', 'b')
@@ -514,7 +547,7 @@ describe('what goes on behind those who wait', () => {
     server.last.lose()
     await clock.advance(100)
     expect(server.connections).toHaveLength(2)
-    // They are to look again by now.
+    // They are to check again by now.
     await clock.advance(250)
     tenants.run('tenant-2', () => second.close())
     await clock.advance(6_000)

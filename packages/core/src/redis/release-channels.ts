@@ -1,6 +1,6 @@
 import type { Subscription } from '../release-notifier.ts'
 import type { Clock } from '../timing/clock.ts'
-import { ChannelListener } from './channel-listener.ts'
+import { ChannelSubscriber } from './channel-subscriber.ts'
 import { MissedReleases } from './missed-releases.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { SubscriberLink } from './subscriber-link.ts'
@@ -24,8 +24,8 @@ interface Topic {
 interface Channel {
   readonly name: string
   readonly topic: Topic
-  readonly listeners: Set<ChannelListener>
-  /** Withdraws the timer that ends a channel without listeners. */
+  readonly subscribers: Set<ChannelSubscriber>
+  /** Withdraws the timer that ends a channel without subscribers. */
   stopLinger: (() => void) | undefined
 }
 
@@ -48,7 +48,7 @@ export class ReleaseChannels {
   readonly #missed: MissedReleases
   readonly #pattern: Topic | undefined
   readonly #channels = new Map<string, Channel>()
-  #listeners = 0
+  #subscribers = 0
   #closed = false
 
   constructor({ subscriber, clock, pattern, unheard, home }: ChannelsOptions) {
@@ -68,32 +68,32 @@ export class ReleaseChannels {
 
   listen(name: string, onClose?: () => void): Subscription {
     const channel = this.#channel(name)
-    const listener = new ChannelListener(this.#clock)
-    channel.listeners.add(listener)
-    this.#listeners++
-    if (channel.topic.confirmed) listener.hear()
+    const subscriber = new ChannelSubscriber(this.#clock)
+    channel.subscribers.add(subscriber)
+    this.#subscribers++
+    if (channel.topic.confirmed) subscriber.hear()
     // Nothing is to be waited for now.
-    else if (this.#closed || this.#link.isPausing) listener.miss()
+    else if (this.#closed || this.#link.isPausing) subscriber.miss()
     this.#home(() => this.#attend(channel))
 
-    const isLive = (): boolean => channel.topic.confirmed && channel.listeners.has(listener)
+    const isLive = (): boolean => channel.topic.confirmed && channel.subscribers.has(subscriber)
     return {
-      ready: listener.ready,
+      ready: subscriber.ready,
       get live() {
         return isLive()
       },
       get signals() {
-        return listener.count.signals
+        return subscriber.count.signals
       },
-      onSignal: (seen, callback) => listener.count.onSignal(seen, callback),
+      onSignal: (seen, callback) => subscriber.count.onSignal(seen, callback),
       suspect: (cursor) => {
         // What was released while it could not be heard is no surprise.
-        if (isLive() && !listener.isMissing) this.#home(() => this.#suspect(channel, cursor))
+        if (isLive() && !subscriber.isMissing) this.#home(() => this.#suspect(channel, cursor))
       },
       close: () => {
-        if (!channel.listeners.delete(listener)) return
-        listener.close()
-        this.#listeners--
+        if (!channel.subscribers.delete(subscriber)) return
+        subscriber.close()
+        this.#subscribers--
         this.#home(() => this.#leave(channel))
         onClose?.()
       },
@@ -114,7 +114,7 @@ export class ReleaseChannels {
     const channel = known ?? {
       name,
       topic: this.#pattern ?? topicOf(name),
-      listeners: new Set(),
+      subscribers: new Set(),
       stopLinger: undefined,
     }
     channel.stopLinger = undefined
@@ -123,8 +123,8 @@ export class ReleaseChannels {
   }
 
   /** Somebody has begun to listen there. */
-  #attend({ listeners, topic }: Channel): void {
-    if (listeners.size === 0) return
+  #attend({ subscribers, topic }: Channel): void {
+    if (subscribers.size === 0) return
     this.#link.want(true)
     // Also a topic that was refused: permissions change.
     if (!topic.confirmed && !topic.asking) void this.#confirm([topic])
@@ -132,11 +132,14 @@ export class ReleaseChannels {
 
   /** Somebody has ceased to. */
   #leave(channel: Channel): void {
-    this.#link.want(this.#listeners > 0)
-    if (channel.listeners.size > 0 || this.#closed) return
+    this.#link.want(this.#subscribers > 0)
+    if (channel.subscribers.size > 0 || this.#closed) return
     const end = (): void => {
       this.#channels.delete(channel.name)
-      if (!this.#pattern && channel.topic.confirmed) this.#unsubscribe(channel.topic)
+      if (this.#pattern) return
+      if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
+      // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
+      this.#unheard.end('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
   }
@@ -148,7 +151,7 @@ export class ReleaseChannels {
   /** What is listened to. */
   #topics(): readonly Topic[] {
     if (this.#pattern) return [this.#pattern]
-    return [...this.#channels.values()].filter(({ listeners }) => listeners.size > 0).map(({ topic }) => topic)
+    return [...this.#channels.values()].filter(({ subscribers }) => subscribers.size > 0).map(({ topic }) => topic)
   }
 
   #unconfirmed(): readonly Topic[] {
@@ -185,27 +188,34 @@ export class ReleaseChannels {
     this.#unheard.end('refusal', topic.name)
     // Nobody listens any more; its lingering ended before the server had confirmed.
     if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
-    for (const listener of this.#on(topic)) listener.hear()
+    for (const subscriber of this.#on(topic)) subscriber.hear()
   }
 
   #refuse(topic: Topic, cause: unknown): void {
     topic.confirmed = false
-    for (const listener of this.#on(topic)) listener.miss()
+    // It was left while the server was asked.
+    if (!this.#isKept(topic)) return
+    for (const subscriber of this.#on(topic)) subscriber.miss()
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const told = `Releases are not heard, so waiters look for themselves: the subscription to "${topic.name}" was refused`
+    const told = `Releases are not heard, so waiters check by themselves: the subscription to "${topic.name}" was refused`
     this.#unheard.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
   }
 
-  #on(topic: Topic): readonly ChannelListener[] {
+  /** Its channel has not been left. */
+  #isKept(topic: Topic): boolean {
+    return topic === this.#pattern || this.#channels.get(topic.name)?.topic === topic
+  }
+
+  #on(topic: Topic): readonly ChannelSubscriber[] {
     const channels = this.#pattern ? this.#channels.values() : [this.#channels.get(topic.name)]
     // Another channel of the same name has a topic of its own.
-    return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.listeners] : []))
+    return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.subscribers] : []))
   }
 
   #heard(name: string, payload: string): void {
-    const listeners = [...(this.#channels.get(name)?.listeners ?? [])]
-    this.#missed.heard(payload, listeners.length > 0)
-    for (const { count } of listeners) count.add()
+    const subscribers = [...(this.#channels.get(name)?.subscribers ?? [])]
+    this.#missed.heard(payload, subscribers.length > 0)
+    for (const { count } of subscribers) count.add()
   }
 
   #suspect({ topic }: Channel, cursor: string): void {
@@ -214,9 +224,9 @@ export class ReleaseChannels {
 
   #lost(): void {
     if (this.#pattern) this.#pattern.confirmed = false
-    for (const { topic, listeners } of this.#channels.values()) {
+    for (const { topic, subscribers } of this.#channels.values()) {
       topic.confirmed = false
-      for (const listener of listeners) listener.miss()
+      for (const subscriber of subscribers) subscriber.miss()
     }
   }
 }

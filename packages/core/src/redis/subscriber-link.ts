@@ -197,5 +197,5 @@ export class SubscriberLink {
 
 function troubleBy(cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  return new Error(`Releases are not heard, so waiters look for themselves: ${reason}`, { cause })
+  return new Error(`Releases are not heard, so waiters check by themselves: ${reason}`, { cause })
 }

@@ -74,7 +74,7 @@ export function announcementClaims(probe: Probe): void {
 
   it('a release tells how many heard it', async (context) => {
     probe.needs(context, 'announcements')
-    probe.needs(context, 'listener-count')
+    probe.needs(context, 'subscriber-count')
     const key = probe.key()
     const unheard = await probe.grant({ key })
     const release = (token: string) => probe.store.release([{ key, token }], probe.signal)

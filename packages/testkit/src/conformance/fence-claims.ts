@@ -80,6 +80,17 @@ export function fenceClaims(probe: Probe): void {
     expect(fence).toBeLessThan(Number(before.fence) + (shortMs + slackMs) * 1_000)
   })
 
+  it('the last fence is kept as long from the last renewal, though that did not extend the lock', async (context) => {
+    probe.needs(context, 'fences')
+    const key = probe.key()
+    const ttlMs = probe.fenceMemoryMs - 1
+    const { token } = await probe.grant({ key, ttlMs })
+    await probe.advance(shortMs)
+    const before = await longestKeptMs(probe, key)
+    expect(await probe.renew(key, token, shortMs)).toBe('renewed')
+    expect(await longestKeptMs(probe, key)).toBeGreaterThan(before)
+  })
+
   it('fences rise although the wall clock was set back', async (context) => {
     probe.needs(context, 'fences')
     probe.needs(context, 'wall-clock')
@@ -90,3 +101,7 @@ export function fenceClaims(probe: Probe): void {
     expect((await probe.grant({ key })).fence).toBe(Number(first.fence) + 1)
   })
 }
+
+/** How long it takes until no entry of the lock is left. */
+const longestKeptMs = async (probe: Probe, key: string): Promise<number> =>
+  Math.max(...(await probe.entriesOf(key)).map(({ expiresInMs }) => expiresInMs ?? Infinity))

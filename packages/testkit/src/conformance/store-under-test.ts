@@ -26,8 +26,8 @@ export type StoreCapability =
   | 'foreign-holders'
   /** Releases and revokes are announced: `listen`. */
   | 'announcements'
-  /** A release knows how many listeners it reached. */
-  | 'listener-count'
+  /** A release knows how many subscribers it reached. */
+  | 'subscriber-count'
   /** Grants carry fences. */
   | 'fences'
   /** The store's wall clock can be set: `setWallClockBack`. */

@@ -15,14 +15,14 @@ export const slackMs = 5
 /** One call may stand in for another that would ask up to so many times as often. */
 const alike = 2
 
-/** A waiter asks at the latest this long after the remaining time that it was told is over: a spread of 50 ms, and 1. */
-const afterExpiryMs = 51
+/** A waiter asks at the latest this long after the remaining time that it was told is over: a spread of 40 ms, and 1. */
+const afterExpiryMs = 41
 
 /** Whoever waits behind a holder of its own process learns within this time that somebody took the lock away from that. */
 export const revocationMs = 1_000
 
 /** A release without an answer holds up the next waiter of its process for no more than this share of a command deadline. */
-const unansweredReleaseShare = 0.1
+const unansweredReleaseShare = 1 / 20
 
 /** What a wait is judged by: all of it is about its key, and requests are those of its process. */
 export interface Scene {
@@ -92,24 +92,33 @@ const isSlow = ({ roundTripMs }: Scene, request: SentRequest): boolean =>
  * The times in which the process had asked for something in vain, or took itself for the holder though somebody had taken
  * the lock away from it, as far as that is an excuse.
  */
-export function excuses(scene: Scene): readonly Span[] {
-  const { wait, waits, entries, requests, boundMs, commandDeadlineMs } = scene
-  const unanswered = requests
-    .filter((request) => isSlow(scene, request))
-    .map((request) => {
-      const { fromMs, toMs } = requestSpan(request)
-      const share = request.name === 'release' ? unansweredReleaseShare : 1
-      return { fromMs, toMs: Math.min(toMs, fromMs + commandDeadlineMs * share) }
-    })
-  const unnoticed = entries
-    .filter(({ process, freedBy }) => process === wait.process && freedBy === 'revoked')
-    .map((entry) => {
-      const leftMs = waits.filter((each) => isLeaseOf(each, entry)).map((each) => each.leftAtMs ?? Infinity)
-      const lastLeft = leftMs.length > 0 ? Math.max(...leftMs) : Infinity
-      const noticedMs = Math.max(entry.toMs, wait.sinceMs) + Math.max(revocationMs, boundMs)
-      return { fromMs: entry.toMs, toMs: Math.min(noticedMs, lastLeft) }
-    })
-  return [...unanswered, ...unnoticed]
+export const excuses = (scene: Scene): readonly Span[] => [
+  ...scene.requests.filter((request) => isSlow(scene, request)).map((request) => silence(scene, request)),
+  ...scene.entries
+    .filter(({ process, freedBy }) => process === scene.wait.process && freedBy === 'revoked')
+    .map((entry) => unnoticed(scene, entry)),
+]
+
+/** How long a request without an answer holds up those who wait. */
+function silence({ commandDeadlineMs }: Scene, request: SentRequest): Span {
+  const { fromMs, toMs } = requestSpan(request)
+  const share = request.name === 'release' ? unansweredReleaseShare : 1
+  return { fromMs, toMs: Math.min(toMs, fromMs + commandDeadlineMs * share) }
+}
+
+/** How long it may go unnoticed that this entry was taken away: a check without an answer is no check. */
+function unnoticed(scene: Scene, entry: Entry): Span {
+  const { wait, waits, requests, boundMs, commandDeadlineMs } = scene
+  const withinMs = Math.max(revocationMs, boundMs)
+  let noticedMs = Math.max(entry.toMs, wait.sinceMs) + withinMs
+  for (const request of requests) {
+    if (request.name !== 'inspect' || request.atMs > noticedMs || !isSlow(scene, request)) continue
+    const { fromMs, toMs } = requestSpan(request)
+    noticedMs = Math.max(noticedMs, Math.min(toMs, fromMs + commandDeadlineMs) + withinMs)
+  }
+  const leftMs = waits.filter((each) => isLeaseOf(each, entry)).map((each) => each.leftAtMs ?? Infinity)
+  const lastLeft = leftMs.length > 0 ? Math.max(...leftMs) : Infinity
+  return { fromMs: entry.toMs, toMs: Math.min(noticedMs, lastLeft) }
 }
 
 /** Whether the call was granted a lease of this entry. */

@@ -22,9 +22,9 @@ export interface LivenessOptions {
  *
  * - two round trips: that of an answer under way when the lock became free, and that of the next request;
  * - the time in which requests of the process stayed unanswered for longer than that, each no longer than the command
- *   deadline, and a release for a tenth of it, as a waiter need not know how a release ended;
+ *   deadline, and a release for a twentieth of it, as a waiter need not know how a release ended;
  * - after the lock was taken away from the waiter's own process, and until its holder leaves: the bound, or the second within
- *   which a waiter notices it if that is more.
+ *   which a waiter notices it if that is more; and both anew after a check that stayed unanswered.
  *
  * Where the lock became free by expiry, and a waiter of the process had been told of the remaining time, the bound is the
  * spread after that time, however patient the waiters.
@@ -82,12 +82,11 @@ function freeTooLong(scene: Scene): readonly LivenessFault[] | undefined {
 }
 
 function unaskedTooLong(scene: Scene): readonly LivenessFault[] | undefined {
-  const { wait, span, roundTripMs, requests } = scene
+  const { wait, span, roundTripMs } = scene
   const free = scene.free.filter((each) => lengthMs(overlap(each, span)) > 0)
   if (totalMs(free.map((each) => overlap(each, span))) <= scene.boundMs) return undefined
-  const asked = requests.filter(({ name, atMs }) => name !== 'release' && atMs >= span.fromMs && atMs < span.toMs)
   let { fromMs } = span
-  for (const toMs of [...asked.map(({ atMs }) => atMs), span.toMs]) {
+  for (const toMs of [...askedAtMs(scene), span.toMs]) {
     const unasked = free.filter((each) => lengthMs(overlap(each, { fromMs, toMs })) > 0)
     const limitMs =
       Math.max(...unasked.map((each) => boundAfter(scene, each)), scene.boundMs) + 2 * roundTripMs + slackMs
@@ -99,6 +98,13 @@ function unaskedTooLong(scene: Scene): readonly LivenessFault[] | undefined {
     fromMs = toMs
   }
   return undefined
+}
+
+/** When the process asked for the lock while the call waits, or was granted it: the network may keep a request for long. */
+function askedAtMs({ wait, span, requests, entries }: Scene): readonly number[] {
+  const asked = requests.filter(({ name }) => name !== 'release').map(({ atMs }) => atMs)
+  const granted = entries.filter(({ process }) => process === wait.process).map(({ fromMs }) => fromMs)
+  return [...asked, ...granted].filter((atMs) => atMs >= span.fromMs && atMs < span.toMs).sort((a, b) => a - b)
 }
 
 function nobodysTooLong(scene: Scene): readonly LivenessFault[] | undefined {

@@ -71,6 +71,14 @@ describe('what a process asked for', () => {
       { name: 'acquire', key: 'k', process: 'a', atMs: 1_000, endedAtMs: 1_000, answered: true },
     ])
   })
+
+  it('may be a check', async () => {
+    const locks = createLocker({ store: history.before(new ScriptedStore(clock), 'a'), clock })
+    await locks.inspect('k')
+    expect(history.requests).toEqual([
+      { name: 'inspect', key: 'k', process: 'a', atMs: 0, endedAtMs: 0, answered: true },
+    ])
+  })
 })
 
 describe('a call that is followed', () => {

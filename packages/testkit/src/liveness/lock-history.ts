@@ -18,7 +18,7 @@ export type LockChange =
 
 /** A request of a process, as that process saw it. */
 export interface SentRequest {
-  readonly name: 'acquire' | 'look' | 'release'
+  readonly name: 'acquire' | 'inspect' | 'release'
   readonly key: string
   readonly process: string
   readonly atMs: number
@@ -65,7 +65,7 @@ type Noted<T> = { -readonly [P in keyof T]: T[P] }
 
 /** Makes a store's call, and does something before and after it. What a call answers is one outcome, or a list of them. */
 type Around = <O>(
-  name: 'acquire' | 'renew' | 'release' | 'look' | 'revoke',
+  name: 'acquire' | 'renew' | 'release' | 'inspect' | 'revoke',
   requests: readonly { readonly key: string }[],
   signal: AbortSignal,
   call: () => Promise<O>,
@@ -109,7 +109,7 @@ export class LockHistory implements LockRecord {
     return around(store, async (name, requests, signal, call) => {
       const atMs = this.#clock.monotonicMs()
       const noted: Noted<SentRequest>[] = []
-      if (name === 'acquire' || name === 'look' || name === 'release') {
+      if (name === 'acquire' || name === 'inspect' || name === 'release') {
         for (const { key } of requests) noted.push({ name, key, process, atMs, answered: false })
       }
       for (const request of requests) {
@@ -201,7 +201,7 @@ const around = (store: LeaseStore, run: Around): LeaseStore => ({
   acquire: (requests, signal) => run('acquire', requests, signal, () => store.acquire(requests, signal)),
   renew: (requests, signal) => run('renew', requests, signal, () => store.renew(requests, signal)),
   release: (requests, signal) => run('release', requests, signal, () => store.release(requests, signal)),
-  look: (key, cursor, signal) => run('look', [{ key }], signal, () => store.look(key, cursor, signal)),
-  inspect: (key, signal) => store.inspect(key, signal),
+  look: (key, cursor, signal) => store.look(key, cursor, signal),
+  inspect: (key, signal) => run('inspect', [{ key }], signal, () => store.inspect(key, signal)),
   revoke: (key, signal) => run('revoke', [{ key }], signal, () => store.revoke(key, signal)),
 })

@@ -22,7 +22,7 @@ export function redisStoreAccess(
     listen: (key) => listen(nodes[0] as RedisServer, `${prefix}release:${key}`),
     skip: {
       'wall-clock': 'the clock of a Redis server is the machine’s',
-      ...(nodes.length > 1 && { 'listener-count': 'a node of a cluster counts only its own listeners' }),
+      ...(nodes.length > 1 && { 'subscriber-count': 'a node of a cluster counts only its own subscribers' }),
     },
   }
 }

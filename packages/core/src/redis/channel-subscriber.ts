@@ -2,22 +2,22 @@ import { SignalCount } from '../signal-count.ts'
 import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 
-/** Whoever went on unheard looks again once it is heard, spread over so long, in milliseconds. */
-const lookAgainSpreadMs = 250
+/** Whoever went on unheard checks again once it is heard, spread over so long, in milliseconds. */
+const checkAgainSpreadMs = 250
 
 /**
- * One who listens to a channel.
+ * One who is subscribed to a channel.
  *
- * States: *awaiting* confirmation → *hearing*, or *missing* what is released until it has been told to look again →
+ * States: *awaiting* confirmation → *hearing*, or *missing* what is released until it has been told to check again →
  * *hearing*.
  */
-export class ChannelListener {
+export class ChannelSubscriber {
   readonly count: SignalCount = new SignalCount()
   readonly ready: Promise<void>
   readonly #clock: Clock
   #isMissing = false
   #settle = (): void => undefined
-  #stopLook: (() => void) | undefined
+  #stopCheck: (() => void) | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -30,28 +30,28 @@ export class ChannelListener {
     return this.#isMissing
   }
 
-  /** Its channel is confirmed. What was released before, while it missed that, was heard by nobody, so it looks. */
+  /** Its channel is confirmed. What was released before, while it missed that, was heard by nobody, so it checks. */
   hear(): void {
     this.#settle()
-    if (!this.#isMissing || this.#stopLook) return
-    const look = (): void => {
+    if (!this.#isMissing || this.#stopCheck) return
+    const check = (): void => {
       this.#isMissing = false
-      this.#stopLook = undefined
+      this.#stopCheck = undefined
       this.count.add()
     }
-    this.#stopLook = this.#clock.schedule(look, jitter() * lookAgainSpreadMs, 'background')
+    this.#stopCheck = this.#clock.schedule(check, jitter() * checkAgainSpreadMs, 'background')
   }
 
   /** Its channel is not confirmed (any more), and it goes on without. */
   miss(): void {
     this.#settle()
     this.#isMissing = true
-    this.#stopLook?.()
-    this.#stopLook = undefined
+    this.#stopCheck?.()
+    this.#stopCheck = undefined
   }
 
   close(): void {
     this.count.forget()
-    this.#stopLook?.()
+    this.#stopCheck?.()
   }
 }
