@@ -10,7 +10,7 @@ export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
  * - `released`: the lock is free
  * - `expired`: the entry was no longer there
  * - `superseded`: another holder has the lock by now
- * - `unknown`: no answer came; the lock frees itself when its ttl is over
+ * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
  */
 export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
 
