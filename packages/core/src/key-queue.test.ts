@@ -153,6 +153,17 @@ describe('a release whose answer is lost', () => {
     expect(waiting.value?.signal.aborted).toBe(false)
   })
 
+  it('holds up nobody who comes when it has been waited for long enough', async () => {
+    const holder = await locks.acquire('k')
+    expect(holder.token).toBeTypeOf('string')
+    store.next('release', replyLost)
+    void holder.release()
+    await clock.advance(400)
+    const late = follow(locks.acquire('k'), clock)
+    await clock.advance(0)
+    expect(late.state).toBe('fulfilled')
+  })
+
   it('leaves no timer where it was answered in time', async () => {
     store.always('release', replyAfter(20))
     const holder = await locks.acquire('k')

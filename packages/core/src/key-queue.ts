@@ -31,8 +31,8 @@ export class KeyQueue {
   readonly #onIdle: () => void
 
   #grant: Grant | undefined
-  /** Our holder gives it back, and the store has not answered yet. */
-  #releasing = false
+  /** Our holder gives it back, and the store has not answered yet: since when, in monotonic milliseconds. */
+  #releasingSinceMs: number | undefined
   readonly #competitors = new Set<Competitor>()
   /** Made when somebody has to wait: most keys are held without that. */
   #line: WaitingLine | undefined
@@ -78,7 +78,7 @@ export class KeyQueue {
       return
     }
     this.#grant = grant
-    this.#releasing = false
+    this.#releasingSinceMs = undefined
     this.#wanted = false
     this.#handOffs = 0
     this.#firstHandOff = undefined
@@ -116,7 +116,7 @@ export class KeyQueue {
   /** A grant is being given back to the store. If that takes long, our next waiter does not wait for the answer. */
   releasing(grant: Grant): void {
     if (this.#grant !== grant) return
-    this.#releasing = true
+    this.#releasingSinceMs = this.#context.clock.monotonicMs()
     this.#armWatch(0)
   }
 
@@ -129,7 +129,7 @@ export class KeyQueue {
     }
     const { clock, notifier, background } = this.#context
     this.#grant = undefined
-    this.#releasing = false
+    this.#releasingSinceMs = undefined
     this.#stopWatch()
     const next = this.#line?.first
     const nobodyElse = notifier !== undefined && subscribers === 0
@@ -287,9 +287,13 @@ export class KeyQueue {
   #armWatch(delayMs: number): void {
     const { store, clock, background } = this.#context
     const grant = this.#grant
-    const releasing = this.#releasing
     if (!grant || !this.#line?.size) return
-    const atMs = clock.monotonicMs() + (releasing ? store.commandDeadlineMs * releaseShare : Math.ceil(delayMs))
+    const nowMs = clock.monotonicMs()
+    const sinceMs = this.#releasingSinceMs
+    const releasing = sinceMs !== undefined
+    const atMs = releasing
+      ? Math.max(nowMs, sinceMs + store.commandDeadlineMs * releaseShare)
+      : nowMs + Math.ceil(delayMs)
     if (this.#watch?.releasing === releasing && this.#watch.atMs <= atMs) return
     this.#stopWatch()
     const onTimer = (): void => {
@@ -297,7 +301,7 @@ export class KeyQueue {
       if (releasing) this.ended(grant, null)
       else void this.#check(grant)
     }
-    this.#watch = { releasing, atMs, cancel: background.schedule(onTimer, atMs - clock.monotonicMs(), 'background') }
+    this.#watch = { releasing, atMs, cancel: background.schedule(onTimer, atMs - nowMs, 'background') }
   }
 
   #stopWatch(): void {
