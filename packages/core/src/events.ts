@@ -48,7 +48,7 @@ export type LockerEvent =
    * Waiters check for themselves. Told once, until they are heard again.
    */
   | { readonly type: 'unheard'; readonly cause: unknown }
-  /** Releases cannot be announced (no permission for the channel); waiters must look for themselves. Told once. */
+  /** Releases cannot be announced (no permission for the channel); waiters must check by themselves. Told once. */
   | { readonly type: 'unannounced'; readonly key: string }
 
 export type OnEvent = (event: LockerEvent) => void

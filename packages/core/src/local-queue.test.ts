@@ -451,7 +451,7 @@ describe('a line with somebody ahead of it', () => {
 
 describe('the head start of others after a run of hand-offs', () => {
   /** Ends a run: what follows `acquire` waits in line then. */
-  async function afterStretch(wait: (options?: AcquireOptions) => void, ...next: AcquireOptions[]): Promise<void> {
+  async function afterRun(wait: (options?: AcquireOptions) => void, ...next: AcquireOptions[]): Promise<void> {
     let lease = await locks.acquire('k')
     for (let handOff = 0; handOff < 16; handOff++) {
       const following = locks.acquire('k')
@@ -467,7 +467,7 @@ describe('the head start of others after a run of hand-offs', () => {
   it('holds up nobody for longer than that one would have paused', async () => {
     const waiting: ReturnType<typeof follow<Lease>>[] = []
     const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
-    await afterStretch(wait, { wait: '2m', strategy: poll({ every: '40s' }) }, { strategy: poll({ every: 50 }) })
+    await afterRun(wait, { wait: '2m', strategy: poll({ every: '40s' }) }, { strategy: poll({ every: 50 }) })
     await clock.advance(100)
     expect(waiting.map(({ state }) => state)).toEqual(['pending', 'fulfilled'])
     await waiting[1]?.value?.release()
@@ -476,7 +476,7 @@ describe('the head start of others after a run of hand-offs', () => {
   })
 
   it('is no reason to believe that the store is away', async () => {
-    await afterStretch(() => void locks.acquire('k', { wait: '1h' }).then((lease) => lease.release()), {})
+    await afterRun(() => void locks.acquire('k', { wait: '1h' }).then((lease) => lease.release()), {})
     const brief = follow(locks.acquire('k', { wait: 1 }), clock)
     await clock.advance(1)
     expect(brief.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', commands: 0 })
@@ -486,7 +486,7 @@ describe('the head start of others after a run of hand-offs', () => {
   it('ends with the locker', async () => {
     const waiting: ReturnType<typeof follow<Lease>>[] = []
     const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
-    await afterStretch(wait, { wait: '1h', strategy: poll({ every: '30m' }) })
+    await afterRun(wait, { wait: '1h', strategy: poll({ every: '30m' }) })
     await locks.close()
     expect(waiting[0]?.reason).toMatchObject({ code: 'CLOSED' })
     expect(clock.pending).toBe(0)
@@ -495,7 +495,7 @@ describe('the head start of others after a run of hand-offs', () => {
   it('and a strategy that fails hurt its own caller only', async () => {
     const waiting: ReturnType<typeof follow<Lease>>[] = []
     const wait = (options?: AcquireOptions): void => void waiting.push(follow(locks.acquire('k', options), clock))
-    await afterStretch(wait, { wait: '1m', strategy: failing }, { wait: '1m' })
+    await afterRun(wait, { wait: '1m', strategy: failing }, { wait: '1m' })
     await clock.advance(2_000)
     expect(waiting.map(({ state }) => state)).toContain('fulfilled')
     for (const { value } of waiting) await value?.release()

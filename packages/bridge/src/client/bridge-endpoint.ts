@@ -13,7 +13,7 @@ export interface BridgeEndpoint {
   readonly fetch?: BridgeFetch
   /**
    * Told, once, when the bridge refuses: a bad token or one that has ended (401), a key that the ticket is not for (403), a
-   * wrong URL. Somebody has to change something; until then waiters look for themselves, and the bridge is asked once a
+   * wrong URL. Somebody has to change something; until then waiters check by themselves, and the bridge is asked once a
    * minute. Not told when the bridge cannot be reached.
    */
   readonly onError?: (refusal: BridgeRefusal) => void

@@ -25,7 +25,7 @@ const recheckMs = 30_000
  * the store's prefix, which the bridge knows.
  *
  * A release wakes a waiter within a round trip, at two store commands per contended acquire. While the bridge cannot be
- * reached, waiters look for themselves as often as their `strategy` says: that costs commands and time, never a hang.
+ * reached, waiters check by themselves as often as their `strategy` says: that costs commands and time, never a hang.
  * Where calls share nothing (Workers) each acquire has a connection of its own. Does no I/O before the first subscription.
  *
  * @throws InvalidOptionError for a bad `url`, `token` or `mode`

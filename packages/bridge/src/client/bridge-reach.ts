@@ -17,7 +17,7 @@ export interface BridgeReach {
   pauseMs(): number
   /** Sends a GET. Answers 200 or 204; whatever else comes is an error, and has been taken into account. */
   get(path: string, signal: AbortSignal): Promise<BridgeAnswer>
-  /** Makes everyone pause. Answers whether it is for long, so that waiters should look for themselves. */
+  /** Makes everyone pause. Answers whether it is for long, so that waiters should check by themselves. */
   failed(leastMs?: number): boolean
 }
 

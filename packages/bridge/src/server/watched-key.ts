@@ -117,7 +117,7 @@ export class WatchedKey {
     if (this.#isAwaited) this.#pacedLook.request('reconnected', Math.random() * lookAgainSpreadMs)
   }
 
-  /** Everyone who waits is sent away, to come back or to look for themselves. */
+  /** Everyone who waits is sent away, to come back or to check by themselves. */
   dismiss(): void {
     this.#holder = undefined
     this.#polls.answerAll({ type: 'unavailable' })
