@@ -125,6 +125,17 @@ describe('a lock that was revoked elsewhere', () => {
     await renewed.release()
   })
 
+  it('is noticed by the next check when the store rejected one, which it may not', async () => {
+    const lease = await locks.acquire('k', { ttl: '1h', renew: false })
+    const waiting = follow(locks.acquire('k', { wait: '5m' }), clock)
+    await operator.revoke('k')
+    store.next('inspect', () => Promise.reject(new Error('a bug of the store')))
+    await clock.advance(1_000)
+    expect([lease.signal.aborted, waiting.state]).toEqual([false, 'pending'])
+    await clock.advance(1_000)
+    expect([lease.signal.aborted, waiting.state]).toEqual([true, 'fulfilled'])
+  })
+
   it('costs one check a second, however many wait', async () => {
     const holder = await locks.acquire('k', { ttl: '1h', renew: false })
     const waiting = Array.from({ length: 50 }, () => follow(locks.acquire('k', { wait: '10s' }), clock))

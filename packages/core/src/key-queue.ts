@@ -1,5 +1,5 @@
 import { type Acquired, type Acquisition, acquisition, type Finding } from './acquisition.ts'
-import { ask, unanswered } from './ask.ts'
+import { ask, failed, unanswered } from './ask.ts'
 import type { Context } from './context.ts'
 import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
 import type { Grant } from './grant.ts'
@@ -332,7 +332,8 @@ export class KeyQueue {
     }
     const { store } = this.#context
     const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
-    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true })
+    // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
+    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true }).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome
       // The fence that the store knows is that of the first holder.
