@@ -2,7 +2,7 @@ import { sharesBetweenCalls as byPackage } from '@leasehold/core/sharing'
 import { ManualClock, ScriptedStore } from '@leasehold/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createLocker } from './locker.ts'
-import { sharesBetweenCalls } from './sharing.ts'
+import { homeContext, sharesBetweenCalls } from './sharing.ts'
 import { sharesBetweenCalls as onWorkers } from './sharing.workerd.ts'
 
 afterEach(() => {
@@ -39,6 +39,21 @@ describe('calls of one process', () => {
     vi.stubGlobal('EdgeRuntime', 'edge-runtime')
     expect(sharesBetweenCalls()).toBe(false)
   })
+})
+
+describe('a task that is run at home', () => {
+  it.each([undefined, 'edge-runtime'])(
+    'and throws rejects for whoever waits for it (EdgeRuntime: %s)',
+    async (runtime) => {
+      if (runtime) vi.stubGlobal('EdgeRuntime', runtime)
+      const home = homeContext()
+      const failing = home(() => {
+        throw new Error('a bug')
+      })
+      await expect(failing).rejects.toThrow('a bug')
+      expect(await home(() => 'the next')).toBe('the next')
+    },
+  )
 })
 
 describe('where calls share nothing', () => {

@@ -29,5 +29,7 @@ export function sharedQueue(context: Context): () => LocalQueue | undefined {
  */
 export function homeContext(): Home {
   const keep = contextKeeper()
-  return async (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(task()))) : task())
+  // Async, so that a task that throws rejects for whoever waits for it, and hangs nobody.
+  const run: Home = async (task) => task()
+  return (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(run(task)))) : run(task))
 }
