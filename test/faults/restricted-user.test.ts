@@ -72,7 +72,7 @@ it('who may not GET is told so by every request, and neither takes nor loses nor
   expect(await store.acquire(both(asking) as never, signal)).toMatchObject([refused, refused])
   expect(await store.renew(both({ token, ttlMs: 90_000 }) as never, signal)).toMatchObject([refused, refused])
   expect(await store.release(both({ token }) as never, signal)).toMatchObject([refused, refused])
-  expect(await store.look('unread', '-', signal)).toMatchObject(refused)
+  expect(await store.look([{ key: 'unread', cursor: '-' }], signal)).toMatchObject([refused])
   expect(await store.inspect('unread', signal)).toMatchObject(refused)
   expect(await store.revoke('unread', signal)).toMatchObject(refused)
   expect(await arena.command('GET', `${arena.prefix}unread`)).toBe(token)

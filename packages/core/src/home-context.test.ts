@@ -28,7 +28,7 @@ function seeing(behind: LeaseStore): LeaseStore {
   return {
     commandDeadlineMs: behind.commandDeadlineMs,
     nodeOf: (key) => behind.nodeOf(key),
-    look: (key, cursor, signal) => behind.look(key, cursor, signal),
+    look: (requests, signal) => behind.look(requests, signal),
     inspect(key, signal) {
       see('inspect')
       return behind.inspect(key, signal)

@@ -18,6 +18,7 @@ export type {
   LeaseStore,
   LockState,
   LookOutcome,
+  LookRequest,
   Refused,
   ReleaseOutcome,
   ReleaseRequest,

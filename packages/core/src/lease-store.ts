@@ -27,8 +27,8 @@ export interface LeaseStore {
   acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]>
-  /** Compares a lock with the cursor a refused acquire returned. */
-  look(key: string, cursor: string, signal: AbortSignal): Promise<LookOutcome>
+  /** Compares each lock with the cursor a refused acquire returned. */
+  look(requests: readonly LookRequest[], signal: AbortSignal): Promise<readonly LookOutcome[]>
   inspect(key: string, signal: AbortSignal): Promise<InspectOutcome>
   /** Takes the lock from whoever is seen to hold it, a foreign holder included, and from nobody who comes after. */
   revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome>
@@ -53,6 +53,12 @@ export interface RenewRequest {
 /** Gives a lease back by its token, or undoes an acquire of which only the owner is known. */
 export type ReleaseRequest = { readonly key: string } & ({ readonly token: string } | { readonly owner: string })
 
+export interface LookRequest {
+  readonly key: string
+  /** What a refused acquire, or the last look, answered; `-` for none. */
+  readonly cursor: string
+}
+
 /** No usable answer; `executed: 'no'` when the request was certainly not carried out. */
 export interface Unknown {
   readonly type: 'unknown'
@@ -70,7 +76,7 @@ export interface Refused {
 export type AcquireOutcome =
   /** `fence` is null where the store cannot mint one. */
   | { readonly type: 'granted'; readonly token: string; readonly fence: number | null }
-  /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: it goes back to `look`. */
+  /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none. */
   | { readonly type: 'held'; readonly expiresInMs: number | null; readonly cursor: string }
   /** This owner's grant came and went already. Nothing was granted; ask again with a new owner. */
   | { readonly type: 'spent' }

@@ -36,7 +36,7 @@ class Nodes implements LeaseStore {
 
   acquire: LeaseStore['acquire'] = (requests, signal) => behind.acquire(requests, signal)
   release: LeaseStore['release'] = (requests, signal) => behind.release(requests, signal)
-  look: LeaseStore['look'] = (key, cursor, signal) => behind.look(key, cursor, signal)
+  look: LeaseStore['look'] = (requests, signal) => behind.look(requests, signal)
   inspect: LeaseStore['inspect'] = (key, signal) => behind.inspect(key, signal)
   revoke: LeaseStore['revoke'] = (key, signal) => behind.revoke(key, signal)
 

@@ -28,4 +28,4 @@ export const randomPart = (owner: string): string => owner.slice(-32)
 export const ownerOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
 
 /** The fence of a stored value as text, `-` for a value that has none: a foreign holder's. */
-export const cursorOf = (value: string): string => /\.(\d+)$/.exec(value)?.[1] ?? '-'
+export const cursorOf = (value: string): string => /\.(\d{1,128})$/.exec(value)?.[1] ?? '-'

@@ -6,6 +6,7 @@ import type {
   InspectOutcome,
   LeaseStore,
   LookOutcome,
+  LookRequest,
   Refused,
   ReleaseOutcome,
   ReleaseRequest,
@@ -150,8 +151,8 @@ export class ScriptedStore implements LeaseStore {
     return this.#carry('release', requests, signal, () => this.#behind.release(requests, this.#signal))
   }
 
-  look(key: string, cursor: string, signal: AbortSignal): Promise<LookOutcome> {
-    return this.#carryOne('look', key, signal, () => this.#behind.look(key, cursor, this.#signal))
+  look(requests: readonly LookRequest[], signal: AbortSignal): Promise<readonly LookOutcome[]> {
+    return this.#carry('look', requests, signal, () => this.#behind.look(requests, this.#signal))
   }
 
   inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {

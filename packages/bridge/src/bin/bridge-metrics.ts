@@ -31,7 +31,7 @@ export function bridgeMetrics(): BridgeMetrics {
       switch (event.type) {
         case 'look':
           looks.inc({ reason: event.reason })
-          if (!event.answered) unanswered.inc()
+          if (event.outcome === 'unanswered') unanswered.inc()
           return
         case 'listening':
           return subscribed.set(1)
@@ -48,6 +48,7 @@ export function bridgeMetrics(): BridgeMetrics {
           return streams.set(event.open)
         case 'refused':
           return refused.inc({ status: String(event.status) })
+        case 'store-asked':
         case 'failed':
           return
       }

@@ -82,5 +82,6 @@ function tell(log: Logger, event: BridgeEvent): void {
   if (event.type === 'listening') log.info('listening for releases')
   if (event.type === 'deaf') log.warn('lost the connection that listens for releases; connecting again')
   if (event.type === 'failed') log.error({ err: event.error }, 'a request failed')
-  if (event.type === 'look' && !event.answered) log.warn({ reason: event.reason }, 'Redis did not answer a look')
+  if (event.type === 'look' && event.outcome === 'unanswered')
+    log.warn({ reason: event.reason }, 'Redis did not answer a look')
 }

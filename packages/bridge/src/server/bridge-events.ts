@@ -13,11 +13,17 @@ export type LookReason =
 
 /** What happens in a bridge, for logs and metrics. No token is in any of it. */
 export type BridgeEvent =
-  | { readonly type: 'look'; readonly reason: LookReason; readonly answered: boolean }
+  /** A look at one key. `bad-key`: there can be no lock of that name, and the store was not asked. */
+  | { readonly type: 'look'; readonly reason: LookReason; readonly outcome: 'answered' | 'unanswered' | 'bad-key' }
+  /** The store was asked about so many keys at once; `problem` is why it did not answer all, without keys and secrets. */
+  | { readonly type: 'store-asked'; readonly keys: number; readonly problem?: Error }
   /** Redis has confirmed the subscription: the first time, or again after `deaf`. */
   | { readonly type: 'listening' }
-  /** The connection that listens is lost, or did not answer. The bridge connects again by itself. */
-  | { readonly type: 'deaf' }
+  /**
+   * Releases are not heard: the connection that listens is lost, did not answer, or may not listen. Told each time that an
+   * attempt fails. The bridge connects again by itself.
+   */
+  | { readonly type: 'deaf'; readonly problem: Error }
   /** A notification came in, whether or not anybody waits for its key. */
   | { readonly type: 'release-seen' }
   /** A long poll was told to try again. */

@@ -40,7 +40,7 @@ export function createBridge(given: BridgeOptions): Hono {
 
   const app = new Hono()
   app.onError((error, c) => {
-    if (error instanceof ProblemError) return problem(c, error.status, error.message)
+    if (error instanceof ProblemError) return problem(c, error.status, error.message, error.members)
     onEvent({ type: 'failed', error })
     return problem(c, 500, 'The bridge failed')
   })
@@ -65,6 +65,7 @@ export function createBridge(given: BridgeOptions): Hono {
 
   if (origins.length > 0) app.use('/v1/*', crossOrigin(origins))
   app.use('/v1/*', (c, next) => {
+    c.header('leasehold-prefix', encodeURIComponent(options.prefix))
     demandSmallGet(c)
     return next()
   })
@@ -107,9 +108,10 @@ function clientCheck({ auth, clock }: CheckedOptions): (c: Context) => Promise<C
   }
 }
 
-/** @throws ProblemError, which does not say which key it is. */
+/** @throws ProblemError, which says of which of the given keys, so that a client can go on with the others. */
 function demandCovered(client: Client, keys: readonly string[]): void {
-  if (!keys.every((key) => client.covers(key))) throw new ProblemError(403, 'The ticket is not for all of these keys')
+  const forbidden = keys.filter((key) => !client.covers(key))
+  if (forbidden.length > 0) throw new ProblemError(403, 'The ticket is not for all of these keys', { keys: forbidden })
 }
 
 /** @throws ProblemError */
@@ -135,7 +137,7 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
     origin: [...origins],
     allowMethods: ['GET'],
     allowHeaders: ['authorization'],
-    exposeHeaders: ['leasehold-cursor', 'retry-after'],
+    exposeHeaders: ['leasehold-cursor', 'leasehold-prefix', 'retry-after'],
     maxAge: 600,
   })
 

@@ -1,4 +1,4 @@
-import type { LookOutcome } from '@leasehold/core'
+import type { LookOutcome, LookRequest } from '@leasehold/core'
 import { ManualClock } from '@leasehold/testkit'
 import { beforeEach, expect, test } from 'vitest'
 import { countedLook } from './paced-look.ts'
@@ -13,9 +13,9 @@ beforeEach(() => {
 /** A look at a store that answers so, or never. */
 function look(answer: Promise<LookOutcome>) {
   const store = {
-    look(_key: string, _cursor: string, given?: AbortSignal) {
+    async look(_requests: readonly LookRequest[], given?: AbortSignal) {
       signal = given
-      return answer
+      return [await answer]
     },
   }
   return countedLook(store, clock, () => undefined)('a', 'expiry')

@@ -9,16 +9,19 @@ const lookDeadlineMs = 2_000
 /** What a look came to: the store's answer, no usable one, or that there can be no lock of that name. */
 export type Seen = Extract<LookOutcome, { type: 'looked' }> | { readonly type: 'unavailable' | 'bad-key' }
 
-export type Look = (key: string, reason: LookReason) => Promise<Seen>
+/** `wanted` is asked before the store is: whoever wanted to know may have gone. */
+export type Look = (key: string, reason: LookReason, wanted?: () => boolean) => Promise<Seen>
 
 /** Asks the store, within a deadline, and counts it. Never rejects. The cursor plays no part: see `WatchedKey`. */
 export function countedLook(store: Pick<LeaseStore, 'look'>, clock: Clock, onEvent: OnBridgeEvent): Look {
   return async (key, reason) => {
     const seen = await seenBy(store, clock, key)
-    onEvent({ type: 'look', reason, answered: seen.type === 'looked' })
+    onEvent({ type: 'look', reason, outcome: countedAs[seen.type] })
     return seen
   }
 }
+
+const countedAs = { looked: 'answered', unavailable: 'unanswered', 'bad-key': 'bad-key' } as const
 
 function seenBy(store: Pick<LeaseStore, 'look'>, clock: Clock, key: string): Promise<Seen> {
   const stop = new AbortController()
@@ -32,7 +35,10 @@ function seenBy(store: Pick<LeaseStore, 'look'>, clock: Clock, key: string): Pro
       stop.abort()
     }
     const stopTimer = clock.schedule(giveUp, lookDeadlineMs, 'background')
-    const ask = async (): Promise<LookOutcome> => store.look(key, '-', stop.signal)
+    const ask = async (): Promise<LookOutcome> => {
+      const [outcome] = await store.look([{ key, cursor: '-' }], stop.signal)
+      return outcome as LookOutcome
+    }
     ask().then(
       (outcome) => settle(outcome.type === 'looked' ? outcome : { type: 'unavailable' }),
       (error) => settle({ type: error instanceof InvalidOptionError ? 'bad-key' : 'unavailable' }),

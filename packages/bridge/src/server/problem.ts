@@ -19,9 +19,15 @@ export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
 /** After so many seconds it makes sense to come back. A client spreads this by itself. */
 const retryAfterSeconds = '1'
 
+/** What a program may want to know beside the status. */
+export interface ProblemMembers {
+  /** 403: those of the request's keys that are not allowed. */
+  readonly keys?: readonly string[]
+}
+
 /** An error as every error of the bridge is told: RFC 9457. `detail` is a sentence for whoever wrote the client. */
-export function problem(c: Context, status: ProblemStatus, detail: string): Response {
-  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail })
+export function problem(c: Context, status: ProblemStatus, detail: string, members?: ProblemMembers): Response {
+  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail, ...members })
   return c.body(body, status, {
     'content-type': 'application/problem+json',
     ...((status === 429 || status === 503) && { 'retry-after': retryAfterSeconds }),
@@ -31,10 +37,12 @@ export function problem(c: Context, status: ProblemStatus, detail: string): Resp
 /** A request that cannot be served as it is. */
 export class ProblemError extends Error {
   readonly status: ProblemStatus
+  readonly members: ProblemMembers | undefined
 
-  constructor(status: ProblemStatus, detail: string) {
+  constructor(status: ProblemStatus, detail: string, members?: ProblemMembers) {
     super(detail)
     this.name = 'ProblemError'
     this.status = status
+    this.members = members
   }
 }

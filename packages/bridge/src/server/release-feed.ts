@@ -15,7 +15,7 @@ export interface FeedListener {
   /** From now on every release is heard. */
   listening(): void
   /** Releases are missed until the next `listening`. */
-  deaf(): void
+  deaf(problem: Error): void
 }
 
 interface Attempt {
@@ -138,7 +138,7 @@ export class ReleaseFeed {
     this.#stopPause = this.#clock.schedule(() => this.#connect(), pauseMs, 'background')
     if (!this.#listening) return
     this.#listening = false
-    this.#listener.deaf()
+    this.#listener.deaf(new Error('The connection that listens was lost'))
   }
 }
 

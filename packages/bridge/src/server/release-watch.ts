@@ -38,7 +38,7 @@ export class ReleaseWatch {
         this.#keys.released(key)
       },
       listening: () => this.#onListening(),
-      deaf: () => this.#onDeaf(),
+      deaf: (problem) => this.#onDeaf(problem),
     })
   }
 
@@ -75,8 +75,8 @@ export class ReleaseWatch {
     this.#wasListening = true
   }
 
-  #onDeaf(): void {
-    this.#options.onEvent({ type: 'deaf' })
+  #onDeaf(problem: Error): void {
+    this.#options.onEvent({ type: 'deaf', problem })
     this.#stopGrace = this.#options.clock.schedule(() => this.#keys.dismiss(), deafGraceMs, 'background')
   }
 }

@@ -17,8 +17,8 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
       async remove(key) {
         tables.locks.delete(key)
       },
-      async replace(key, expiresInMs) {
-        tables.locks.set(key, 'foreign-holder', expiresInMs === null ? Infinity : now() + expiresInMs, now())
+      async replace(key, expiresInMs, value = 'foreign-holder') {
+        tables.locks.set(key, value, expiresInMs === null ? Infinity : now() + expiresInMs, now())
       },
       async expiresInMs(key) {
         const entry = tables.locks.get(key, now())

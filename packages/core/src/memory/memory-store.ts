@@ -4,6 +4,7 @@ import type {
   InspectOutcome,
   LeaseStore,
   LookOutcome,
+  LookRequest,
   ReleaseOutcome,
   ReleaseRequest,
   RenewOutcome,
@@ -97,8 +98,8 @@ export class MemoryStore implements LeaseStore {
     return requests.map((request) => answer(signal, () => this.#release(request)))
   }
 
-  async look(key: string, _cursor: string, signal: AbortSignal): Promise<LookOutcome> {
-    return answer(signal, () => this.#look(key))
+  async look(requests: readonly LookRequest[], signal: AbortSignal): Promise<readonly LookOutcome[]> {
+    return requests.map(({ key }) => answer(signal, () => this.#look(key)))
   }
 
   async inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {

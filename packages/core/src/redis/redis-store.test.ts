@@ -341,7 +341,7 @@ describe('an error of the server', () => {
       expect(await failed(message).renew(requests, signal)).toMatchObject([outcome, unknown])
       expect(await failed(message).release(requests, signal)).toMatchObject([outcome, unknown])
       expect(await failed(message).inspect('k', signal)).toMatchObject(outcome)
-      expect(await failed(message).look('k', '-', signal)).toMatchObject(outcome)
+      expect(await failed(message).look([{ key: 'k', cursor: '-' }], signal)).toMatchObject([outcome])
       expect(await failed(message).revoke('k', signal)).toMatchObject(outcome)
     }
   })

@@ -1,4 +1,4 @@
-import type { LeaseStore, Refused, RevokeOutcome, Unknown } from '../lease-store.ts'
+import type { LeaseStore, LookOutcome, Refused, RevokeOutcome, Unknown } from '../lease-store.ts'
 import { acquire } from '../scripts/generated/acquire.ts'
 import { read } from '../scripts/generated/read.ts'
 import { release } from '../scripts/generated/release.ts'
@@ -42,10 +42,22 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   const leaseKeys = (key: string): [string, string] => [keys.lock(key), keys.fence(key)]
   const released = releaseOutcome(transport)
 
-  async function stored(key: string, signal: AbortSignal): Promise<Holding | Unknown | Refused> {
-    const [outcome] = await runScript(transport, read, [], [[[keys.lock(key)], []]], holding, signal)
-    return outcome as Holding
+  async function stored(
+    part: 'fence' | 'value',
+    requests: readonly { readonly key: string }[],
+    signal: AbortSignal,
+  ): Promise<readonly (Holding | Unknown | Refused)[]> {
+    return runScript(
+      transport,
+      read,
+      [part],
+      requests.map(({ key }) => [[keys.lock(key)], []]),
+      holding,
+      signal,
+    )
   }
+  const storedValue = async (key: string, signal: AbortSignal): Promise<Holding | Unknown | Refused> =>
+    (await stored('value', [{ key }], signal))[0] as Holding
 
   return {
     commandDeadlineMs: transport.commandDeadlineMs,
@@ -85,16 +97,10 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         signal,
       ),
 
-    async look(key, _cursor, signal) {
-      const lock = await stored(key, signal)
-      if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
-      if (!('value' in lock)) return lock
-      const cursor = /\.(\d+)$/.exec(lock.value)?.[1] ?? '-'
-      return { type: 'looked', changed: false, cursor, expiresInMs: lock.expiresInMs }
-    },
+    look: async (requests, signal) => (await stored('fence', requests, signal)).map(looked),
 
     async inspect(key, signal) {
-      const lock = await stored(key, signal)
+      const lock = await storedValue(key, signal)
       if (lock.type === 'free') return { type: 'state', state: { held: false } }
       if (lock.type === 'other') return notALock()
       if (lock.type !== 'held') return lock
@@ -105,7 +111,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     },
 
     async revoke(key, signal) {
-      const lock = await stored(key, signal)
+      const lock = await storedValue(key, signal)
       if (!('value' in lock)) return lock
       // Who is seen to hold it and nobody else: a client that sends this again must not hit a successor.
       const requests: [[string, string], [string, string]][] = [
@@ -115,4 +121,12 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       return outcome as RevokeOutcome
     },
   }
+}
+
+/** What is in the way of a lock, and is none, has no fence. */
+function looked(lock: Holding | Unknown | Refused): LookOutcome {
+  if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+  if (!('value' in lock)) return lock
+  const { type, value, expiresInMs } = lock
+  return { type: 'looked', changed: false, cursor: type === 'held' ? value : '-', expiresInMs }
 }

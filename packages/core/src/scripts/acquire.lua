@@ -19,7 +19,10 @@ local function acquire(lock, record, owner, ttl, fences)
   if holder then
     local holdersOwner, holdersFence = string.match(holder, '^(.*)%.(%d+)$')
     local pttl = redis.call('PTTL', lock)
-    if owner ~= holdersOwner then return {'held', pttl, holdersFence or '-'} end
+    if owner ~= holdersOwner then
+      -- A foreign holder's number may have any length, and a cursor has 128 characters at most.
+      return {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-'}
+    end
     if ttl > pttl then
       redis.call('PEXPIRE', lock, ttl)
       redis.call('PEXPIRE', record, math.max(ttl, memory))

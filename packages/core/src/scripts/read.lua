@@ -1,12 +1,19 @@
 -- Reads each lock without changing it.
--- @key lock                       the lock's entry
--- @returns {"held", pttl, value}  pttl -1 has no expiry
+-- @arg part                      what of a holder's value is wanted: "fence", or the whole "value"
+-- @key lock                      the lock's entry
+-- @returns {"held", pttl, part}  pttl -1 has no expiry; fence "-" for a foreign holder's value
 -- @returns {"free"}
--- @returns {"failed", error}      the server's own about this key; WRONGTYPE is something that is not a lock
+-- @returns {"failed", error}     the server's own about this key; WRONGTYPE is something that is not a lock
+local part = ARGV[1]
+
 local function read(lock)
   local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then return {'failed', holder.err} end
   if not holder then return {'free'} end
+  if part == 'fence' then
+    holder = string.match(holder, '%.(%d+)$')
+    if not holder or #holder > 128 then holder = '-' end
+  end
   return {'held', redis.call('PTTL', lock), holder}
 end
 

@@ -36,7 +36,7 @@ local function release(lock, record, token, channel)
     -- Guarded, for a user who may not write.
     redis.pcall('SET', record, base .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
   end
-  local told = redis.pcall('PUBLISH', channel, word .. ' ' .. (fence or '-'))
+  local told = redis.pcall('PUBLISH', channel, word .. ' ' .. (fence and #fence <= 128 and fence or '-'))
   return {word, type(told) == 'number' and told or -1}
 end
 

@@ -13,6 +13,19 @@ export function foreignHolderClaims(probe: Probe): void {
     expect(expiresInMs).toBeGreaterThan(longMs - slackMs)
   })
 
+  it('a cursor has 128 characters at most, whatever a foreign value ends with', async (context) => {
+    probe.needs(context, 'foreign-holders')
+    const key = probe.key()
+    await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(128)}`)
+    const { cursor } = await probe.refusal({ key })
+    expect(cursor).toBe('7'.repeat(128))
+    expect((await probe.look(key, cursor)).cursor).toBe(cursor)
+    await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(129)}`)
+    expect((await probe.refusal({ key })).cursor).toBe('-')
+    expect((await probe.look(key, '-')).cursor).toBe('-')
+    expect(await probe.revoke(key)).toBe('revoked')
+  })
+
   it('a foreign holder without expiry is refused with none', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()

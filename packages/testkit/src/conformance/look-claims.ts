@@ -51,6 +51,23 @@ export function lookClaims(probe: Probe): void {
     expect((await probe.refusal({ key })).cursor).toBe(String(fence))
   })
 
+  it('a look sees many locks at once, each by itself', async () => {
+    const [held, free, other] = [probe.key(), probe.key(), probe.key()]
+    await probe.grant({ key: held, ttlMs: longMs })
+    await probe.grant({ key: other })
+    const cursors = [(await probe.refusal({ key: held })).cursor, '-', (await probe.refusal({ key: other })).cursor]
+    const looked = await probe.store.look(
+      [held, free, other].map((key) => ({ key, cursor: '-' })),
+      probe.signal,
+    )
+    expect(looked).toMatchObject([
+      { changed: false, cursor: cursors[0], expiresInMs: expect.any(Number) },
+      { changed: true, cursor: '-', expiresInMs: null },
+      { changed: false, cursor: cursors[2] },
+    ])
+    expect(await probe.store.look([], probe.signal)).toEqual([])
+  })
+
   it('a look changes nothing', async () => {
     const key = probe.key()
     await probe.look(key, '-')

@@ -94,7 +94,7 @@ export class Probe {
   }
 
   async look(key: string, cursor: string): Promise<Extract<LookOutcome, { readonly type: 'looked' }>> {
-    const outcome = await this.store.look(key, cursor, this.signal)
+    const outcome = only(await this.store.look([{ key, cursor }], this.signal))
     expect(outcome).toMatchObject({ type: 'looked' })
     return outcome as Extract<LookOutcome, { readonly type: 'looked' }>
   }

@@ -36,8 +36,8 @@ export type StoreCapability =
 export interface StoreAdmin {
   /** Removes the lock's entry, and nothing else of that lock. */
   remove(key: string): Promise<void>
-  /** Puts a foreign holder's value there, without expiry for `null`. */
-  replace(key: string, expiresInMs: number | null): Promise<void>
+  /** Puts a foreign holder's value there, by default one that is like no token; without expiry for `null`. */
+  replace(key: string, expiresInMs: number | null, value?: string): Promise<void>
   /** Milliseconds until the lock's entry expires, `null` without expiry, `undefined` without entry. */
   expiresInMs(key: string): Promise<number | null | undefined>
   /** Every entry in the store that is the product's, not only locks. The name has the lock's key in it. */

@@ -201,7 +201,7 @@ const around = (store: LeaseStore, run: Around): LeaseStore => ({
   acquire: (requests, signal) => run('acquire', requests, signal, () => store.acquire(requests, signal)),
   renew: (requests, signal) => run('renew', requests, signal, () => store.renew(requests, signal)),
   release: (requests, signal) => run('release', requests, signal, () => store.release(requests, signal)),
-  look: (key, cursor, signal) => store.look(key, cursor, signal),
+  look: (requests, signal) => store.look(requests, signal),
   inspect: (key, signal) => run('inspect', [{ key }], signal, () => store.inspect(key, signal)),
   revoke: (key, signal) => run('revoke', [{ key }], signal, () => store.revoke(key, signal)),
 })

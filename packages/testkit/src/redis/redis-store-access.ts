@@ -48,8 +48,8 @@ function storeAdmin(nodes: readonly RedisServer[], prefix: string): StoreAdmin {
     async remove(key) {
       await ask('DEL', prefix + key)
     },
-    async replace(key, ms) {
-      await ask('SET', prefix + key, 'foreign-holder', ...(ms === null ? [] : ['PX', ms]))
+    async replace(key, ms, value = 'foreign-holder') {
+      await ask('SET', prefix + key, value, ...(ms === null ? [] : ['PX', ms]))
     },
     expiresInMs: (key) => expiresInMs(prefix + key),
     async entries() {

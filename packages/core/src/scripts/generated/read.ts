@@ -1,7 +1,7 @@
 // Generated from ../read.lua; run `pnpm generate`.
 import type { Script } from '../script.ts'
 
-export const read: Script<[], [lock: string], []> = {
-  sha1: '7fe9a9b367789aaa439347179e19274792ae5028',
-  text: `local function a(c)local h=redis.pcall('GET',c)if type(h)=='table'then return{'failed',h.err}end;if not h then return{'free'}end;return{'held',redis.call('PTTL',c),h}end;local v={}for w=1,#KEYS do v[w]=a(KEYS[w])end;return v`,
+export const read: Script<[part: string], [lock: string], []> = {
+  sha1: 'd983961046036008121f0f4b3aa8f49d3505ed8b',
+  text: `local a=ARGV[1]local function b(c)local h=redis.pcall('GET',c)if type(h)=='table'then return{'failed',h.err}end;if not h then return{'free'}end;if a=='fence'then h=string.match(h,'%.(%d+)$')if not h or#h>128 then h='-'end end;return{'held',redis.call('PTTL',c),h}end;local v={}for w=1,#KEYS do v[w]=b(KEYS[w])end;return v`,
 }
