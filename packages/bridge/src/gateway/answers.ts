@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { BadRequestError } from './command-json.ts'
 import { UnansweredError } from './gateway-redis.ts'
 import { errorJson } from './reply-json.ts'
-import { BadRequestError } from './request-commands.ts'
 
 export const answerJson = (c: Context, json: string, status: ContentfulStatusCode = 200): Response =>
   c.body(json, status, { 'content-type': 'application/json' })
