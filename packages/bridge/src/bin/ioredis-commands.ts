@@ -47,11 +47,21 @@ const built = ([name, ...args]: GatewayCommand): Command =>
     { replyEncoding: null },
   )
 
-/** Strings come as buffers, so what comes as text is an integer. */
+/**
+ * Strings come as buffers, so what comes as text is an integer. Arrays stay what they are, with other elements: a copy would
+ * cost as much as reading them did. A loop and not a recursion, however deep a script has nested them.
+ */
 function gatewayReply(value: unknown): GatewayReply {
-  if (typeof value === 'string') return integer(value)
-  if (value instanceof Error) return { error: value.message }
-  return Array.isArray(value) ? value.map(gatewayReply) : (value as Uint8Array | null)
+  const whole = [value]
+  const open = [whole]
+  for (let array = open.pop(); array; array = open.pop()) {
+    for (const [index, element] of array.entries()) {
+      if (typeof element === 'string') array[index] = integer(element)
+      else if (element instanceof Error) array[index] = { error: element.message }
+      else if (Array.isArray(element)) open.push(element)
+    }
+  }
+  return whole[0] as GatewayReply
 }
 
 function integer(digits: string): number | bigint {
