@@ -84,7 +84,7 @@ export function createGateway(given: GatewayOptions): Hono {
       return answerError(c, 401, 'Unauthorized: send a token of this gateway in the Authorization header, as Bearer')
     }
     if (signal?.aborted) return answerError(c, 503, 'UNAVAILABLE the gateway is stopping')
-    c.set('token', token)
+    c.set('gatewayToken', token)
     return next()
   })
   app.post('/', commands.single)

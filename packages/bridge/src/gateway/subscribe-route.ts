@@ -15,7 +15,7 @@ const maxUnreadBytes = 1_048_576
 
 /** Which of the tokens was sent, by its place among them. */
 export interface TokenContext {
-  Variables: { token: number }
+  Variables: { gatewayToken: number }
 }
 
 interface Streaming {
@@ -51,7 +51,7 @@ export function subscribeRoute(
     if (name === '') return answerError(c, 400, `ERR the path has no name, such as /${confirmation}/news`)
     const refused = list.streamRefusal(command)
     if (refused) return answerError(c, 400, `NOPERM ${refused}`)
-    const leave = places.take(c.get('token'))
+    const leave = places.take(c.get('gatewayToken'))
     if (leave === 'token') {
       return answerError(c, 429, `TOOMANY event streams: ${options.maxStreamsPerToken} are open with this token`)
     }
