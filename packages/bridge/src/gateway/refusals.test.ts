@@ -136,6 +136,33 @@ describe('commands', () => {
     expect(await gateway.server.command('EXISTS', 'a')).toBe(0)
   })
 
+  test('in a transaction, none is carried out if Redis lets the gateway make no transactions', async () => {
+    await using restricted = await startTestGateway()
+    const { server, request } = restricted
+    const transaction = async (value: number): Promise<{ status: number; body: unknown }> => {
+      const body = JSON.stringify([
+        ['SET', 'a', value],
+        ['GET', 'a'],
+      ])
+      const response = await request('/multi-exec', { method: 'POST', body })
+      return { status: response.status, body: await response.json() }
+    }
+    const refused = { status: 400, body: { error: expect.stringMatching(/NOPERM .*'(multi|exec)' command/) } }
+    for (const missing of ['-multi', '-exec']) {
+      await server.command('ACL', 'SETUSER', 'default', missing)
+      expect(await transaction(1)).toEqual(refused)
+      expect(await server.command('EXISTS', 'a')).toBe(0)
+      await server.command('ACL', 'SETUSER', 'default', '+@all')
+    }
+    expect(await transaction(2)).toEqual({ status: 200, body: [{ result: 'OK' }, { result: '2' }] })
+    await server.command('ACL', 'SETUSER', 'default', '-multi')
+    // Redis has told of it only afterwards: it may have been carried out, and was.
+    expect(await transaction(3)).toMatchObject({ status: 504 })
+    expect(await server.command('GET', 'a')).toBe('3')
+    expect(await transaction(4)).toEqual(refused)
+    expect(await server.command('GET', 'a')).toBe('3')
+  })
+
   test('others can be allowed, and the default ones left out', async () => {
     const call = async (commands: readonly string[], body: unknown): Promise<unknown> => {
       const app = createGateway({ redis: gateway.redis, tokens: [token], commands })
