@@ -1,21 +1,31 @@
 import { expect, test } from 'vitest'
-import { gatewaySettings } from './gateway-settings.ts'
+import { type GatewaySettings, gatewaySettings } from './gateway-settings.ts'
 
 const needed = ['--redis', 'redis://localhost', '--token', 'one']
+
+const settingsOf = (args: readonly string[], env: Record<string, string>): GatewaySettings =>
+  gatewaySettings(args, env) as GatewaySettings
 
 test('flags say it all, and have defaults', () => {
   expect(gatewaySettings(needed, {})).toMatchObject({
     redisUrl: 'redis://localhost',
     tokens: ['one'],
     host: '127.0.0.1',
-    port: 8787,
+    port: 8790,
     deadlineMs: 5_000,
     maxBodyBytes: 1_048_576,
+    maxReplyBytes: 16_777_216,
+    maxStreams: 1_000,
+    allowed: [],
   })
+  expect(settingsOf(needed, {})).not.toHaveProperty('maxStreamsPerToken')
   const more = ['--token', 'two', '--port=0', '--host', '::1', '--allow', 'KEYS', '--allow=INFO', '--deadline', '100']
-  const settings = gatewaySettings([...needed, ...more], {})
+  const most = ['--max-body', '1', '--max-reply', '2', '--max-streams', '3', '--max-streams-per-token', '4']
+  const settings = settingsOf([...needed, ...more, ...most], {})
   expect(settings).toMatchObject({ tokens: ['one', 'two'], port: 0, host: '::1', deadlineMs: 100 })
-  expect(settings?.commands.slice(-2)).toEqual(['KEYS', 'INFO'])
+  expect(settings).toMatchObject({ maxBodyBytes: 1, maxReplyBytes: 2, maxStreams: 3, maxStreamsPerToken: 4 })
+  expect(settings.allowed).toEqual(['KEYS', 'INFO'])
+  expect(settings.commands.slice(-2)).toEqual(['KEYS', 'INFO'])
 })
 
 test('the environment says it where flags do not', () => {
@@ -25,14 +35,20 @@ test('the environment says it where flags do not', () => {
     LEASEHOLD_GATEWAY_PORT: '80',
     LEASEHOLD_GATEWAY_HOST: '',
     LEASEHOLD_GATEWAY_ALLOW: 'KEYS,CONFIG GET',
+    LEASEHOLD_GATEWAY_MAX_REPLY: '1000',
+    LEASEHOLD_GATEWAY_MAX_STREAMS: '10',
+    LEASEHOLD_GATEWAY_MAX_STREAMS_PER_TOKEN: '5',
   }
   expect(gatewaySettings([], env)).toMatchObject({
     redisUrl: env.LEASEHOLD_GATEWAY_REDIS,
     tokens: ['one', 'two'],
     port: 80,
+    maxReplyBytes: 1_000,
+    maxStreams: 10,
+    maxStreamsPerToken: 5,
   })
-  expect(gatewaySettings([], env)?.commands.slice(-2)).toEqual(['KEYS', 'CONFIG GET'])
-  expect(gatewaySettings([], env)?.host).toBe('127.0.0.1')
+  expect(settingsOf([], env).commands.slice(-2)).toEqual(['KEYS', 'CONFIG GET'])
+  expect(settingsOf([], env).host).toBe('127.0.0.1')
   expect(gatewaySettings([...needed, '--port', '81'], env)).toMatchObject({ tokens: ['one'], port: 81 })
 })
 
@@ -47,6 +63,12 @@ test.each([
   [[...needed, '--port', '1e3'], /--port/],
   [[...needed, '--deadline', '5s'], /--deadline/],
   [[...needed, '--max-body', '0'], /--max-body/],
+  [[...needed, '--max-reply', '16MiB'], /--max-reply/],
+  [[...needed, '--max-streams', '-1'], /--max-streams/],
+  [[...needed, '--max-streams-per-token', '0'], /--max-streams-per-token/],
+  [[...needed, '--allow', 'MULTI'], /"--allow" cannot have MULTI/],
+  [[...needed, '--allow', 'client list'], /"--allow" cannot have CLIENT LIST/],
+  [[...needed, '--allow', 'sesame *'], /"--allow" must be names of commands/],
 ] as const)('%j says what is wrong, and no secret', (args, problem) => {
   const run = (): unknown => gatewaySettings(args, {})
   expect(run).toThrow(problem)
@@ -54,6 +76,7 @@ test.each([
   expect(run).not.toThrow(/sesame/)
 })
 
-test('asking for help asks for nothing else', () => {
-  expect(gatewaySettings(['--help'], {})).toBeUndefined()
+test('asking for help, or for the version, asks for nothing else', () => {
+  expect(gatewaySettings(['--help'], {})).toBe('help')
+  expect(gatewaySettings(['--version'], {})).toBe('version')
 })

@@ -1,13 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from '@upstash/redis'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RunningProgram, runProgram } from '../../test-program.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('gateway.ts', import.meta.url))
-const token = 'sesame-5d1e0c'
+const token = 'sesame-5d1e0c-0123456789abcdef-0123456789'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -26,27 +29,50 @@ function run(args: readonly string[], env: Record<string, string> = {}): Running
   return running
 }
 
-const urlIn = (line: string): string => /http:\/\/\S+/.exec(line)?.[0] ?? ''
+interface Line {
+  readonly level: number
+  readonly name: string
+  readonly msg: string
+  readonly reason?: string
+  readonly hint?: string
+}
 
-test('one command starts it, one line says where, and the unmodified client works', async () => {
-  const { child, firstLine, ended } = run(['--redis', redis.url, '--port', '0', '--token', token])
-  expect(await firstLine).toMatch(/^leasehold-gateway listens on http:\/\/127\.0\.0\.1:\d+$/)
-  const client = new Redis({ url: urlIn(await firstLine), token })
+/** What it wrote, which is JSON lines and nothing else. */
+const linesOf = (text: string): Line[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+const messagesOf = (text: string): string[] => linesOf(text).map(({ msg }) => msg)
+
+test('one command starts it, a line says where, and the unmodified client works', async () => {
+  const running = run(['--redis', redis.url, '--port', '0', '--token', token])
+  const { child, ended } = running
+  const url = await readyUrl(running)
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const client = new Redis({ url, token })
   expect(await client.set('a', { b: 1 })).toBe('OK')
   expect(await client.get('a')).toEqual({ b: 1 })
   child.kill('SIGTERM')
   const { code, out, err } = await ended
   expect(code).toBe(0)
-  expect(out.trim().split('\n')).toHaveLength(1)
-  expect(out + err).not.toContain(token)
+  expect(linesOf(out)).toEqual([
+    expect.objectContaining({ name: 'leasehold-gateway', level: 30, msg: 'connected to Redis' }),
+    expect.objectContaining({ name: 'leasehold-gateway', level: 30, msg: 'ready', url }),
+    expect.objectContaining({ name: 'leasehold-gateway', level: 30, msg: 'stopping', signal: 'SIGTERM' }),
+    expect.objectContaining({ name: 'leasehold-gateway', level: 30, msg: 'stopped' }),
+  ])
+  expect(err).toBe('')
+  expect(out).not.toContain(token)
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends streams, lets requests finish, and then ends it', async (signal) => {
   await using network = await startTcpProxy({ port: redis.port })
   const redisUrl = `redis://127.0.0.1:${network.port}`
   const env = { LEASEHOLD_GATEWAY_REDIS: redisUrl, LEASEHOLD_GATEWAY_TOKENS: token, LEASEHOLD_GATEWAY_PORT: '0' }
-  const { child, firstLine, ended } = run([], env)
-  const url = urlIn(await firstLine)
+  const running = run([], env)
+  const { child, ended } = running
+  const url = await readyUrl(running)
   const stream = await fetch(`${url}/subscribe/a`, { headers: { authorization: `Bearer ${token}` } })
   const answer = network.holdReplies()
   const asked = network.nextRequest()
@@ -58,7 +84,9 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends streams, lets requests finish
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
   answer()
   expect(await finishing).toBe(1)
-  expect(await ended).toMatchObject({ code: 0, out: expect.stringMatching(/^[^\n]*\n$/) })
+  const { code, out } = await ended
+  expect(code).toBe(0)
+  expect(messagesOf(out).slice(-2)).toEqual(['stopping', 'stopped'])
   await expect.poll(() => redis.command('PUBSUB', 'CHANNELS')).toEqual([])
 })
 
@@ -69,15 +97,87 @@ test.each([
     1,
     /Redis at 127\.0\.0\.1:1: .*ECONNREFUSED/,
   ],
-  ['a wrong flag', ['--prot', '1'], 2, /Unknown option '--prot'[\s\S]*Try --help/],
+  ['a wrong flag', ['--prot', '1'], 2, /Unknown option '--prot'/],
   ['no token', ['--redis', 'redis://127.0.0.1'], 2, /--token/],
-  ['a command that cannot be', ['--redis', 'redis://127.0.0.1', '--token', token, '--allow', 'MULTI'], 1, /MULTI/],
-] as const)('%s: it says so and does not start', async (_, args, code, problem) => {
+  ['a command that cannot be', ['--redis', 'redis://127.0.0.1', '--token', token, '--allow', 'MULTI'], 2, /MULTI/],
+  ['a token that cannot be', ['--redis', 'redis://127.0.0.1', '--token', 'sesame ü'], 2, /"tokens"/],
+] as const)('%s: it says so in a line, and does not start', async (_, args, code, problem) => {
   const { ended } = run(args)
   const { err, ...rest } = await ended
   expect(rest).toEqual({ code, out: '' })
-  expect(err).toMatch(problem)
+  expect(linesOf(err)).toEqual([
+    expect.objectContaining({ name: 'leasehold-gateway', level: 60, msg: expect.stringMatching(problem) }),
+  ])
+  expect(linesOf(err)[0]?.hint).toBe(code === 2 ? 'try --help' : undefined)
   expect(err).not.toContain('sesame')
+})
+
+describe('--allow', () => {
+  const start = (at: { readonly url: string }, ...allow: readonly string[]): RunningProgram =>
+    run(['--redis', at.url, '--port', '0', '--token', token, ...allow.flatMap((entry) => ['--allow', entry])])
+
+  test.each([
+    ['NONSENSE', /cannot have NONSENSE: this Redis has no command NONSENSE/],
+    ['config nonsense', /cannot have CONFIG NONSENSE: in this Redis, CONFIG has no subcommand NONSENSE/],
+    ['GET a', /cannot have GET A: in this Redis, GET has no subcommand A/],
+  ])('%s is refused by name when it starts: it could not work', async (entry, problem) => {
+    const { code, out, err } = await start(redis, 'KEYS', entry).ended
+    expect(code).toBe(2)
+    expect(messagesOf(out)).toEqual(['connected to Redis'])
+    expect(messagesOf(err)).toEqual([expect.stringMatching(problem)])
+  })
+
+  test('what this Redis has is let through, and what it had renamed is not', async () => {
+    const names = ['--rename-command', 'KEYS', 'ALL-KEYS', '--rename-command', 'BLPOP', 'WAIT-POP']
+    await using renamed = await startRedis({ args: names })
+    expect(messagesOf((await start(renamed, 'KEYS').ended).err)).toEqual([expect.stringMatching(/no command KEYS/)])
+    expect(messagesOf((await start(renamed, 'WAIT-POP').ended).err)).toEqual([
+      '--allow cannot have WAIT-POP: it would block the connection that all requests share',
+    ])
+    const url = await readyUrl(start(renamed, 'all-keys', 'config get', 'XINFO', 'OBJECT'))
+    const headers = { authorization: `Bearer ${token}` }
+    expect(await (await fetch(`${url}/all-keys/*`, { headers })).json()).toEqual({ result: [] })
+    expect(await (await fetch(`${url}/config/get/maxmemory`, { headers })).json()).toHaveProperty('result')
+  })
+
+  test('of a user that may not ask for commands cannot be checked, which is a warning', async () => {
+    await redis.command('ACL', 'SETUSER', 'least', 'on', '>secret', '~*', '&*', '-@all', '+get', '+ping')
+    const running = start({ url: `redis://least:secret@127.0.0.1:${redis.port}` }, 'NONSENSE')
+    const url = await readyUrl(running)
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`${url}/get/none`, { headers })).json()).toEqual({ result: null })
+    running.child.kill('SIGTERM')
+    const { out, err } = await running.ended
+    // What the client library would have written to stderr is here, too.
+    expect(linesOf(out).filter(({ level }) => level === 40)).toEqual([
+      expect.objectContaining({ msg: expect.stringMatching(/INFO command fails/) }),
+      expect.objectContaining({
+        msg: 'what --allow names could not be checked',
+        reason: expect.stringMatching(/^NOPERM /),
+      }),
+    ])
+    expect(err).toBe('')
+  })
+})
+
+test('a stream whose reader does not read ends in a line of the log like any other', async () => {
+  const running = run(['--redis', redis.url, '--port', '0', '--token', token])
+  const { port } = new URL(await readyUrl(running))
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(`GET /subscribe/slow HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`)
+  await once(socket, 'data')
+  socket.pause()
+  const listeners = async (): Promise<unknown> => {
+    await redis.command('PUBLISH', 'slow', 'x'.repeat(500_000))
+    return ((await redis.command('PUBSUB', 'NUMSUB', 'slow')) as readonly unknown[])[1]
+  }
+  await expect.poll(listeners, { interval: 5 }).toBe(0)
+  socket.destroy()
+  running.child.kill('SIGTERM')
+  const { out, err } = await running.ended
+  expect(messagesOf(out)).toContain('stopped')
+  expect(err).toBe('')
 })
 
 test('a Redis that does not let it in, and a port that is taken, are reasons not to start', async () => {
@@ -88,30 +188,38 @@ test('a Redis that does not let it in, and a port that is taken, are reasons not
   expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/WRONGPASS/) })
   expect(wrong.err).not.toContain('sesame')
   const right = run(['--redis', `redis://:open@127.0.0.1:${locked.port}`, '--token', token, '--port', '0'])
-  const { port } = new URL(urlIn(await right.firstLine))
+  const { port } = new URL(await readyUrl(right))
   const taken = await run(['--redis', redis.url, '--token', token, '--port', port]).ended
   expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/EADDRINUSE/) })
 })
 
 test('it tells an operator when Redis is lost and back, and goes on', async () => {
   await using unsteady = await startRedis()
-  const { child, firstLine, ended } = run(['--redis', unsteady.url, '--token', token, '--port', '0'])
-  const client = new Redis({ url: urlIn(await firstLine), token })
+  const running = run(['--redis', unsteady.url, '--token', token, '--port', '0'])
+  const { child, ended } = running
+  const client = new Redis({ url: await readyUrl(running), token })
   await client.set('a', 1)
   await unsteady.restart()
   await expect.poll(() => client.ping().catch(() => 'not yet')).toBe('PONG')
   child.kill('SIGTERM')
-  const { err } = await ended
-  expect(err.trim().split('\n')).toEqual([
-    'leasehold-gateway: connected to Redis',
-    expect.stringMatching(/^leasehold-gateway: lost the connection to Redis: /),
-    'leasehold-gateway: connected to Redis',
+  const { out } = await ended
+  expect(linesOf(out).filter(({ msg }) => msg.includes('connect'))).toEqual([
+    expect.objectContaining({ level: 30, msg: 'connected to Redis' }),
+    expect.objectContaining({
+      level: 40,
+      msg: 'lost the connection to Redis; connecting again',
+      reason: expect.any(String),
+    }),
+    expect.objectContaining({ level: 30, msg: 'connected to Redis' }),
   ])
 })
 
-test('--help says how', async () => {
+test('--help says how, and --version which', async () => {
   expect(await run(['--help']).ended).toMatchObject({
     code: 0,
     out: expect.stringMatching(/^Usage: leasehold-gateway /),
   })
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  const { version } = JSON.parse(manifest) as { readonly version: string }
+  expect(await run(['--version']).ended).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })

@@ -25,16 +25,43 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
     return Promise.all(replies)
   }
 
+  /** The connection on which Redis has let us make a transaction. */
+  let allowing: unknown
+
+  /**
+   * Makes an empty one, the first time on a connection. To a user without `MULTI` Redis refuses that, carries out the commands
+   * after it one by one, and says to `EXEC` that it has discarded them. Answers the error if there is one.
+   */
+  async function refusal(signal: AbortSignal): Promise<RedisErrorReply | undefined> {
+    await connection.whenReady(signal)
+    const { stream } = connection.redis
+    if (stream === allowing) return undefined
+    const replies = await send([['MULTI'], ['EXEC']], signal).catch(({ cause }: Error) => {
+      // Nothing of what was asked for has been sent.
+      throw new UnansweredError('no', { cause })
+    })
+    const refused = replies.find(isErrorReply)
+    if (!refused) allowing = stream
+    return refused
+  }
+
   return {
     pipeline: send,
     async multiExec(commands, signal) {
-      const [, ...replies] = await send([['MULTI'], ...commands, ['EXEC']], signal)
+      const refused = await refusal(signal)
+      if (refused) return refused
+      const [begun, ...replies] = await send([['MULTI'], ...commands, ['EXEC']], signal)
+      if (isErrorReply(begun)) {
+        // It was allowed until now.
+        allowing = undefined
+        throw new UnansweredError('unknown', { cause: new Error(begun.error) })
+      }
       const outcome = replies.pop()
       if (Array.isArray(outcome)) return outcome as readonly GatewayReply[]
       // The queued ones answered QUEUED, but for the one that was refused.
-      const refused = replies.find(isErrorReply)
+      const mistake = replies.find(isErrorReply)
       const { error } = isErrorReply(outcome) ? outcome : { error: 'EXECABORT Transaction discarded.' }
-      return { error: refused ? `${error} (${refused.error})` : error }
+      return { error: mistake ? `${error} (${mistake.error})` : error }
     },
   }
 }
@@ -47,11 +74,21 @@ const built = ([name, ...args]: GatewayCommand): Command =>
     { replyEncoding: null },
   )
 
-/** Strings come as buffers, so what comes as text is an integer. */
+/**
+ * Strings come as buffers, so what comes as text is an integer. Arrays stay what they are, with other elements: a copy would
+ * cost as much as reading them did. A loop and not a recursion, however deep a script has nested them.
+ */
 function gatewayReply(value: unknown): GatewayReply {
-  if (typeof value === 'string') return integer(value)
-  if (value instanceof Error) return { error: value.message }
-  return Array.isArray(value) ? value.map(gatewayReply) : (value as Uint8Array | null)
+  const whole = [value]
+  const open = [whole]
+  for (let array = open.pop(); array; array = open.pop()) {
+    for (const [index, element] of array.entries()) {
+      if (typeof element === 'string') array[index] = integer(element)
+      else if (element instanceof Error) array[index] = { error: element.message }
+      else if (Array.isArray(element)) open.push(element)
+    }
+  }
+  return whole[0] as GatewayReply
 }
 
 function integer(digits: string): number | bigint {

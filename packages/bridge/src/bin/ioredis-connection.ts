@@ -4,9 +4,12 @@ import { UnansweredError } from '../gateway/index.ts'
 export interface ConnectionOptions {
   /** How long a connection may take, and a sent command stay unanswered, before the connection is given up, in ms. */
   readonly unansweredMs: number
-  /** Told of each change, in a sentence without credentials. */
-  readonly onChange?: (sentence: string) => void
+  /** Told of each change. */
+  readonly onChange?: (change: ConnectionChange) => void
 }
+
+/** `reason` is a sentence, without credentials. */
+export type ConnectionChange = { readonly connected: true } | { readonly connected: false; readonly reason: string }
 
 /** The longest pause before the next try to connect, in milliseconds: a Redis that is back should be found soon. */
 const longestRetryMs = 1_000
@@ -48,16 +51,17 @@ export class IoredisConnection {
     this.redis = new Redis(url, options)
     this.redis.on('ready', () => {
       this.#ready = true
-      onChange('connected to Redis')
+      onChange({ connected: true })
       for (const wake of [...this.#waiting]) wake()
     })
     this.redis.on('close', () => {
-      if (this.#ready && !this.#closing) onChange(`lost the connection to Redis: ${this.#problem}`)
+      if (this.#ready && !this.#closing) onChange({ connected: false, reason: this.#problem })
       this.#ready = false
       this.#problem = 'the connection was closed'
     })
     this.redis.on('error', (error: Error) => {
-      this.#problem = error.message
+      // Of the client's parser, which calls itself for each array in an array.
+      this.#problem = error instanceof RangeError ? 'a reply nests too deep to be read' : error.message
     })
   }
 

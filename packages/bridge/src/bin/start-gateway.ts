@@ -1,6 +1,10 @@
+import type { Logger } from 'pino'
 import { createGateway } from '../gateway/index.ts'
+import { checkAllowed } from './allowed-commands.ts'
+import { faultOf } from './gateway-log.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
+import type { ConnectionChange } from './ioredis-connection.ts'
 import { ioredisGateway } from './ioredis-gateway.ts'
 
 export interface RunningGateway {
@@ -15,22 +19,24 @@ const afterDeadlineMs = 1_000
 /**
  * Starts the whole: Redis by ioredis, HTTP by Node.
  *
- * @param log told, in a line each, of what an operator should know
- * @throws Error that says what cannot be used: Redis, the address, an option.
+ * @throws SettingsError for a command that cannot be allowed, and another Error that says what cannot be used: Redis, the
+ * address, an option.
  */
-export async function startGateway(settings: GatewaySettings, log: (line: string) => void): Promise<RunningGateway> {
-  const { redisUrl, deadlineMs } = settings
+export async function startGateway(settings: GatewaySettings, log: Logger): Promise<RunningGateway> {
+  const { redisUrl, deadlineMs, allowed } = settings
   const stopping = new AbortController()
-  const redis = ioredisGateway(redisUrl, { unansweredMs: deadlineMs, onChange: log })
+  const redis = ioredisGateway(redisUrl, { unansweredMs: deadlineMs, onChange: (change) => tell(log, change) })
   let server: HttpServer
   try {
     const app = createGateway({
       ...settings,
       redis,
       signal: stopping.signal,
-      onError: (error) => log(`a request failed: ${error instanceof Error ? error.stack : String(error)}`),
+      onError: (error) => log.error(faultOf(error), 'a request failed'),
     })
     await redis.open()
+    const unasked = await checkAllowed(allowed, redis, AbortSignal.timeout(deadlineMs))
+    if (unasked) log.warn({ reason: unasked }, 'what --allow names could not be checked')
     server = await listen(app, settings)
   } catch (error) {
     redis.close()
@@ -44,4 +50,9 @@ export async function startGateway(settings: GatewaySettings, log: (line: string
       redis.close()
     },
   }
+}
+
+function tell(log: Logger, change: ConnectionChange): void {
+  if (change.connected) log.info('connected to Redis')
+  else log.warn({ reason: change.reason }, 'lost the connection to Redis; connecting again')
 }

@@ -1,15 +1,35 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { BadRequestError } from './command-json.ts'
 import { UnansweredError } from './gateway-redis.ts'
 import { errorJson } from './reply-json.ts'
-import { BadRequestError } from './request-commands.ts'
+import { slicedBody } from './sliced-body.ts'
 
 export const answerJson = (c: Context, json: string, status: ContentfulStatusCode = 200): Response =>
   c.body(json, status, { 'content-type': 'application/json' })
 
+/** What is written in one go, in bytes of the reply: less than a slice of a larger one. */
+const smallBytes = 32_768
+
+/** @param bytes how large the reply is, as `boundedReplies` counts */
+export const answerPieces = (
+  c: Context,
+  pieces: Iterable<string>,
+  bytes: number,
+  status: ContentfulStatusCode = 200,
+): Response =>
+  bytes <= smallBytes
+    ? answerJson(c, [...pieces].join(''), status)
+    : c.body(slicedBody(pieces), status, { 'content-type': 'application/json' })
+
+/** After so many seconds it makes sense to come back: a lost connection is tried again each second. */
+const retryAfterSeconds = '1'
+
 /** The form in which this protocol tells of every error; its text begins with a code, as those of Redis do. */
-export const answerError = (c: Context, status: ContentfulStatusCode, error: string): Response =>
-  answerJson(c, errorJson(error), status)
+export function answerError(c: Context, status: ContentfulStatusCode, error: string): Response {
+  if (status === 429 || status === 503) c.header('retry-after', retryAfterSeconds)
+  return answerJson(c, errorJson(error), status)
+}
 
 /**
  * What went wrong before Redis answered. Nothing of it reaches the client but what is written here: an error of a client

@@ -58,9 +58,9 @@ export interface CommandList {
   streamRefusal(name: 'SUBSCRIBE' | 'PSUBSCRIBE'): string | undefined
 }
 
-/** @throws InvalidOptionError for an entry that cannot be a command, or cannot be allowed. */
-export function commandList(commands: readonly string[]): CommandList {
-  const allowed = new Set(commands.map(checkedEntry))
+/** @throws InvalidOptionError naming `option`, for an entry that cannot be a command, or cannot be allowed. */
+export function commandList(commands: readonly string[], option: string = 'commands'): CommandList {
+  const allowed = new Set(commands.map((entry) => checkedEntry(entry, option)))
   return {
     refusal(command) {
       const [name = '', subcommand = ''] = command.slice(0, 2).map(upperCase)
@@ -78,16 +78,13 @@ export function commandList(commands: readonly string[]): CommandList {
 
 const notAllowed = (name: string): string => `${quoted(name)} is not allowed by this gateway`
 
-function checkedEntry(entry: string): string {
+function checkedEntry(entry: string, option: string): string {
   const name = typeof entry === 'string' ? entry.trim().toUpperCase().replace(/\s+/, ' ') : ''
   if (!/^[A-Z][\w.-]*( [\w.-]+)?$/.test(name)) {
-    throw new InvalidOptionError('commands', "must be names of commands, such as 'GET' or 'SCRIPT LOAD'")
+    throw new InvalidOptionError(option, "must be names of commands, such as 'GET' or 'SCRIPT LOAD'")
   }
-  if (impossible.has(name)) {
-    throw new InvalidOptionError(
-      'commands',
-      `cannot have ${name}: it would act on a connection that all requests share`,
-    )
+  if (impossible.has(name) || impossible.has(name.split(' ')[0] as string)) {
+    throw new InvalidOptionError(option, `cannot have ${name}: it would act on a connection that all requests share`)
   }
   return name
 }

@@ -1,13 +1,15 @@
 import type { Context } from 'hono'
 import { baseRoutePath } from 'hono/route'
-import { answerError, answerJson } from './answers.ts'
+import { answerError, answerJson, answerPieces } from './answers.ts'
 import type { CommandList } from './command-list.ts'
 import { withinDeadline } from './deadline.ts'
 import type { CheckedOptions } from './gateway-options.ts'
 import type { GatewayCommand, GatewayReply } from './gateway-redis.ts'
-import { errorJson, isError, type ReplyWriter, replyWriter } from './reply-json.ts'
+import { errorJson, listPieces, type ReplyWriter, replyWriter } from './reply-json.ts'
+import { boundedReplies, isError } from './reply-shape.ts'
 import { readBody } from './request-body.ts'
 import { commandOf, commandOfPath, commandsOf, requestTarget } from './request-commands.ts'
+import type { SyncTokens } from './sync-token.ts'
 
 type Handler = (c: Context) => Promise<Response>
 
@@ -22,8 +24,12 @@ export interface CommandRoutes {
   readonly multiExec: Handler
 }
 
-export function commandRoutes(options: CheckedOptions, { refusal }: CommandList): CommandRoutes {
-  const { redis, deadlineMs, maxBodyBytes, maxPipeline } = options
+export function commandRoutes(
+  options: CheckedOptions,
+  { refusal }: CommandList,
+  syncTokens: SyncTokens,
+): CommandRoutes {
+  const { redis, deadlineMs, maxBodyBytes, maxPipeline, maxReplyBytes } = options
 
   /** Reads the body and hands it on, if it is not too large. */
   const withBody =
@@ -33,14 +39,26 @@ export function commandRoutes(options: CheckedOptions, { refusal }: CommandList)
       return body ? handle(c, body) : answerError(c, 413, `ERR the body is larger than ${maxBodyBytes} bytes`)
     }
 
-  const ask = <T>(c: Context, question: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-    withinDeadline(deadlineMs, c.req.raw.signal, question)
+  function ask<T>(c: Context, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    // Whatever comes of it: a script may write, and so may a request that is not answered.
+    c.header('upstash-sync-token', syncTokens.next())
+    return withinDeadline(deadlineMs, c.req.raw.signal, question)
+  }
+
+  function answerList(c: Context, given: readonly GatewayReply[]): Response {
+    const { replies, bytes } = boundedReplies(given, maxReplyBytes)
+    return answerPieces(c, listPieces(replies, writer(c)), bytes)
+  }
 
   async function answerOne(c: Context, command: GatewayCommand): Promise<Response> {
     const refused = refusal(command)
     if (refused) return answerError(c, 400, `NOPERM ${refused}`)
-    const [reply = null] = await ask(c, (signal) => redis.pipeline([command], signal))
-    return answerJson(c, writer(c)(reply), isError(reply) ? 400 : 200)
+    const { replies, bytes } = boundedReplies(
+      await ask(c, (signal) => redis.pipeline([command], signal)),
+      maxReplyBytes,
+    )
+    const [reply = null] = replies
+    return answerPieces(c, writer(c)(reply), bytes, isError(reply) ? 400 : 200)
   }
 
   return {
@@ -55,7 +73,7 @@ export function commandRoutes(options: CheckedOptions, { refusal }: CommandList)
       const replies = allowed.length > 0 ? await ask(c, (signal) => redis.pipeline(allowed, signal)) : []
       const next = replies[Symbol.iterator]()
       const all = refused.map((why): GatewayReply => (why ? { error: `NOPERM ${why}` } : (next.next().value ?? null)))
-      return answerJson(c, listJson(all, writer(c)))
+      return answerList(c, all)
     }),
 
     multiExec: withBody(async (c, body) => {
@@ -64,13 +82,9 @@ export function commandRoutes(options: CheckedOptions, { refusal }: CommandList)
       // All or nothing.
       if (refused) return answerError(c, 400, `EXECABORT Transaction discarded: NOPERM ${refused}`)
       const replies = await ask(c, (signal) => redis.multiExec(commands, signal))
-      return 'error' in replies
-        ? answerJson(c, errorJson(replies.error), 400)
-        : answerJson(c, listJson(replies, writer(c)))
+      return 'error' in replies ? answerJson(c, errorJson(replies.error), 400) : answerList(c, replies)
     }),
   }
 }
 
 const writer = (c: Context): ReplyWriter => replyWriter(c.req.header('upstash-encoding')?.toLowerCase() === 'base64')
-
-const listJson = (replies: readonly GatewayReply[], write: ReplyWriter): string => `[${replies.map(write).join(',')}]`

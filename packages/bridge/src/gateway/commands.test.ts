@@ -41,8 +41,16 @@ describe.each([
   test('sends numbers and booleans as their text', async () => {
     await client().set('number', 1e21)
     await client().set('small', 1e-7)
+    await client().set('tenth', 0.1)
+    await client().set('largest', Number.MAX_SAFE_INTEGER)
     await client().set('boolean', true)
-    expect(await gateway.server.command('MGET', 'number', 'small', 'boolean')).toEqual(['1e+21', '1e-7', 'true'])
+    expect(await gateway.server.command('MGET', 'number', 'small', 'tenth', 'largest', 'boolean')).toEqual([
+      '1e+21',
+      '1e-7',
+      '0.1',
+      '9007199254740991',
+      'true',
+    ])
   })
 
   test('gets arrays inside arrays, with nil, numbers, text and errors in them', async () => {
@@ -143,6 +151,49 @@ describe('the client', () => {
   })
 })
 
+describe('the sync token', () => {
+  /** What the client sends and keeps, as it does by its own defaults. */
+  const tokenOf = (client: object): unknown =>
+    (client as { readonly client: { readonly upstashSyncToken: string } }).client.upstashSyncToken
+
+  test('changes with each write, in every form, and the client sends it back', async () => {
+    const client = gateway.client()
+    const seen = [tokenOf(client)]
+    const writes = [
+      () => client.set('a', 1),
+      () => client.incr('a'),
+      () => client.eval(`return redis.call('SET', KEYS[1], '2')`, ['a'], []),
+      () => client.pipeline().set('a', 3).set('b', 4).exec(),
+      () => client.multi().set('a', 5).exec(),
+    ]
+    for (const write of writes) {
+      await write()
+      seen.push(tokenOf(client))
+    }
+    expect(new Set(seen).size).toBe(1 + writes.length)
+    expect(await client.get('a')).toBe(5)
+  })
+
+  test('changes with a write that Redis refused, which a script may have begun', async () => {
+    const answers = [await gateway.request('/set/a/1'), await gateway.request('/hset/a/b/c')]
+    const tokens = answers.map(({ headers }) => headers.get('upstash-sync-token'))
+    expect(answers.map(({ status }) => status)).toEqual([200, 400])
+    expect(tokens[1]).not.toBe(tokens[0])
+  })
+
+  test('is another in another run of the gateway, and of two at once', async () => {
+    await using restarted = await startTestGateway()
+    const tokenAfter = async (path: string, at = gateway): Promise<string | null> =>
+      (await at.request(path)).headers.get('upstash-sync-token')
+    const tokens = await Promise.all([
+      tokenAfter('/set/a/1', restarted),
+      ...Array.from({ length: 20 }, (_, index) => tokenAfter(`/set/a/${index}`)),
+    ])
+    expect(new Set(tokens).size).toBe(21)
+    expect(new Set(tokens.map((each) => each?.split('-')[0])).size).toBe(2)
+  })
+})
+
 describe('what the client does not show', () => {
   const bytes = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256))
 
@@ -161,6 +212,16 @@ describe('what the client does not show', () => {
     expect(await (await gateway.request('/incr/n')).json()).toEqual({
       error: 'ERR increment or decrement would overflow',
     })
+  })
+
+  test('numbers are passed on as they were written, none rounded', async () => {
+    const body = '["RPUSH", "numbers", 9007199254740993, 12345678901234567890, 1.0, 1e400, -0, 0.10, 1E-7]'
+    expect(await (await gateway.request('/', { method: 'POST', body })).json()).toEqual({ result: 7 })
+    const numbers = ['9007199254740993', '12345678901234567890', '1.0', '1e400', '-0', '0.10', '1E-7']
+    expect(await gateway.server.command('LRANGE', 'numbers', 0, -1)).toEqual(numbers)
+    const transaction = '[["INCRBY", "n", 9007199254740993], ["INCRBY", "n", -1]]'
+    const response = await gateway.request('/multi-exec', { method: 'POST', body: transaction })
+    expect(await response.text()).toBe('[{"result":9007199254740993},{"result":9007199254740992}]')
   })
 
   test('the path form: arguments, options in the query, and an encoded slash', async () => {
@@ -184,7 +245,63 @@ describe('what the client does not show', () => {
     for (const { headers } of answers) {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('content-type')).toBe('application/json')
-      expect(headers.get('upstash-sync-token')).toBe('primary')
+      expect(headers.get('upstash-sync-token')).toMatch(/^[\w-]+$/)
+    }
+  })
+})
+
+describe('a reply that is too much to pass on', () => {
+  const maxReplyBytes = 1_000
+  let small: TestGateway
+  beforeAll(async () => {
+    small = await startTestGateway({ maxReplyBytes })
+    await small.server.command('SET', 'fits', 'x'.repeat(maxReplyBytes - 16))
+    await small.server.command('SET', 'large', 'x'.repeat(maxReplyBytes - 15))
+    await small.server.command('EVAL', `for i = 1, 63 do redis.call('RPUSH', 'many', '') end`, 0)
+  })
+  afterAll(() => small[Symbol.asyncDispose]())
+
+  const tooLarge = 'TOOLARGE the reply makes more than 1000 bytes; the command was carried out'
+  const send = (path: string, body: unknown): Promise<Response> =>
+    small.request(path, { method: 'POST', body: JSON.stringify(body) })
+
+  test('is answered by an error that says so, for its size or for the number of its elements', async () => {
+    expect(await (await small.request('/get/fits')).json()).toEqual({ result: expect.stringMatching(/^x{984}$/) })
+    for (const path of ['/get/large', '/lrange/many/0/-1']) {
+      const response = await small.request(path, { headers: { 'upstash-encoding': 'base64' } })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toEqual({ error: tooLarge })
+    }
+    expect((await small.request('/lrange/many/0/60')).status).toBe(200)
+  })
+
+  test('counts with the others of its pipeline or transaction, and only it is left out', async () => {
+    for (const path of ['/pipeline', '/multi-exec']) {
+      const commands = [
+        ['GET', 'large'],
+        ['SET', 'a', path],
+        ['GET', 'fits'],
+        ['GET', 'a'],
+      ]
+      expect(await (await send(path, commands)).json()).toEqual([
+        { error: tooLarge },
+        { result: 'OK' },
+        { error: tooLarge },
+        { result: path },
+      ])
+    }
+  })
+
+  test('for its depth is answered by an error, however deep', async () => {
+    const nested = async (depth: number): Promise<unknown> => {
+      const script = `local t = {} for _ = 2, ${depth} do t = { t } end return t`
+      return (await gateway.request('/', { method: 'POST', body: JSON.stringify(['EVAL', script, 0]) })).json()
+    }
+    expect(await nested(100)).toHaveProperty('result')
+    for (const depth of [101, 300]) {
+      expect(await nested(depth)).toEqual({
+        error: 'TOODEEP the reply nests deeper than 100 arrays; the command was carried out',
+      })
     }
   })
 })

@@ -6,9 +6,11 @@ import { commandList } from './command-list.ts'
 import { commandRoutes } from './command-routes.ts'
 import { withinDeadline } from './deadline.ts'
 import { checkOptions, type GatewayOptions } from './gateway-options.ts'
-import { isError } from './reply-json.ts'
+import { isError } from './reply-shape.ts'
 import { sharedSubscriptions } from './shared-subscriptions.ts'
-import { subscribeRoute } from './subscribe-route.ts'
+import { StreamPlaces } from './stream-places.ts'
+import { subscribeRoute, type TokenContext } from './subscribe-route.ts'
+import { syncTokens } from './sync-token.ts'
 
 /** Those who ask whether it is ready do not wait long themselves. */
 const readyDeadlineMs = 1_000
@@ -26,7 +28,8 @@ const readyDeadlineMs = 1_000
  * | `GET /healthz`, `GET /readyz` | whether it runs · whether Redis answers; without a token |
  *
  * Answers are `{"result":…}` or `{"error":…}`. 400: refused, by Redis or by the gateway · 401: no valid token · 413: too
- * large · 503 `UNAVAILABLE`: certainly not carried out · 504 `UNANSWERED`: it may have been carried out.
+ * large · 429 `TOOMANY`: the token has too many streams · 503 `UNAVAILABLE`: certainly not carried out · 504 `UNANSWERED`:
+ * it may have been carried out. 429 and 503 have `Retry-After`.
  *
  * Making one does no I/O and sets no timer.
  *
@@ -37,14 +40,16 @@ export function createGateway(given: GatewayOptions): Hono {
   const { redis, deadlineMs, signal } = options
   const tokenOf = bearerCheck(options.tokens)
   const list = commandList(options.commands)
-  const commands = commandRoutes(options, list)
+  const sync = syncTokens()
+  const commands = commandRoutes(options, list, sync)
   const streams = new Set<EventStream>()
-  const streaming = { options, subscribe: sharedSubscriptions(redis), streams, list }
+  const places = new StreamPlaces(options)
+  const streaming = { options, subscribe: sharedSubscriptions(redis), streams, places, list }
   signal?.addEventListener('abort', () => {
     for (const stream of [...streams]) stream.end()
   })
 
-  const app = new Hono()
+  const app = new Hono<TokenContext>()
   app.onError((error, c) => {
     const answer = answerFailure(c, error)
     if (answer) return answer
@@ -55,8 +60,7 @@ export function createGateway(given: GatewayOptions): Hono {
 
   app.use(async (c, next) => {
     c.header('cache-control', 'no-store')
-    // There is one primary behind this: every read sees the writes before it, whatever the client's token says.
-    c.header('upstash-sync-token', 'primary')
+    c.header('upstash-sync-token', sync.current())
     await next()
   })
   app.get('/healthz', (c) => answerJson(c, '{"result":"OK"}'))
@@ -74,11 +78,13 @@ export function createGateway(given: GatewayOptions): Hono {
       c.header('allow', 'GET, POST')
       return answerError(c, 405, 'ERR the methods are GET and POST')
     }
-    if ((await tokenOf(bearerOf(c.req.header('authorization')))) === undefined) {
+    const token = await tokenOf(bearerOf(c.req.header('authorization')))
+    if (token === undefined) {
       c.header('www-authenticate', 'Bearer')
       return answerError(c, 401, 'Unauthorized: send a token of this gateway in the Authorization header, as Bearer')
     }
     if (signal?.aborted) return answerError(c, 503, 'UNAVAILABLE the gateway is stopping')
+    c.set('gatewayToken', token)
     return next()
   })
   app.post('/', commands.single)
@@ -87,5 +93,5 @@ export function createGateway(given: GatewayOptions): Hono {
   app.on(['GET', 'POST'], '/subscribe/*', subscribeRoute(streaming, false))
   app.on(['GET', 'POST'], '/psubscribe/*', subscribeRoute(streaming, true))
   app.on(['GET', 'POST'], '/*', commands.path)
-  return app
+  return app as unknown as Hono
 }

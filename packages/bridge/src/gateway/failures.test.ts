@@ -1,6 +1,8 @@
 import type { Redis } from '@upstash/redis'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startTestGateway, type TestGateway } from '../../test-gateway.ts'
+import type { ConnectionChange } from '../bin/ioredis-connection.ts'
+import { ioredisGateway } from '../bin/ioredis-gateway.ts'
 
 const deadlineMs = 800
 /** What a loaded machine may take beyond it. */
@@ -68,6 +70,7 @@ describe('a Redis that stands still', () => {
     gateway.server.pause()
     const response = await gateway.request('/subscribe/a')
     expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('1')
     gateway.server.resume()
     // On the same connection, so Redis has come to whatever was sent before.
     const next = await gateway.request('/subscribe/b')
@@ -83,6 +86,10 @@ describe('a Redis that is gone', () => {
     const { message, ms } = await failure(client.incr('n'))
     expect(message).toMatch(/^UNAVAILABLE /)
     expect(ms).toBeLessThan(deadlineMs + marginMs)
+    const refused = await gateway.request('/incr/n')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    const notReady = await fetch(`${gateway.url}/readyz`)
+    expect([notReady.status, notReady.headers.get('retry-after')]).toEqual([503, '1'])
     await gateway.server.restart()
     await expect.poll(() => client.get('n').catch(() => 'not yet')).toBeNull()
   })
@@ -106,6 +113,7 @@ describe('a Redis that is gone', () => {
     expect(message).toMatch(/^UNANSWERED .*may have been carried out/)
     await expect.poll(() => client.get('n').catch(() => 'not yet')).toBe(1)
 
+    await client.multi().ping().exec()
     const lost = gateway.network.dropNextReply('cut')
     expect((await failure(client.multi().incr('n').incr('n').exec())).message).toMatch(/^UNANSWERED /)
     await lost
@@ -197,7 +205,7 @@ test('when it is told to stop, streams end and new requests are refused', async 
   stop.abort()
   expect(await stream.text()).toBe('data: subscribe,a,1\n\n')
   const refused = await stopping.request('/get/a')
-  expect(refused.status).toBe(503)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
   expect((await fetch(`${stopping.url}/readyz`)).status).toBe(503)
   await stopping[Symbol.asyncDispose]()
 })
@@ -224,4 +232,18 @@ test('Redis that refuses a subscription says so to the client', async () => {
   const allowed = client.subscribe(['a'])
   await new Promise((resolve) => allowed.on('subscribe', resolve))
   await allowed.unsubscribe()
+})
+
+test('a reply that nests too deep to be read costs the connection, not the gateway, and the reason is told', async () => {
+  const changes: ConnectionChange[] = []
+  const redis = ioredisGateway(gateway.server.url, { unansweredMs: 5_000, onChange: (change) => changes.push(change) })
+  try {
+    const { signal } = new AbortController()
+    const script = 'local t = {} for _ = 1, 7000 do t = { t } end return t'
+    await expect(redis.pipeline([['EVAL', script, '0']], signal)).rejects.toMatchObject({ executed: 'unknown' })
+    expect(await redis.pipeline([['PING']], signal)).toEqual([Buffer.from('PONG')])
+    expect(changes).toContainEqual({ connected: false, reason: 'a reply nests too deep to be read' })
+  } finally {
+    redis.close()
+  }
 })

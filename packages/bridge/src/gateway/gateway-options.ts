@@ -24,8 +24,15 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number
   /** The most commands in a pipeline or transaction; default 1,000. */
   readonly maxPipeline?: number
+  /**
+   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. An error stands
+   * for a reply that is larger, though its command was carried out. What Redis sends is in memory before it is counted.
+   */
+  readonly maxReplyBytes?: number
   /** The most event streams at a time; default 1,000. */
   readonly maxStreams?: number
+  /** The most of them with one token; default an equal share of `maxStreams`, at least one. */
+  readonly maxStreamsPerToken?: number
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number
   /** When aborted, the gateway ends its event streams and answers new requests with 503. */
@@ -44,13 +51,17 @@ export function checkOptions(options: GatewayOptions): CheckedOptions {
   if (!Array.isArray(tokens) || tokens.length === 0)
     throw new InvalidOptionError('tokens', 'must have at least one token')
   checkTokens('tokens', tokens)
+  const maxStreams = wholeNumber('maxStreams', options.maxStreams, 1_000, 0)
+  const share = Math.max(1, Math.floor(maxStreams / new Set(tokens).size))
   return {
     ...options,
     commands: options.commands ?? defaultCommands,
     deadlineMs: wholeNumber('deadlineMs', options.deadlineMs, 5_000),
     maxBodyBytes: wholeNumber('maxBodyBytes', options.maxBodyBytes, 1_048_576),
     maxPipeline: wholeNumber('maxPipeline', options.maxPipeline, 1_000),
-    maxStreams: wholeNumber('maxStreams', options.maxStreams, 1_000, 0),
+    maxReplyBytes: wholeNumber('maxReplyBytes', options.maxReplyBytes, 16 * 1_048_576),
+    maxStreams,
+    maxStreamsPerToken: wholeNumber('maxStreamsPerToken', options.maxStreamsPerToken, share),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
   }
 }

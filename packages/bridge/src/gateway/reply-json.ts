@@ -1,8 +1,13 @@
-import { base64Of, textOf } from '../http/text.ts'
-import type { GatewayReply, RedisErrorReply } from './gateway-redis.ts'
+import { base64Of } from '../http/base64.ts'
+import { bytesOf, textOf } from '../http/text.ts'
+import type { GatewayReply } from './gateway-redis.ts'
+import { isArray, isError, isString } from './reply-shape.ts'
 
-/** Makes JSON text of a reply: `{"result":…}`, or `{"error":…}` for an error. */
-export type ReplyWriter = (reply: GatewayReply) => string
+/** Makes JSON text of a reply, in pieces: `{"result":…}`, or `{"error":…}` for an error. */
+export type ReplyWriter = (reply: GatewayReply) => Iterable<string>
+
+/** The most bytes of one string that a piece stands for. A multiple of three, so that base64 can be written in pieces. */
+const pieceBytes = 49_152
 
 /**
  * Writes replies as the client asked for them with `Upstash-Encoding`.
@@ -12,30 +17,79 @@ export type ReplyWriter = (reply: GatewayReply) => string
  * an array in the form that errors have elsewhere in this protocol.
  */
 export function replyWriter(base64: boolean): ReplyWriter {
-  const string = base64
+  const short = base64
     ? (value: string | Uint8Array) => `"${base64Of(value)}"`
     : (value: string | Uint8Array) => JSON.stringify(textOf(value))
+  const long = base64 ? base64Pieces : textPieces
 
-  function json(reply: GatewayReply): string {
-    if (reply === null || typeof reply === 'number' || typeof reply === 'bigint') return String(reply)
-    if (isString(reply)) return string(reply)
-    return isArray(reply) ? `[${reply.map(json).join(',')}]` : errorJson(reply.error)
-  }
-  return (reply) => {
-    if (isError(reply)) return errorJson(reply.error)
-    return `{"result":${isString(reply) && isOk(reply) ? '"OK"' : json(reply)}}`
+  return function* (reply) {
+    if (isError(reply)) return yield errorJson(reply.error)
+    yield '{"result":'
+    if (isString(reply) && isOk(reply)) yield '"OK"'
+    else yield* valuePieces(reply, short, long)
+    yield '}'
   }
 }
 
+/** Several of them as an array. */
+export function* listPieces(replies: readonly GatewayReply[], write: ReplyWriter): Generator<string> {
+  let before = '['
+  for (const reply of replies) {
+    yield before
+    yield* write(reply)
+    before = ','
+  }
+  yield replies.length === 0 ? '[]' : ']'
+}
+
+/** A loop and not a recursion, however deep it nests. */
+function* valuePieces(
+  whole: GatewayReply,
+  short: (value: string | Uint8Array) => string,
+  long: (value: Uint8Array) => Iterable<string>,
+): Generator<string> {
+  const open = [[whole][Symbol.iterator]()]
+  let before = ''
+  for (let array = open.at(-1); array; array = open.at(-1)) {
+    const { done, value: reply } = array.next()
+    if (done) {
+      open.pop()
+      if (open.length > 0) yield ']'
+      before = ','
+    } else if (isArray(reply)) {
+      yield `${before}[`
+      open.push(reply[Symbol.iterator]() as ArrayIterator<GatewayReply>)
+      before = ''
+    } else {
+      if (!isString(reply)) yield before + (isError(reply) ? errorJson(reply.error) : String(reply))
+      else if (reply.length <= pieceBytes) yield before + short(reply)
+      else {
+        yield before
+        yield* long(bytesOf(reply))
+      }
+      before = ','
+    }
+  }
+}
+
+function* base64Pieces(bytes: Uint8Array): Generator<string> {
+  yield '"'
+  for (const part of parts(bytes)) yield base64Of(part)
+  yield '"'
+}
+
+function* textPieces(bytes: Uint8Array): Generator<string> {
+  // It keeps the beginning of a character that a part ends with for the next.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  yield '"'
+  for (const part of parts(bytes)) yield JSON.stringify(decoder.decode(part, { stream: true })).slice(1, -1)
+  yield `${decoder.decode()}"`
+}
+
+function* parts(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.subarray(start, start + pieceBytes)
+}
+
 export const errorJson = (error: string): string => `{"error":${JSON.stringify(error)}}`
-
-export const isError = (reply: GatewayReply): reply is RedisErrorReply =>
-  typeof reply === 'object' && reply !== null && !isString(reply) && !isArray(reply)
-
-const isString = (reply: GatewayReply): reply is string | Uint8Array =>
-  typeof reply === 'string' || reply instanceof Uint8Array
-
-/** `Array.isArray` does not know readonly arrays. */
-const isArray = (reply: GatewayReply): reply is readonly GatewayReply[] => Array.isArray(reply)
 
 const isOk = (reply: string | Uint8Array): boolean => reply.length === 2 && textOf(reply) === 'OK'

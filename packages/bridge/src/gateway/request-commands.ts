@@ -1,49 +1,20 @@
+import { BadRequestError, CommandReader } from './command-json.ts'
 import type { GatewayCommand } from './gateway-redis.ts'
-
-/** The body or the path is not what the protocol asks for; the message is for the client. */
-export class BadRequestError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'BadRequestError'
-  }
-}
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** `["SET", "key", "value", "PX", 100]`. @throws BadRequestError */
-export const commandOf = (body: Uint8Array): GatewayCommand => checkedCommand(parsed(body))
+export const commandOf = (body: Uint8Array): GatewayCommand => reader(body).command()
 
 /** `[["SET", "a", 1], ["GET", "a"]]`. @throws BadRequestError */
-export function commandsOf(body: Uint8Array, most: number): readonly GatewayCommand[] {
-  const commands = parsed(body)
-  if (!Array.isArray(commands)) throw new BadRequestError('the body must be an array of commands')
-  if (commands.length === 0) throw new BadRequestError('the body has no command')
-  if (commands.length > most) {
-    throw new BadRequestError(`the body has ${commands.length} commands, and this gateway takes ${most}; send several`)
-  }
-  return commands.map(checkedCommand)
-}
+export const commandsOf = (body: Uint8Array, most: number): readonly GatewayCommand[] => reader(body).commands(most)
 
-function parsed(body: Uint8Array): unknown {
+function reader(body: Uint8Array): CommandReader {
   try {
-    return JSON.parse(strictDecoder.decode(body))
+    return new CommandReader(strictDecoder.decode(body))
   } catch {
-    // The parser's own message quotes the text, which may hold a secret.
     throw new BadRequestError('the body is not JSON in UTF-8')
   }
-}
-
-/** Numbers and booleans are sent as their text, as every Redis client does. */
-function checkedCommand(value: unknown): GatewayCommand {
-  if (!Array.isArray(value)) throw new BadRequestError('a command must be an array such as ["GET", "key"]')
-  const [name, ...args] = value
-  if (typeof name !== 'string' || name === '') throw new BadRequestError('a command must begin with its name')
-  for (const arg of args) {
-    if (typeof arg !== 'string' && typeof arg !== 'boolean' && !Number.isFinite(arg)) {
-      throw new BadRequestError('an argument must be a string, a number or a boolean')
-    }
-  }
-  return [name, ...args.map(String)]
 }
 
 /**

@@ -8,15 +8,22 @@ import { withinDeadline } from './deadline.ts'
 import type { CheckedOptions } from './gateway-options.ts'
 import { type GatewayRedis, type RedisErrorReply, UnansweredError } from './gateway-redis.ts'
 import { requestTarget, topicOfPath } from './request-commands.ts'
+import type { StreamPlaces } from './stream-places.ts'
 
 /** What a reader may leave unread before it is cut off, in bytes. */
 const maxUnreadBytes = 1_048_576
+
+/** Which of the tokens was sent, by its place among them. */
+export interface TokenContext {
+  Variables: { gatewayToken: number }
+}
 
 interface Streaming {
   readonly options: CheckedOptions
   readonly subscribe: GatewayRedis['subscribe']
   /** Those that are open. */
   readonly streams: Set<EventStream>
+  readonly places: StreamPlaces
   readonly list: CommandList
 }
 
@@ -30,8 +37,11 @@ type Opening = 'confirmed' | 'ended' | RedisErrorReply
  * misses nothing from then on. After a lost connection the event comes again: what was published in between is lost, and
  * a reader that must not miss anything should look for itself then.
  */
-export function subscribeRoute(streaming: Streaming, pattern: boolean): (c: Context) => Promise<Response> {
-  const { options, subscribe, streams, list } = streaming
+export function subscribeRoute(
+  streaming: Streaming,
+  pattern: boolean,
+): (c: Context<TokenContext>) => Promise<Response> {
+  const { options, subscribe, streams, places, list } = streaming
   const [command, confirmation, event] = pattern
     ? (['PSUBSCRIBE', 'psubscribe', 'pmessage'] as const)
     : (['SUBSCRIBE', 'subscribe', 'message'] as const)
@@ -41,8 +51,16 @@ export function subscribeRoute(streaming: Streaming, pattern: boolean): (c: Cont
     if (name === '') return answerError(c, 400, `ERR the path has no name, such as /${confirmation}/news`)
     const refused = list.streamRefusal(command)
     if (refused) return answerError(c, 400, `NOPERM ${refused}`)
-    if (streams.size >= options.maxStreams) {
-      return answerError(c, 503, `UNAVAILABLE the gateway has ${streams.size} event streams open, and opens no more`)
+    const leave = places.take(c.get('gatewayToken'))
+    if (leave === 'token') {
+      return answerError(c, 429, `TOOMANY event streams: ${options.maxStreamsPerToken} are open with this token`)
+    }
+    if (leave === 'gateway') {
+      return answerError(
+        c,
+        503,
+        `UNAVAILABLE the gateway has ${options.maxStreams} event streams open, and opens no more`,
+      )
     }
 
     let onEnd = (): void => undefined
@@ -68,6 +86,7 @@ export function subscribeRoute(streaming: Streaming, pattern: boolean): (c: Cont
       )
       onEnd = () => {
         streams.delete(stream)
+        leave()
         unsubscribe()
         resolve('ended')
       }

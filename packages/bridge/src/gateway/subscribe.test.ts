@@ -173,8 +173,9 @@ describe('an event stream', () => {
     expect((await gateway.request('/psubscribe')).status).toBe(400)
     await Promise.all(Array.from({ length: 150 }, () => open('/subscribe/many')))
     const refused = await gateway.request('/subscribe/one-more')
-    expect(refused.status).toBe(503)
-    expect(await refused.json()).toEqual({ error: expect.stringMatching(/^UNAVAILABLE .*150 event streams/) })
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toEqual({ error: expect.stringMatching(/^TOOMANY event streams: 150 /) })
   })
 
   test('shares one connection and one subscription with all others', async () => {
@@ -265,3 +266,46 @@ describe('an event stream', () => {
 async function* on(socket: ReturnType<typeof connect>): AsyncGenerator<[Buffer]> {
   for (;;) yield (await once(socket, 'data')) as [Buffer]
 }
+
+describe('of several tokens', () => {
+  const other = 'other-token-77b0-0123456789abcdef-0123456789abcdef'
+
+  /** Opens a stream with a token; answers the response, and what ends it. */
+  async function open(at: TestGateway, by: string): Promise<{ response: Response; leave: () => void }> {
+    const gone = new AbortController()
+    const headers = { authorization: `Bearer ${by}` }
+    const response = await at.request('/subscribe/a', { headers, signal: gone.signal })
+    return { response, leave: () => gone.abort() }
+  }
+
+  test('none can take the streams of another: each has an equal share, which is free again when they end', async () => {
+    await using shared = await startTestGateway({ tokens: [token, other], maxStreams: 5, heartbeatMs: 50 })
+    const taken = [await open(shared, token), await open(shared, token)]
+    const refused = await open(shared, token)
+    expect(refused.response.status).toBe(429)
+    expect(refused.response.headers.get('retry-after')).toBe('1')
+    taken.push(await open(shared, other), await open(shared, other))
+    expect(taken.map(({ response }) => response.status)).toEqual([200, 200, 200, 200])
+    taken[0]?.leave()
+    await expect.poll(async () => (await open(shared, token)).response.status).toBe(200)
+    expect((await open(shared, token)).response.status).toBe(429)
+  })
+
+  test('each may have more than its share when told so, up to the total', async () => {
+    await using shared = await startTestGateway({ tokens: [token, other], maxStreams: 3, maxStreamsPerToken: 2 })
+    expect((await open(shared, token)).response.status).toBe(200)
+    expect((await open(shared, token)).response.status).toBe(200)
+    expect((await open(shared, other)).response.status).toBe(200)
+    const { response } = await open(shared, other)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await response.json()).toEqual({ error: expect.stringMatching(/^UNAVAILABLE .*3 event streams/) })
+  })
+
+  test('a stream that Redis did not confirm gives its place back', async () => {
+    await using shared = await startTestGateway({ maxStreams: 1 })
+    await shared.server.command('ACL', 'SETUSER', 'default', 'resetchannels')
+    for (const _ of [1, 2]) expect((await open(shared, token)).response.status).toBe(400)
+    await shared.server.command('ACL', 'SETUSER', 'default', 'allchannels')
+    expect((await open(shared, token)).response.status).toBe(200)
+  })
+})

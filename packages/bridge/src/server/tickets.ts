@@ -1,5 +1,6 @@
 import { type Clock, type Duration, InvalidOptionError, systemClock } from '@leasehold/core'
-import { base64Of, bytesOf, textOf } from '../http/text.ts'
+import { base64Of } from '../http/base64.ts'
+import { bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
 /** What a ticket allows, and for how long. */

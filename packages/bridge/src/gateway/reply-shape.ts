@@ -1,0 +1,57 @@
+import type { GatewayReply, RedisErrorReply } from './gateway-redis.ts'
+
+export const isError = (reply: GatewayReply): reply is RedisErrorReply =>
+  typeof reply === 'object' && reply !== null && !isString(reply) && !isArray(reply)
+
+export const isString = (reply: GatewayReply): reply is string | Uint8Array =>
+  typeof reply === 'string' || reply instanceof Uint8Array
+
+/** `Array.isArray` does not know readonly arrays. */
+export const isArray = (reply: GatewayReply): reply is readonly GatewayReply[] => Array.isArray(reply)
+
+/** What counts for each element of a reply beside the bytes of its strings: JSON needs them, and so does memory. */
+const elementBytes = 16
+
+/** The deepest that a reply may nest: further than Redis does by itself, and less than what JSON parsers refuse. */
+const deepest = 100
+
+/** The size of a reply in bytes, which is at least `most` for a larger one; undefined if it nests too deep. */
+function replyBytes(whole: GatewayReply, most: number): number | undefined {
+  const open = [[whole][Symbol.iterator]()]
+  let bytes = 0
+  for (let array = open.at(-1); array && bytes <= most; array = open.at(-1)) {
+    const { done, value: reply } = array.next()
+    if (done) {
+      open.pop()
+      continue
+    }
+    bytes += elementBytes
+    if (isString(reply)) bytes += reply.length
+    else if (isError(reply)) bytes += reply.error.length
+    else if (isArray(reply)) {
+      if (open.length > deepest) return undefined
+      open.push(reply[Symbol.iterator]() as ArrayIterator<GatewayReply>)
+    }
+  }
+  return bytes
+}
+
+/** Of the replies to one request, those that are small enough; an error stands for what is not. */
+export function boundedReplies(
+  replies: readonly GatewayReply[],
+  most: number,
+): { readonly replies: readonly GatewayReply[]; readonly bytes: number } {
+  let total = 0
+  const bounded = replies.map((reply): GatewayReply => {
+    const bytes = replyBytes(reply, most - total)
+    if (bytes === undefined) {
+      return { error: `TOODEEP the reply nests deeper than ${deepest} arrays; the command was carried out` }
+    }
+    if (total + bytes > most) {
+      return { error: `TOOLARGE the reply makes more than ${most} bytes; the command was carried out` }
+    }
+    total += bytes
+    return reply
+  })
+  return { replies: bounded, bytes: total }
+}

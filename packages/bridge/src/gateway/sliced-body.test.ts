@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { slicedBody } from './sliced-body.ts'
+
+/** Many pieces that are some 80 kB to 90 kB as bytes each. */
+function* pieces(count: number, told: (index: number) => void = () => undefined): Generator<string> {
+  for (let index = 0; index < count; index++) {
+    told(index)
+    yield `${index} ${'ü'.repeat(40_000)}`
+  }
+}
+
+test('is what its pieces are, one after the other', async () => {
+  expect(await new Response(slicedBody(pieces(50))).text()).toBe([...pieces(50)].join(''))
+  expect(await new Response(slicedBody([])).text()).toBe('')
+})
+
+test('lets others have their turn between its slices, however fast it is read', async () => {
+  const turns = new Set<number>()
+  let turn = 0
+  let isRead = false
+  const next = (): void => {
+    turn++
+    if (!isRead) setImmediate(next)
+  }
+  setImmediate(next)
+  await new Response(slicedBody(pieces(40, () => turns.add(turn)))).text()
+  isRead = true
+  // Two pieces a slice.
+  expect(turns.size).toBeGreaterThanOrEqual(20)
+})
+
+test('is made no faster than it is read, and not at all once nobody reads it', async () => {
+  let made = 0
+  const reader = slicedBody(pieces(1_000, () => made++)).getReader()
+  for (let slice = 0; slice < 10; slice++) await reader.read()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(made).toBeLessThanOrEqual(24)
+  await reader.cancel()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(made).toBeLessThanOrEqual(24)
+})

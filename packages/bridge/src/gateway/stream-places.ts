@@ -1,0 +1,34 @@
+export interface StreamLimits {
+  readonly maxStreams: number
+  readonly maxStreamsPerToken: number
+}
+
+/** Counts the event streams that are open, of all tokens and of each. */
+export class StreamPlaces {
+  readonly #limits: StreamLimits
+  readonly #of = new Map<number, number>()
+  #open = 0
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits
+  }
+
+  /** Takes a place until the answered function is called; answers whose places are all taken if there is none. */
+  take(token: number): (() => void) | 'token' | 'gateway' {
+    const { maxStreams, maxStreamsPerToken } = this.#limits
+    const open = this.#of.get(token) ?? 0
+    if (open >= maxStreamsPerToken) return 'token'
+    if (this.#open >= maxStreams) return 'gateway'
+    this.#count(token, 1)
+    let taken = true
+    return () => {
+      if (taken) this.#count(token, -1)
+      taken = false
+    }
+  }
+
+  #count(token: number, change: 1 | -1): void {
+    this.#open += change
+    this.#of.set(token, (this.#of.get(token) ?? 0) + change)
+  }
+}

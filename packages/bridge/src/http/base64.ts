@@ -1,0 +1,33 @@
+import { bytesOf } from './text.ts'
+
+/** What newer runtimes have of their own. */
+type NativeBytes = Uint8Array & { toBase64?(): string }
+
+/** What Node has, and workerd with `nodejs_compat`, as far as it is used: this file knows no types of Node. */
+interface NodeBuffers {
+  from(memory: ArrayBufferLike, start: number, length: number): { toString(encoding: 'base64'): string }
+}
+
+const { Buffer: buffers } = globalThis as { readonly Buffer?: NodeBuffers }
+const encode = fastest()
+
+export const base64Of = (value: string | Uint8Array): string => encode(bytesOf(value))
+
+function fastest(): (bytes: Uint8Array) => string {
+  const native = (Uint8Array.prototype as NativeBytes).toBase64
+  if (native) return (bytes) => native.call(bytes)
+  if (buffers) return (bytes) => buffers.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  return portableBase64
+}
+
+/** A function takes so many arguments on every runtime. */
+const chunkLength = 8_192
+
+/** For a runtime that has neither of the others. */
+export function portableBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let start = 0; start < bytes.length; start += chunkLength) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + chunkLength))
+  }
+  return btoa(binary)
+}
