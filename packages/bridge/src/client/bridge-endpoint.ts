@@ -37,7 +37,7 @@ export interface BridgeRefusal extends Error {
    * - `refused`: the bridge does not take the token (401), does not allow a key (403), or does not know what it is asked: a
    *   wrong URL. If a 403 names the keys, only who waits for those has to check by himself.
    * - `prefix`: the bridge looks for locks under another prefix than the store's.
-   * - `token`: the function for the token failed, with its error as the cause. It is asked again soon.
+   * - `token`: the function for the token failed, with its error as the cause; none if it was too slow. It is asked again soon.
    */
   readonly reason: 'refused' | 'prefix' | 'token'
   /** The HTTP status; 0 if there is none. */
