@@ -46,13 +46,19 @@ export class ScriptedRequest {
   }
 
   /** Begins an event stream. */
-  opens(): this {
+  opens(headers: Record<string, string> = {}): this {
+    return this.begins(200, headers)
+  }
+
+  /** Answers with a body that has no end yet. */
+  begins(status: number, headers: Record<string, string> = {}, onCancel?: () => void): this {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#stream = controller
       },
+      ...(onCancel && { cancel: onCancel }),
     })
-    this.#resolve(new Response(body))
+    this.#resolve(new Response(body, { status, headers }))
     return this
   }
 

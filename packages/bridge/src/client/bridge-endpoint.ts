@@ -4,24 +4,43 @@ import { InvalidOptionError } from '@leasehold/core'
 export interface BridgeEndpoint {
   /** Its URL, `https://…`, or `http://…` in a network you trust; a path is kept. */
   readonly url: string
-  /** A bearer token or a ticket of the bridge; sent in the `Authorization` header and nowhere else. */
-  readonly token: string
+  /**
+   * A bearer token or a ticket of the bridge; sent in the `Authorization` header and nowhere else.
+   *
+   * A function is asked before the first request, and again when the bridge does not take what it answered, as after a
+   * ticket's end. It has 4 s. If it fails, waiters check by themselves until it is asked again, as if the bridge could not
+   * be reached.
+   */
+  readonly token: BridgeToken
+  /** The prefix of the store's keys; default `lock:`. A bridge that looks under another is not listened to. */
+  readonly prefix?: string
   /**
    * What sends the requests; default: the global `fetch` at the time of a call. It must give its answer up when the signal
    * is aborted. It is called as a plain function, so bind a method before you pass it.
    */
   readonly fetch?: BridgeFetch
   /**
-   * Told, once, when the bridge refuses: a bad token or one that has ended (401), a key that the ticket is not for (403), a
-   * wrong URL. Somebody has to change something; until then waiters check by themselves, and the bridge is asked once a
-   * minute. Not told when the bridge cannot be reached.
+   * Told why releases cannot be heard, where somebody has to change something: see `BridgeRefusal`. Until then waiters check
+   * by themselves, and the bridge is asked once a minute. Told once for each cause, until another comes or it is over; it
+   * is over when the bridge answers as it should and has forbidden no key for two minutes. Not told when the bridge
+   * cannot be reached.
    */
   readonly onError?: (refusal: BridgeRefusal) => void
 }
 
-/** The bridge will answer the same to the same request. */
+/** A bearer token or a ticket of the bridge, or a function that answers one. */
+export type BridgeToken = string | (() => string | Promise<string>)
+
+/** Why releases cannot be heard until somebody changes something. */
 export interface BridgeRefusal extends Error {
-  /** The HTTP status. */
+  /**
+   * - `refused`: the bridge does not take the token (401), does not allow a key (403), or does not know what it is asked: a
+   *   wrong URL. If a 403 names the keys, only who waits for those has to check by himself.
+   * - `prefix`: the bridge looks for locks under another prefix than the store's.
+   * - `token`: the function for the token failed, with its error as the cause; none if it was too slow. It is asked again soon.
+   */
+  readonly reason: 'refused' | 'prefix' | 'token'
+  /** The HTTP status; 0 if there is none. */
   readonly status: number
 }
 
@@ -38,8 +57,12 @@ export interface BridgeRequest {
 export interface BridgeAnswer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
-  readonly body: { getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: unknown }> } } | null
-  json(): Promise<unknown>
+  readonly body: BridgeBody | null
+}
+
+export interface BridgeBody {
+  getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: unknown }> }
+  cancel(): Promise<void>
 }
 
 /**
@@ -50,8 +73,13 @@ export interface BridgeAnswer {
 export function checkEndpoint({ url, token }: BridgeEndpoint): void {
   // Fetch would show a password in its error.
   demandOption(/^https?:\/\/[^\s\\?#@]+$/i.test(url), 'url', 'an http(s) URL without query')
-  // What a header cannot carry, fetch would show too.
+  if (typeof token !== 'function') demandToken(token)
+}
+
+/** @throws InvalidOptionError for what a header cannot carry, which fetch would show, too. */
+export function demandToken(token: string): string {
   demandOption(/^[!-~]+$/.test(token ?? ''), 'token', 'without spaces')
+  return token
 }
 
 /** @throws InvalidOptionError unless it holds, naming the option and what it must be. */

@@ -5,6 +5,7 @@ import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'
 import { eventStream } from './event-stream.ts'
 import { longPoll } from './long-poll.ts'
+import { troubles } from './troubles.ts'
 
 export interface BridgeNotifierOptions extends BridgeEndpoint {
   /**
@@ -22,7 +23,7 @@ const recheckMs = 30_000
 
 /**
  * Release notifications through a bridge, with nothing but `fetch`: `docs/bridge-protocol.md`. Keys are named without
- * the store's prefix, which the bridge knows.
+ * the store's prefix, which must be the bridge's.
  *
  * A release wakes a waiter within a round trip, at two store commands per contended acquire. While the bridge cannot be
  * reached, waiters check by themselves as often as their `strategy` says: that costs commands and time, never a hang.
@@ -31,17 +32,19 @@ const recheckMs = 30_000
  * @throws InvalidOptionError for a bad `url`, `token` or `mode`
  */
 export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
-  const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', clock = systemClock } = options
+  const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = 'lock:', clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)
   // What calls share is begun by a timer, and belongs to none of them.
-  const reach = bridgeReach(options, clockWithin(clock, homeContext()))
+  const told = troubles(options.onError)
+  const reach = bridgeReach(options, prefix, clockWithin(clock, homeContext()), told)
   const open = mode === 'sse' ? eventStream : longPoll
   /** Those that calls share. */
   const channels = new Set<Channel>()
   return {
     looks: true,
     recheckMs,
+    prefix,
     subscribe(key, cursor) {
       const shares = sharesBetweenCalls()
       const known = shares && [...channels].find((candidate) => candidate.takes?.(key))
@@ -52,7 +55,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
-    onUnheard: () => () => undefined,
+    onUnheard: told.onUnheard,
     async close() {
       reach.closed = true
       for (const channel of channels) channel.close()

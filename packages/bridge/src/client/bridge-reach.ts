@@ -1,6 +1,9 @@
 import { backoff, type Clock } from '@leasehold/core'
+import { readJson } from './body-text.ts'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
+import { bridgeRequest, discard } from './bridge-request.ts'
 import { longPauseMs, refusedMs, wellMs } from './figures.ts'
+import type { Troubles } from './troubles.ts'
 
 /** Between attempts, doubling, with jitter. */
 const strategy = backoff({ from: 100, to: 5_000 })
@@ -15,51 +18,74 @@ export interface BridgeReach {
   retryMs: number
   /** How long nothing may be sent; not above 0 if something may. */
   pauseMs(): number
-  /** Sends a GET. Answers 200 or 204; whatever else comes is an error, and has been taken into account. */
-  get(path: string, signal: AbortSignal): Promise<BridgeAnswer>
+  /** Whether this key must be left out, since the bridge has forbidden it: for a minute. */
+  forbids(key: string): boolean
+  /**
+   * Sends a GET for these keys. Answers 200 or 204; whatever else comes has been taken into account. If that is that some of
+   * the keys are forbidden, the others may be asked for at once.
+   */
+  get(path: string, keys: readonly string[], signal: AbortSignal): Promise<BridgeAnswer | undefined>
   /** Makes everyone pause. Answers whether it is for long, so that waiters should check by themselves. */
   failed(leastMs?: number): boolean
 }
 
-export function bridgeReach({ url, token, fetch: given, onError }: BridgeEndpoint, clock: Clock): BridgeReach {
+export function bridgeReach(
+  endpoint: BridgeEndpoint,
+  prefix: string,
+  clock: Clock,
+  { tell, over }: Troubles,
+): BridgeReach {
+  const request = bridgeRequest(endpoint, clock, tell)
+  /** Until when each key is. It stays here as long again, so that to be forbidden anew is no news. */
+  const forbidden = new Map<string, number>()
   let notBeforeMs = -Infinity
   let failures = 0
-  let reported = 0
   const reach: BridgeReach = {
     clock,
     closed: false,
     polls: 0,
     retryMs: 0,
     pauseMs: () => notBeforeMs - clock.monotonicMs(),
-    async get(path, signal) {
-      const send = given ?? fetch
-      const answer = await send(url.replace(/\/+$/, '') + path, {
-        headers: { Authorization: `Bearer ${token}`, 'Cache-Control': 'no-store' },
-        // It would carry the token to another place.
-        redirect: 'manual',
-        signal,
-        // Older runtimes of Workers throw for a `cache` they do not implement; these have no such property either.
-        ...('cache' in Request.prototype && { cache: 'no-store' }),
-      })
-      const { status } = answer
-      if (status === 200 || status === 204) return answer
-      const error = Object.assign(new Error(`The bridge answered ${status}`), { status })
-      if (status === 429 || status >= 500) reach.failed(Number(answer.headers.get('retry-after')) * 1_000 || 0)
-      else {
+    forbids: (key) => (forbidden.get(key) ?? -Infinity) > clock.monotonicMs(),
+    async get(path, keys, signal) {
+      const answer = await request(path, signal)
+      const { status, headers } = answer
+      const nowMs = clock.monotonicMs()
+      for (const [key, untilMs] of forbidden) if (untilMs + refusedMs < nowMs) forbidden.delete(key)
+
+      if (status === 429 || status >= 500) reach.failed(Number(headers.get('retry-after')) * 1_000 || 0)
+      else if (status === 200 || status === 204) {
+        const theirs = headers.get('leasehold-prefix')
+        // A bridge that does not say it is taken as it is.
+        if (theirs === null || decodeURIComponent(theirs) === prefix) {
+          if (forbidden.size === 0) over()
+          return answer
+        }
         reach.failed(refusedMs)
-        if (reported !== status) onError?.(error)
-        reported = status
+        tell('prefix', status, `The bridge has the prefix ${theirs}, not ${prefix}`)
+      } else {
+        const theirs = await forbiddenOf(answer, keys)
+        for (const key of theirs) forbidden.set(key, nowMs + refusedMs)
+        if (theirs.length === 0) reach.failed(refusedMs)
+        tell('refused', status, `The bridge answered ${status}`)
       }
-      throw error
+      discard(answer)
     },
     failed(leastMs = reach.retryMs) {
       const nowMs = clock.monotonicMs()
       // Connections that were lost together have failed once.
       if (nowMs >= notBeforeMs) failures = nowMs - notBeforeMs > wellMs ? 1 : failures + 1
-      const delayMs = Math.max(strategy.delayMs(failures, Math.random()), leastMs * (1 + Math.random() / 4))
-      notBeforeMs = Math.max(notBeforeMs, nowMs + delayMs)
+      // No bridge asks for a longer one.
+      const askedMs = Math.min(leastMs, refusedMs) * (1 + Math.random() / 4)
+      notBeforeMs = Math.max(notBeforeMs, nowMs + Math.max(strategy.delayMs(failures, Math.random()), askedMs))
       return failures > 1 || notBeforeMs - nowMs > longPauseMs
     },
   }
   return reach
 }
+
+/** Those of the keys that a refusal names. */
+const forbiddenOf = (answer: BridgeAnswer, keys: readonly string[]): Promise<readonly string[]> =>
+  readJson(answer)
+    .then((problem) => keys.filter((key) => (problem as { readonly keys: readonly unknown[] }).keys.includes(key)))
+    .catch(() => [])

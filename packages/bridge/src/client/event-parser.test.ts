@@ -4,7 +4,8 @@ import { type EventFields, eventParser } from './event-parser.ts'
 function parsed(...chunks: string[]): EventFields[] {
   const events: EventFields[] = []
   const parse = eventParser((fields) => events.push(fields))
-  for (const chunk of chunks) parse(chunk)
+  let rest = ''
+  for (const chunk of chunks) rest = parse(rest + chunk)
   return events
 }
 
@@ -13,12 +14,12 @@ const stream =
 const events = [
   { retry: '1000' },
   { event: 'state', data: '{"key":"a: b"}' },
-  { '': 'a comment' },
-  { event: 'release', data: '{"key":"é"}', id: '7' },
+  {},
+  { event: 'release', data: '{"key":"é"}' },
 ]
 
 describe('eventParser', () => {
-  it('reads fields with and without a space, comments and what it does not know', () => {
+  it('reads its fields with and without a space, and passes over comments and what it does not know', () => {
     expect(parsed(stream)).toEqual(events)
   })
 
@@ -34,6 +35,20 @@ describe('eventParser', () => {
     const text = stream.replaceAll('\n', ending)
     expect(parsed(...text)).toEqual(events)
     for (let at = 1; at < text.length; at++) expect(parsed(text.slice(0, at), text.slice(at))).toEqual(events)
+  })
+
+  it.each(['\u2028', '\u2029', '\u0085', '\v', '\f', '\0', ' ', ':'])(
+    'takes any value, and ends no line at %j',
+    (character) => {
+      expect(parsed(`data: a${character}b\n\n`)).toEqual([{ data: `a${character}b` }])
+    },
+  )
+
+  it('skips an event that its reader cannot read', () => {
+    const events: unknown[] = []
+    const parse = eventParser(({ data }) => events.push(JSON.parse(`${data}`)))
+    expect(parse('data: 1\n\ndata: {\n\ndata: 2\n\nda')).toBe('da')
+    expect(events).toEqual([1, 2])
   })
 
   it('keeps an event until its end has come', () => {

@@ -1,26 +1,30 @@
-/** The fields of one event by name, each with its last value. A comment is one without a name. */
-export type EventFields = Readonly<Record<string, string | undefined>>
+/** The fields of one event that a bridge sends, each with its last value. */
+export type EventFields = { [name in 'event' | 'data' | 'retry']?: string }
 
 /**
- * Reads an event stream and calls back with each event, one without data included. The bridge sends no data of several
- * lines.
+ * Reads the text of an event stream and calls back with each event, one without data included. An event for which that
+ * throws is skipped. Comments and other fields are passed over. The bridge sends no data of several lines.
  *
- * A line may be cut anywhere between two chunks. A CR that ends a chunk waits for the next, as an LF may follow.
+ * @returns what takes all text that is not read yet, and answers what remains: the beginning of a line. A CR at the end
+ *   waits for the next text, as an LF may follow.
  */
-export function eventParser(onEvent: (fields: EventFields) => void): (chunk: string) => void {
-  let rest = ''
-  let fields: Record<string, string> = {}
-  return (chunk) => {
-    const lines = (rest + chunk).split(/\r\n|\n|\r(?!$)/)
-    rest = lines.pop() as string
+export function eventParser(onEvent: (fields: EventFields) => void): (text: string) => string {
+  let fields: EventFields = {}
+  return (text) => {
+    const lines = text.split(/\r\n|\n|\r(?!$)/)
+    const rest = lines.pop() as string
     for (const line of lines) {
-      if (line) {
-        const [, name, value] = /^([^:]*):? ?(.*)/.exec(line) as unknown as readonly [string, string, string]
-        fields[name] = value
-      } else {
+      // A `.` of its own would end at a U+2028, which a key may have.
+      const [, name, value] = /^(event|data|retry): ?(.*)/s.exec(line) ?? []
+      if (name) fields[name as keyof EventFields] = value as string
+      if (line) continue
+      try {
         onEvent(fields)
-        fields = {}
+      } catch {
+        // It cannot be read: the stream of all keys must not end because of one.
       }
+      fields = {}
     }
+    return rest
   }
 }

@@ -2,19 +2,19 @@ import type { ReleaseNotifier, Subscription } from '@leasehold/core'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ScriptedFetch } from '../../test-fetch.ts'
-import { bridgeNotifier } from './index.ts'
+import { type BridgeRefusal, bridgeNotifier } from './index.ts'
 
 const token = 'token-of-the-bridge'
 let clock: ManualClock
 let bridge: ScriptedFetch
-let refusals: number[]
+let refusals: unknown[]
 let notifier: ReleaseNotifier
 
 beforeEach(() => {
   clock = new ManualClock()
   bridge = new ScriptedFetch()
   refusals = []
-  const onError = ({ status }: { status: number }): unknown => refusals.push(status)
+  const onError = ({ reason, status }: BridgeRefusal): unknown => refusals.push([reason, status])
   notifier = bridgeNotifier({ url: 'https://bridge.example/base/', token, fetch: bridge.fetch, clock, onError })
 })
 afterEach(async () => {
@@ -31,6 +31,13 @@ async function listening(...keys: string[]): Promise<Subscription[]> {
   bridge.last.opensWith(...keys)
   await clock.advance(0)
   return subscriptions
+}
+
+/** Lets the time pass until there is a further request. */
+async function nextRequest(): Promise<ScriptedFetch['last']> {
+  const { length } = bridge.requests
+  while (bridge.requests.length === length) await clock.advance(10)
+  return bridge.last
 }
 
 async function isReady({ ready }: Subscription): Promise<boolean> {
@@ -245,9 +252,78 @@ describe('a connection', () => {
     expect(bridge.requests).toHaveLength(2)
   })
 
+  it.each(['1e12', 'Infinity', '9'.repeat(400)])(
+    'waits no longer than about a minute, although asked for %s',
+    async (much) => {
+      await listening('a')
+      bridge.last.sends(`retry: ${much}\n\n`).ends()
+      await clock.advance(75_000)
+      expect(bridge.requests).toHaveLength(2)
+      bridge.last.answers(429, { 'retry-after': much })
+      await clock.advance(75_000)
+      expect(bridge.requests).toHaveLength(3)
+    },
+  )
+
+  it.each(['-5', 'NaN', 'soon', '', 'Wed, 21 Oct 2026 07:28:00 GMT'])('ignores the pause of %j', async (nonsense) => {
+    await listening('a')
+    bridge.last.sends(`retry: 700\n\nretry: ${nonsense}\n\n`).ends()
+    await clock.advance(699)
+    expect(bridge.requests).toHaveLength(1)
+    await clock.advance(200)
+    bridge.last.answers(503, { 'retry-after': nonsense })
+    await clock.advance(900)
+    expect(bridge.requests).toHaveLength(3)
+  })
+
+  it('goes on when an event cannot be read, and counts no key that it was not opened for', async () => {
+    const odd = 'x\u2028y\u2029z'
+    const [a, b] = ['a', odd].map((key) => notifier.subscribe(key, '1')) as [Subscription, Subscription]
+    await clock.advance(20)
+    bridge.last.opens()
+    for (const data of [
+      '{',
+      '',
+      'null',
+      '7',
+      '"a"',
+      '[]',
+      '{}',
+      '{"key":null,"held":true}',
+      '{"key":["a"],"held":true}',
+    ]) {
+      for (const event of ['state', 'release', 'other', 'toString'])
+        bridge.last.sends(`event: ${event}\ndata: ${data}\n\n`)
+    }
+    for (const held of ['"no"', '0', 'null', '{}'])
+      bridge.last.sends(`event: state\ndata: {"key":"a","held":${held}}\n\n`)
+    bridge.last.sends('event: state\ndata: {"key":"a"}\n\ndata: {"key":"a","held":true}\n\n')
+    bridge.last.sends('event: news\ndata: {"key":"a","held":false}\n\n').state('c', false)
+    await clock.advance(0)
+    expect([a.live, a.signals, b.live]).toEqual([false, 0, false])
+    bridge.last.state('a', true).state(odd, true).releases(odd)
+    await clock.advance(0)
+    expect([a.live, a.signals, b.live, b.signals, bridge.requests.length]).toEqual([true, 0, true, 1, 1])
+    notifier.subscribe('c', '1')
+    await clock.advance(20)
+    expect(bridge.last.keys).toEqual(['a', odd, 'c'])
+  })
+
+  it('is given up for a line that no bridge sends, and is heard up to that', async () => {
+    const [a] = (await listening('a')) as [Subscription]
+    const first = bridge.last
+    for (let sent = 0; sent < 16; sent++) first.sends('x'.repeat(1_000))
+    await clock.advance(0)
+    expect([first.isOpen, a.live]).toEqual([true, true])
+    first.sends('x'.repeat(1_000))
+    await clock.advance(0)
+    expect([first.isOpen, a.live]).toEqual([false, false])
+  })
+
   it.each([
     ['ends at once', (open: ScriptedFetch['last']) => open.opens().ends()],
-    ['is not one of events', (open: ScriptedFetch['last']) => open.opens().sends('event: state\ndata: <html>\n\n')],
+    ['is a page', (open: ScriptedFetch['last']) => open.opens().sends('<html>').ends()],
+    ['has a line without end', (open: ScriptedFetch['last']) => open.opens().sends('x'.repeat(16_384))],
     ['has no body', (open: ScriptedFetch['last']) => open.answers(204)],
   ])('that %s is not made again and again without a pause', async (_, answer) => {
     notifier.subscribe('a', '1')
@@ -269,7 +345,7 @@ describe('a bridge that refuses', () => {
       expect([await isReady(subscription), subscription.live]).toEqual([true, false])
       subscription.close()
     }
-    expect(refusals).toEqual([status])
+    expect(refusals).toEqual([['refused', status]])
     expect(bridge.requests.length).toBeLessThanOrEqual(5)
   })
 
@@ -282,7 +358,200 @@ describe('a bridge that refuses', () => {
     await clock.advance(0)
     first.releases('a')
     await clock.advance(0)
-    expect([a.live, a.signals, refusals]).toEqual([true, 1, [403]])
+    expect([a.live, a.signals, refusals]).toEqual([true, 1, [['refused', 403]]])
+  })
+})
+
+describe('a bridge that forbids some keys', () => {
+  const forbids = (...keys: string[]): void => bridge.last.answers(403, {}, { title: 'Forbidden', keys })
+
+  it('is at once asked for the others, and for those no more than once a minute', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((key) => notifier.subscribe(key, '1')) as Subscription[]
+    await clock.advance(20)
+    forbids('b')
+    await clock.advance(20)
+    expect(bridge.requests.map(({ keys }) => keys)).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'c'],
+    ])
+    expect(await isReady(b as Subscription)).toBe(true)
+    expect(await isReady(a as Subscription)).toBe(false)
+    bridge.last.opensWith('a', 'c').releases('c')
+    await clock.advance(0)
+    expect([a?.live, b?.live, c?.live, c?.signals]).toEqual([true, false, true, 1])
+    for (let second = 0; second < 300; second++) {
+      await clock.advance(1_000)
+      if (bridge.last.isOpen && bridge.last.keys.includes('b')) forbids('b')
+      bridge.open[0]?.sends(': heartbeat\n\n')
+    }
+    expect(bridge.requests.length).toBeLessThanOrEqual(7)
+    expect(bridge.requests.length).toBeGreaterThan(5)
+    expect([a?.live, a?.signals, b?.live, refusals]).toEqual([true, 0, false, [['refused', 403]]])
+  })
+
+  it('is asked again after a minute, and heard if it allows them by then', async () => {
+    const b = notifier.subscribe('b', '1')
+    await clock.advance(20)
+    forbids('b')
+    await clock.advance(59_999)
+    expect(bridge.requests).toHaveLength(1)
+    await clock.advance(21)
+    bridge.last.opensWith('b')
+    await clock.advance(0)
+    expect([bridge.requests.length, b.live]).toEqual([2, true])
+  })
+
+  it('is not asked for them by who comes meanwhile, who is not made to wait', async () => {
+    const b = notifier.subscribe('b', '1')
+    await clock.advance(20)
+    forbids('b')
+    await clock.advance(0)
+    b.close()
+    const [again, a] = ['b', 'a'].map((key) => notifier.subscribe(key, '1')) as [Subscription, Subscription]
+    expect(await isReady(again)).toBe(true)
+    await clock.advance(20)
+    expect(bridge.last.keys).toEqual(['a'])
+    bridge.last.opensWith('a')
+    await clock.advance(0)
+    expect([again.live, a.live]).toEqual([false, true])
+  })
+
+  it('is told of by a signal to who relied on it', async () => {
+    const [a] = (await listening('a', 'b')) as [Subscription]
+    bridge.last.ends()
+    await clock.advance(100)
+    forbids('a')
+    await clock.advance(0)
+    expect([a.live, a.signals]).toEqual([false, 1])
+  })
+
+  it.each([
+    ['names others', { keys: ['x'] }],
+    ['names none', { keys: [] }],
+    ['names odd things', { keys: [7, null, {}] }],
+    ['names them oddly', { keys: { a: true } }],
+    ['says nothing', undefined],
+    ['says null', null],
+  ])('and %s refuses all', async (_, body) => {
+    notifier.subscribe('a', '1')
+    for (let second = 0; second < 60; second++) {
+      await clock.advance(1_000)
+      for (const open of bridge.open) open.answers(403, {}, body)
+    }
+    expect([bridge.requests.length, refusals]).toEqual([1, [['refused', 403]]])
+  })
+
+  it('is told of again when it was well for two minutes', async () => {
+    const b = notifier.subscribe('b', '1')
+    await clock.advance(20)
+    forbids('b')
+    await clock.advance(0)
+    b.close()
+    await clock.advance(120_000)
+    const [a] = (await listening('a')) as [Subscription]
+    a.close()
+    notifier.subscribe('b', '1')
+    await clock.advance(20)
+    forbids('b')
+    await clock.advance(0)
+    expect(refusals).toEqual([
+      ['refused', 403],
+      ['refused', 403],
+    ])
+  })
+})
+
+describe('a bridge with another prefix', () => {
+  const other = { 'leasehold-prefix': 'locks%3A' }
+
+  it('is not listened to, is told of once, and is asked once a minute', async () => {
+    const unheard = vi.fn()
+    notifier.onUnheard(unheard)
+    const subscription = notifier.subscribe('a', '1')
+    for (let second = 0; second < 300; second++) {
+      await clock.advance(1_000)
+      for (const open of bridge.open) {
+        open.opens(other).state('a', false)
+        await clock.advance(0)
+        expect(open.isOpen).toBe(false)
+      }
+    }
+    expect([await isReady(subscription), subscription.live, subscription.signals]).toEqual([true, false, 0])
+    expect(refusals).toEqual([['prefix', 200]])
+    expect(unheard).toHaveBeenCalledTimes(1)
+    expect(String(unheard.mock.calls[0]?.[0])).toContain('locks%3A')
+    expect(bridge.requests.length).toBeLessThanOrEqual(5)
+  })
+
+  it('leaves what is heard by a connection of before', async () => {
+    const [a] = (await listening('a')) as [Subscription]
+    const first = bridge.last
+    notifier.subscribe('b', '1')
+    await clock.advance(20)
+    bridge.last.opens(other)
+    await clock.advance(0)
+    first.releases('a')
+    await clock.advance(0)
+    expect([a.live, a.signals]).toEqual([true, 1])
+  })
+
+  it.each([{ 'leasehold-prefix': 'lock%3A' }, { 'leasehold-prefix': 'lock:' }, {}])(
+    'is not one that says %j',
+    async (headers) => {
+      const subscription = notifier.subscribe('a', '1')
+      await clock.advance(20)
+      bridge.last.opens(headers as Record<string, string>).state('a', true)
+      await clock.advance(0)
+      expect([subscription.live, refusals]).toEqual([true, []])
+    },
+  )
+})
+
+describe('who asked why nothing is heard', () => {
+  it('is told at once if that is so already, and no more once withdrawn or once it is over', async () => {
+    const [withdrawn, early, late, tooLate] = [vi.fn(), vi.fn(), vi.fn(), vi.fn()]
+    const withdraw = notifier.onUnheard(withdrawn)
+    notifier.onUnheard(early)
+    withdraw()
+    notifier.subscribe('a', '1')
+    await clock.advance(20)
+    bridge.last.answers(401)
+    await clock.advance(0)
+    notifier.onUnheard(late)
+    expect([withdrawn, early, late].map(({ mock }) => mock.calls.length)).toEqual([0, 1, 1])
+    const answering = (await nextRequest()).opensWith('a')
+    await clock.advance(0)
+    notifier.onUnheard(tooLate)
+    expect(tooLate).not.toHaveBeenCalled()
+    answering.ends()
+    const refused = await nextRequest()
+    refused.answers(401)
+    await clock.advance(0)
+    expect([early, late, tooLate].map(({ mock }) => mock.calls.length)).toEqual([2, 2, 1])
+  })
+})
+
+describe('the body of an error', () => {
+  it.each([401, 429, 500, 503])('%i is given up at once', async (status) => {
+    notifier.subscribe('a', '1')
+    await clock.advance(20)
+    const cancelled = vi.fn()
+    bridge.last.begins(status, {}, cancelled)
+    await clock.advance(0)
+    expect(cancelled).toHaveBeenCalled()
+  })
+
+  it.each([403, 404])('%i is read, up to a length and for no longer than 5 s', async (status) => {
+    notifier.subscribe('a', '1')
+    await clock.advance(20)
+    const endless = bridge.last.begins(status).sends('{')
+    await clock.advance(4_999)
+    expect([endless.isOpen, refusals]).toEqual([true, []])
+    await clock.advance(1)
+    expect([endless.isOpen, refusals]).toEqual([false, [['refused', status]]])
+    const long = (await nextRequest()).begins(status).sends('x'.repeat(16_384))
+    await clock.advance(0)
+    expect([long.isOpen, bridge.requests.length]).toEqual([false, 2])
   })
 })
 

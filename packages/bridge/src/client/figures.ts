@@ -7,10 +7,14 @@
 
 /** Once it went well for so long, the doubling begins anew. */
 export const wellMs = 10_000
-/** Who was refused asks again after so long: somebody has to change something first. */
+/** Who was refused asks again after so long: somebody has to change something first. Nobody else is made to pause longer. */
 export const refusedMs = 60_000
 /** A pause this long is not worth waiting for. */
 export const longPauseMs = 2_000
+/** How long a token may take. Less than any request has, so that there is time for that. */
+export const tokenMs = 4_000
+/** The longest line, and the longest answer, in characters: more than the longest keys and URLs come to in JSON. */
+export const longestText = 16_384
 
 // The stream.
 

@@ -20,7 +20,7 @@ export function listenerOf(hearing: Hearing): Listener {
   const waiting = new Set<() => void>()
   let signals = 0
   let open = true
-  let letGo: () => void = () => undefined
+  let letGo!: () => void
   const ready = new Promise<void>((resolve) => {
     letGo = resolve
   })

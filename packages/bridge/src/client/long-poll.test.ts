@@ -114,6 +114,10 @@ describe('a poll', () => {
   it.each([
     ['nothing new, at once', () => bridge.last.answers(204)],
     ['a page', () => bridge.last.answers(200, {}, 'welcome')],
+    ['no change, at once', () => bridge.last.answers(200, {}, { changed: false })],
+    ['an odd change', () => bridge.last.answers(200, {}, { changed: 'yes' })],
+    ['null', () => bridge.last.answers(200, {}, null)],
+    ['an endless body', () => bridge.last.begins(200).sends('x'.repeat(16_384))],
     ['an error', () => bridge.last.answers(500)],
   ])('that is answered with %s is not repeated without a pause', async (_, answer) => {
     waitAgainAndAgain(await subscribed('a'))
@@ -146,6 +150,55 @@ describe('a poll', () => {
     expect([subscription.live, subscription.signals, refusals]).toEqual([false, 1, [status]])
     expect(bridge.requests.length).toBeLessThanOrEqual(5)
   })
+})
+
+describe('a poll for a key that is forbidden', () => {
+  const forbid = (request: ScriptedFetch['last']): void => request.answers(403, {}, { keys: request.keys })
+
+  it('pauses for a minute, and no other does', async () => {
+    const [a, b] = ['a', 'b'].map((key) => notifier.subscribe(key, '1')) as [Subscription, Subscription]
+    await clock.advance(0)
+    forbid(bridge.open[0] as ScriptedFetch['last'])
+    await clock.advance(0)
+    expect([a.live, a.signals, b.live, b.signals, bridge.open.length]).toEqual([false, 1, true, 0, 1])
+    changed()
+    await clock.advance(0)
+    b.onSignal(1, () => undefined)
+    const again = await subscribed('a')
+    expect([again.live, bridge.open.map(({ keys }) => keys)]).toEqual([false, [['b']]])
+    b.close()
+    again.close()
+    await clock.advance(59_999)
+    expect(bridge.open).toHaveLength(0)
+    await clock.advance(1)
+    expect([bridge.last.keys, lastQuery()['timeout']]).toEqual([['a'], '1s'])
+    bridge.last.answers(204)
+    expect(refusals).toEqual([403])
+  })
+
+  it('gives its place to another', async () => {
+    const forbidden = ['a', 'b', 'c'].map((key) => notifier.subscribe(key, '1'))
+    await clock.advance(0)
+    for (const request of bridge.open) forbid(request)
+    await clock.advance(0)
+    const others = ['d', 'e', 'f'].map((key) => notifier.subscribe(key, '1'))
+    await clock.advance(0)
+    expect([bridge.open.length, others.every(({ live }) => live)]).toEqual([3, true])
+    for (const subscription of forbidden) subscription.close()
+    notifier.subscribe('g', '1')
+    await clock.advance(0)
+    expect([bridge.open.length, refusals]).toEqual([3, [403]])
+  })
+})
+
+it('a bridge with another prefix is not believed, and asked once a minute', async () => {
+  const subscription = await subscribed('a')
+  for (let second = 0; second < 300; second++) {
+    if (bridge.last.isOpen) bridge.last.answers(200, { 'leasehold-prefix': 'locks%3A' }, { changed: true })
+    await clock.advance(1_000)
+  }
+  expect([subscription.live, subscription.signals, refusals]).toEqual([false, 1, [200]])
+  expect(bridge.requests.length).toBeLessThanOrEqual(5)
 })
 
 describe('of one notifier', () => {

@@ -1,5 +1,7 @@
 import { inspect } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { createLocker } from '@leasehold/core'
+import { ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { describe, expect, it, vi } from 'vitest'
 import { type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
 
 const good: BridgeNotifierOptions = { url: 'https://bridge.example/base', token: 'token' }
@@ -32,5 +34,24 @@ describe('bridgeNotifier', () => {
 
   it('looks for itself, and is relied on for half a minute', () => {
     expect(bridgeNotifier(good)).toMatchObject({ looks: true, recheckMs: 30_000 })
+  })
+
+  it('asks a function for the token no sooner than it needs one', () => {
+    const token = vi.fn(() => 'token')
+    bridgeNotifier({ ...good, token })
+    expect(token).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    [undefined, 'lock:'],
+    ['tenant:', 'tenant:'],
+  ])('with the prefix %s has the prefix %s, and is refused beside a store with another', (given, prefix) => {
+    const notifier = bridgeNotifier({ ...good, ...(given !== undefined && { prefix: given }) })
+    expect(notifier.prefix).toBe(prefix)
+    const storeOf = (its: string) => Object.assign(new ScriptedStore(new ManualClock()), { prefix: its })
+    createLocker({ store: storeOf(prefix), notifier })
+    expect(() => createLocker({ store: storeOf('other:'), notifier })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', option: 'notifier' }),
+    )
   })
 })
