@@ -5,7 +5,7 @@ import { listen } from './src/bin/http-server.ts'
 import { type IoredisGateway, ioredisGateway } from './src/bin/ioredis-gateway.ts'
 import { createGateway, type GatewayOptions } from './src/gateway/index.ts'
 
-export const token = 'test-token-4f1d'
+export const token = 'test-token-4f1d-0123456789abcdef0123'
 
 export interface TestGateway extends AsyncDisposable {
   readonly server: RedisServer

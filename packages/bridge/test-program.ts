@@ -68,7 +68,7 @@ export interface BridgeProgram extends AsyncDisposable {
 }
 
 const bridgeMain = fileURLToPath(new URL('src/bin/bridge.ts', import.meta.url))
-const bridgeToken = 'test-token-5a08'
+const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
 
 /** Starts the bridge program on a free port of 127.0.0.1. */
 export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgram> {

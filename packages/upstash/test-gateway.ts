@@ -21,7 +21,7 @@ export interface TestGateway extends AsyncDisposable {
 export async function startTestGateway(): Promise<TestGateway> {
   const redis = await startRedis()
   const admin = await connectRedisAdmin({ port: redis.port })
-  const token = 'gateway-token-0123456789abcdef'
+  const token = 'gateway-token-0123456789abcdef0123'
   const app = createGateway({ redis: over(admin), tokens: [token] })
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
   server.listen(0, '127.0.0.1')

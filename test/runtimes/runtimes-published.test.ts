@@ -4,7 +4,7 @@ import { type Installation, installPackages } from './installed-packages.ts'
 import { type RunningProgram, runProgram } from './running-program.ts'
 import { node24, type Runtime, runtimes } from './runtimes.ts'
 
-const token = 'test-token-71ac'
+const token = 'test-token-71ac-0123456789abcdef0123'
 /** Milliseconds: sooner than any timer of ours that would have made it happen in the end. */
 const soon = expect.toSatisfy((ms: number) => ms < 3_000)
 /** Milliseconds, for a machine that is busy with other tests. */

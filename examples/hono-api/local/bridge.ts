@@ -5,7 +5,7 @@ export interface Bridge extends Program {
   readonly token: string
 }
 
-const token = 'bridge-token-0123456789abcdef'
+const token = 'bridge-token-0123456789abcdef0123'
 
 /** @param prefix that of the locks */
 export async function startBridge(redisUrl: string, prefix = 'lock:'): Promise<Bridge> {

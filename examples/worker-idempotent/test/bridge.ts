@@ -5,7 +5,7 @@ export interface Bridge extends Program {
   readonly token: string
 }
 
-const token = 'bridge-token-0123456789abcdef'
+const token = 'bridge-token-0123456789abcdef0123'
 
 export async function startBridge(redisUrl: string): Promise<Bridge> {
   const program = await startProgram('leasehold-bridge', {

@@ -5,7 +5,7 @@ export interface Gateway extends Program {
   readonly token: string
 }
 
-const token = 'gateway-token-0123456789abcdef'
+const token = 'gateway-token-0123456789abcdef0123'
 
 export async function startGateway(redisUrl: string): Promise<Gateway> {
   const program = await startProgram('leasehold-gateway', {

@@ -14,7 +14,7 @@ export interface BridgeContestant {
 }
 
 /** Lets the load in; a program that asks for no token does not look at it. */
-export const bridgeToken = 'bench-4c81d0'
+export const bridgeToken = 'bench-4c81d0-0123456789abcdef01234'
 
 /** More than a process may have open here. */
 const limit = '1000000'

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
-const token = 'sesame-8f20b7'
+const token = 'sesame-8f20b7-0123456789abcdef0123'
 
 let redis: RedisServer
 let client: Redis

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type RunningProgram, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('gateway.ts', import.meta.url))
-const token = 'sesame-5d1e0c'
+const token = 'sesame-5d1e0c-0123456789abcdef0123'
 
 let redis: RedisServer
 beforeAll(async () => {

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { startTestWorker } from '../../test-durable-object.ts'
 import { type BridgeObjectSettings, bridgeObject } from './index.ts'
 
-const sound = { redisUrl: 'redis://user:sesame@127.0.0.1:1', auth: { tokens: ['sesame'] } }
+const token = 'sesame-0123456789abcdef0123456789ab'
+const sound = { redisUrl: 'redis://user:sesame@127.0.0.1:1', auth: { tokens: [token] } }
 
 /** What an object that is set so answers. It is a class as others, and needs no workerd to say that it is not set up. */
 async function answerOf(settings: object, path = '/readyz'): Promise<{ status: number; type: string; detail: string }> {
@@ -24,7 +25,8 @@ test.each<[string, string, object]>([
   ['redisUrl', 'with a password that is not encoded', { ...sound, redisUrl: 'redis://user:%sesame@127.0.0.1:1' }],
   ['auth', 'none', { ...sound, auth: undefined }],
   ['auth.tokens', 'a secret that is not set', { ...sound, auth: { tokens: [undefined] } }],
-  ['auth.tokens', 'one that no header can carry', { ...sound, auth: { tokens: ['sesame open'] } }],
+  ['auth.tokens', 'a short one', { ...sound, auth: { tokens: ['sesame'] } }],
+  ['auth.tokens', 'one that no header can carry', { ...sound, auth: { tokens: [`${token} open`] } }],
   ['auth.ticketSecrets', 'a short one', { ...sound, auth: { ticketSecrets: ['sesame'] } }],
   ['prefix', 'one that no store takes', { ...sound, prefix: '{sesame' }],
   ['lingerMs', 'no whole number', { ...sound, lingerMs: 0.5 }],

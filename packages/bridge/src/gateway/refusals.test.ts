@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
 import { createGateway, defaultCommands } from './index.ts'
 
-const secret = 'second-token-a8c1'
+const secret = 'second-token-a8c1-0123456789abcdef'
 
 let gateway: TestGateway
 const errors: unknown[] = []

@@ -31,7 +31,7 @@ export interface BridgeOptions {
 
 /** At least one token or secret. Several, so that one can be replaced while both are valid. */
 export interface BridgeAuth {
-  /** Who has one of these may wait for every key. Make them long and random: 32 bytes in hex. */
+  /** Who has one of these may wait for every key. 32 characters or more, at random, such as 32 bytes in hex. */
   readonly tokens?: readonly string[]
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[]

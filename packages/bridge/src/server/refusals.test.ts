@@ -5,7 +5,8 @@ import { Hono } from 'hono'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BridgeEvent, createBridge, issueTicket } from './index.ts'
 
-const token = 'token-7a3b91'
+const token = 'token-7a3b91-0123456789abcdef0123456'
+const otherToken = 'other-token-0123456789abcdef0123456789'
 const secret = 's'.repeat(32)
 const otherSecret = 'o'.repeat(32)
 
@@ -30,7 +31,7 @@ const bridge = (options: Partial<Parameters<typeof createBridge>[0]> = {}): Hono
         close: () => undefined,
       }),
     },
-    auth: { tokens: ['other-token', token], ticketSecrets: [otherSecret, secret] },
+    auth: { tokens: [otherToken, token], ticketSecrets: [otherSecret, secret] },
     clock,
     onEvent: (event) => events.push(event),
     ...options,
@@ -227,10 +228,10 @@ describe('the limits', () => {
 
   test('in total refuse whoever comes, until somebody leaves', async () => {
     const streams = [await ask('/v1/events?key=a'), await ask('/v1/events?key=a')]
-    const other = await ask('/v1/events?key=a', 'other-token')
-    await expectProblem(await ask('/v1/events?key=a', 'other-token'), 429)
+    const other = await ask('/v1/events?key=a', otherToken)
+    await expectProblem(await ask('/v1/events?key=a', otherToken), 429)
     await other.body?.cancel()
-    streams.push(await ask('/v1/events?key=a', 'other-token'))
+    streams.push(await ask('/v1/events?key=a', otherToken))
     expect(streams.at(-1)?.status).toBe(200)
     for (const { body } of streams) await body?.cancel()
   })
@@ -267,13 +268,15 @@ test.each([
   [{ prefix: '' }, 'prefix'],
   [{ prefix: '{a' }, 'prefix'],
   [{ auth: {} }, 'auth'],
-  [{ auth: { tokens: ['with space'] } }, 'auth.tokens'],
+  [{ auth: { tokens: [`with ${token}`] } }, 'auth.tokens'],
+  [{ auth: { tokens: [token, 's'.repeat(31)] } }, 'auth.tokens'],
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ heartbeatMs: 15_001 }, 'heartbeatMs'],
   [{ cors: { origins: ['*'] } }, 'cors.origins'],
 ])('the options %j are refused by name', (options, option) => {
   expect(() => bridge(options as never)).toThrow(`Option "${option}"`)
+  expect(() => bridge(options as never)).not.toThrow(/sss/)
 })
 
 test('a stream ends after a quarter of an hour at most, so that a half-open one does not stay for ever', async () => {

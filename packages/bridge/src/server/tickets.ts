@@ -1,4 +1,5 @@
 import { type Clock, type Duration, InvalidOptionError, systemClock } from '@leasehold/core'
+import { shortestSecret } from '../http/bearer-tokens.ts'
 import { base64Of, bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
@@ -22,9 +23,6 @@ export interface TicketOptions {
   /** Default: the runtime's. */
   readonly clock?: Clock
 }
-
-/** Shorter than this, a secret can be found by trying. */
-const shortestSecret = 32
 
 /** @throws InvalidOptionError naming the option, never with the secret in it. */
 export function checkSecret(option: string, secret: unknown): void {
