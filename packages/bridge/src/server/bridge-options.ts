@@ -1,10 +1,11 @@
-import { type Clock, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
+import { type Clock, type Duration, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
 import type { RedisSubscriber } from '@leasehold/core/redis'
 import { checkTokens } from '../http/bearer-tokens.ts'
+import { durationMs } from '../http/duration.ts'
 import { longestHeartbeatMs } from '../http/event-stream.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
-import { checkSecret } from './tickets.ts'
+import { checkSecret, defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
@@ -35,6 +36,11 @@ export interface BridgeAuth {
   readonly tokens?: readonly string[]
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[]
+  /**
+   * Tickets that end later than so long from now are not let in, so that what was signed with a secret that leaked is of no
+   * use for long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
+   */
+  readonly longestTicket?: Duration
 }
 
 /** How many waits and streams may be open at a time. */
@@ -46,11 +52,17 @@ export interface BridgeLimits {
 }
 
 export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
-  readonly auth: Required<BridgeAuth>
+  readonly auth: CheckedAuth
   readonly limits: Required<BridgeLimits>
   readonly origins: readonly string[]
   readonly metrics: BridgeOptions['metrics']
   readonly signal: AbortSignal
+}
+
+export interface CheckedAuth {
+  readonly tokens: readonly string[]
+  readonly ticketSecrets: readonly string[]
+  readonly longestTicketMs: number
 }
 
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
@@ -79,13 +91,17 @@ export function checkOptions(options: BridgeOptions): CheckedOptions {
   }
 }
 
-function checkedAuth({ tokens = [], ticketSecrets = [] }: BridgeAuth = {}): Required<BridgeAuth> {
+function checkedAuth({ tokens = [], ticketSecrets = [], longestTicket }: BridgeAuth = {}): CheckedAuth {
   if (tokens.length + ticketSecrets.length === 0) {
     throw new InvalidOptionError('auth', 'must have at least one of tokens and ticketSecrets')
   }
   checkTokens('auth.tokens', tokens)
   for (const secret of ticketSecrets) checkSecret('auth.ticketSecrets', secret)
-  return { tokens, ticketSecrets }
+  return {
+    tokens,
+    ticketSecrets,
+    longestTicketMs: durationMs('auth.longestTicket', longestTicket ?? defaultLongestTicket),
+  }
 }
 
 function checkedOrigins(origins: readonly string[]): readonly string[] {

@@ -69,7 +69,8 @@ export function createBridge(given: BridgeOptions): Hono {
     demandSmallGet(c)
     return next()
   })
-  const clientOf = clientCheck(options)
+  const admit = access(options.auth, options.clock)
+  const clientOf = (c: Context): Promise<Client> => admit(c.req.header('authorization'))
   app.get('/v1/wait', async (c) => {
     const client = await clientOf(c)
     const query = waitOf(new URL(c.req.url).searchParams)
@@ -92,20 +93,6 @@ export function createBridge(given: BridgeOptions): Hono {
     return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
   })
   return app
-}
-
-/** Answers who asks. @throws ProblemError */
-function clientCheck({ auth, clock }: CheckedOptions): (c: Context) => Promise<Client> {
-  const clientOf = access(auth.tokens, auth.ticketSecrets, clock)
-  return async (c) => {
-    const client = await clientOf(c.req.header('authorization'))
-    if (client) return client
-    c.header('www-authenticate', 'Bearer')
-    throw new ProblemError(
-      401,
-      'Send a token of this bridge, or a valid ticket, in the Authorization header, as Bearer',
-    )
-  }
 }
 
 /** @throws ProblemError, which says of which of the given keys, so that a client can go on with the others. */

@@ -170,24 +170,83 @@ describe('a ticket', () => {
     expect((await wait('a', ticket)).status).toBe(200)
   })
 
-  test.each([[{}], [null], [{ patterns: ['a*b'], exp: 9e9 }], [{ patterns: '*', exp: 9e9 }], [{ patterns: ['*'] }]])(
-    'that is signed but says %j is none',
-    async (claims) => {
-      const payload = btoa(JSON.stringify(claims)).replace(/=+$/, '')
-      const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-      const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign'])
-      const mac = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(payload))
-      const signature = Buffer.from(mac).toString('base64url')
-      await expectProblem(await wait('a', `${payload}.${signature}`), 401)
-    },
-  )
+  /** What another issuer signs may be anything. */
+  async function signed(text: string): Promise<string> {
+    const payload = Buffer.from(text).toString('base64url')
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+    const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign'])
+    const mac = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(payload))
+    return `${payload}.${Buffer.from(mac).toString('base64url')}`
+  }
+  const soon = (): number => clock.wallMs() / 1_000 + 60
 
-  test('is not issued with a weak secret, no pattern, a star in the middle, or no end', async () => {
+  test.each([
+    '{}',
+    'null',
+    '{"patterns":["a*b"],"exp":SOON}',
+    '{"patterns":"*","exp":SOON}',
+    '{"patterns":[],"exp":SOON}',
+    '{"patterns":["*",null],"exp":SOON}',
+    '{"patterns":["*"]}',
+    '{"patterns":["*"],"exp":"SOON"}',
+    '{"patterns":["*"],"exp":1e999}',
+    '{"patterns":["*"],"exp":SOON,"sub":1}',
+    '{"patterns":["*"],"exp":SOON,"sub":null}',
+  ])('that is signed but says %s is none', async (text) => {
+    await expectProblem(await wait('a', await signed(text.replace('SOON', String(soon())))), 401)
+  })
+
+  test('that another issuer has signed is one', async () => {
+    const ticket = await signed(JSON.stringify({ patterns: ['a'], exp: soon(), iss: 'somebody' }))
+    expect((await wait('a', ticket)).status).toBe(200)
+  })
+
+  test('that ends too far away is none, whoever signed it, until its end has come near enough', async () => {
+    const ending = async (inMs: number): Promise<string> =>
+      signed(JSON.stringify({ patterns: ['*'], exp: (clock.wallMs() + inMs) / 1_000 }))
+    const hundredYears = await ending(100 * 365 * 86_400_000)
+    await expectProblem(await wait('a', hundredYears), 401)
+    await expectProblem(await ask('/v1/events?key=a', hundredYears), 401)
+    const day = 86_400_000
+    // Its issuer's clock may be five minutes ahead.
+    expect((await wait('a', await ending(day + 300_000))).status).toBe(200)
+    const late = await ending(day + 300_001)
+    await expectProblem(await wait('a', late), 401)
+    await clock.advance(1)
+    expect((await wait('b', late)).status).toBe(200)
+  })
+
+  test('may end as late as the bridge was told', async () => {
+    const ticket = await issueTicket(secret, { patterns: ['*'], expiresIn: '1h', clock })
+    const auth = { tokens: [token], ticketSecrets: [secret] }
+    app = bridge({ auth: { ...auth, longestTicket: '15m' } })
+    await expectProblem(await wait('a', ticket), 401)
+    const long = await issueTicket(secret, { patterns: ['*'], expiresIn: '720h', longestTicket: '720h', clock })
+    app = bridge({ auth: { ...auth, longestTicket: '720h' } })
+    expect((await wait('a', long)).status).toBe(200)
+  })
+
+  test('is not issued if no bridge would let it in, or with a weak secret', async () => {
     const issue = (options: object, key = secret) =>
       issueTicket(key, { patterns: ['a*'], expiresIn: '1m', clock, ...options } as never)
-    await expect(issue({}, 'short')).rejects.toThrow('"secret"')
-    for (const patterns of [[], [''], ['a*b'], ['**']]) await expect(issue({ patterns })).rejects.toThrow('"patterns"')
-    for (const expiresIn of [0, '1d', -1, Number.NaN]) await expect(issue({ expiresIn })).rejects.toThrow('"expiresIn"')
+    const refused = (options: object, option: string, key?: string) =>
+      expect(issue(options, key)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
+    await refused({}, 'secret', 'short')
+    const noPatterns = [undefined, 'a', [], [''], ['a*b'], ['**'], ['a', 5], [null], new Array(1), [1n]]
+    for (const patterns of noPatterns) await refused({ patterns }, 'patterns')
+    for (const subject of [5, null, {}, 1n]) await refused({ subject }, 'subject')
+    const noTimes = [undefined, 0, '1d', -1, Number.NaN, Number.POSITIVE_INFINITY, '25h', 86_400_001]
+    for (const expiresIn of noTimes) await refused({ expiresIn }, 'expiresIn')
+    await refused({ longestTicket: 'never' }, 'longestTicket')
+    await refused({ clock: { ...clock, wallMs: () => Number.NaN } }, 'expiresIn')
+  })
+
+  test('may be as long as a bridge takes it, and is not issued longer', async () => {
+    // The payload is four characters for each three bytes.
+    const around = JSON.stringify({ patterns: [''], exp: soon() }).length
+    const longest = 'k'.repeat(3_072 - around)
+    expect((await wait('a', await ticketFor([longest]))).status).toBe(403)
+    await expect(ticketFor([`${longest}k`])).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'patterns' })
   })
 
   test('that ends while its bearer waits ends the wait', async () => {
@@ -271,6 +330,8 @@ test.each([
   [{ auth: { tokens: [`with ${token}`] } }, 'auth.tokens'],
   [{ auth: { tokens: [token, 's'.repeat(31)] } }, 'auth.tokens'],
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
+  [{ auth: { tokens: [token], longestTicket: '0s' } }, 'auth.longestTicket'],
+  [{ auth: { tokens: [token], longestTicket: 'P1D' } }, 'auth.longestTicket'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ heartbeatMs: 15_001 }, 'heartbeatMs'],
   [{ cors: { origins: ['*'] } }, 'cors.origins'],
