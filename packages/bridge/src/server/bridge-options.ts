@@ -5,6 +5,7 @@ import { durationMs } from '../http/duration.ts'
 import { longestHeartbeatMs } from '../http/event-stream.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
+import type { MetricsPage } from './metrics-route.ts'
 import { checkSecret, defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
@@ -20,14 +21,21 @@ export interface BridgeOptions {
   readonly cors?: { readonly origins: readonly string[] }
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number
-  /** What `/metrics` answers; without it there is no such page. */
-  readonly metrics?: () => Promise<{ readonly contentType: string; readonly text: string }>
+  /** What `/metrics` answers, and to whom; without it there is no such page. */
+  readonly metrics?: BridgeMetricsPage
   /** When aborted, waiters are told to come back, streams end, and new requests are refused: for good. */
   readonly signal?: AbortSignal
   /** Default: the runtime's. */
   readonly clock?: Clock
   /** Told of what happens, for logs and metrics. */
   readonly onEvent?: OnBridgeEvent
+}
+
+export interface BridgeMetricsPage {
+  /** Makes the page. A page is good for ten times as long as it took to make, a second at most. */
+  readonly page: () => Promise<MetricsPage>
+  /** Who asks for the page sends it, like a token of `auth`, which is none for this. 32 characters or more. */
+  readonly token: string
 }
 
 /** At least one token or secret. Several, so that one can be replaced while both are valid. */
@@ -84,7 +92,7 @@ export function checkOptions(options: BridgeOptions): CheckedOptions {
     },
     origins: checkedOrigins(options.cors?.origins ?? []),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
-    metrics: options.metrics,
+    metrics: checkedMetrics(options.metrics),
     signal: options.signal ?? new AbortController().signal,
     clock,
     onEvent,
@@ -102,6 +110,13 @@ function checkedAuth({ tokens = [], ticketSecrets = [], longestTicket }: BridgeA
     ticketSecrets,
     longestTicketMs: durationMs('auth.longestTicket', longestTicket ?? defaultLongestTicket),
   }
+}
+
+function checkedMetrics(metrics: BridgeMetricsPage | undefined): BridgeMetricsPage | undefined {
+  if (!metrics) return undefined
+  if (typeof metrics.page !== 'function') throw new InvalidOptionError('metrics.page', 'must be a function')
+  checkTokens('metrics.token', [metrics.token])
+  return metrics
 }
 
 function checkedOrigins(origins: readonly string[]): readonly string[] {

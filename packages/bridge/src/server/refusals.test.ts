@@ -10,6 +10,9 @@ const otherToken = 'other-token-0123456789abcdef0123456789'
 const secret = 's'.repeat(32)
 const otherSecret = 'o'.repeat(32)
 
+const metricsToken = 'metrics-token-0123456789abcdef012345'
+const metrics = { page: async () => ({ contentType: 'text/plain', text: 'waits 0' }), token: metricsToken }
+
 let clock: ManualClock
 let events: BridgeEvent[]
 let app: Hono
@@ -89,13 +92,34 @@ describe('a request is refused', () => {
     await expectProblem(await ask(`/v1/wait?key=a&since=-&token=${token}`, null), 401)
   })
 
-  test('with 405 for another method, with 413 for a body, with 414 for a URL of more than 4 kB', async () => {
-    for (const method of ['POST', 'HEAD', 'DELETE']) {
-      expect((await ask('/v1/events?key=a', token, { method })).status).toBe(405)
+  test('with 405 for another method, which names the right one', async () => {
+    for (const method of ['POST', 'HEAD', 'DELETE', 'OPTIONS', 'PUT']) {
+      for (const path of ['/v1/events?key=a', '/v1/wait?key=a&since=-']) {
+        const response = await ask(path, token, { method })
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
+      }
     }
+    await expectProblem(await ask('/v1/events?key=a', token, { method: 'POST' }), 405)
+    app = bridge({ cors: { origins: ['https://app.example'] } })
+    expect((await ask('/v1/events?key=a', token, { method: 'POST' })).headers.get('allow')).toBe('GET, OPTIONS')
+    app = bridge({ metrics })
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const response = await ask(path, metricsToken, { method: 'POST' })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+      expect((await ask(path, metricsToken, { method: 'HEAD' })).status).toBe(200)
+    }
+  })
+
+  test('with 404 for what is no path, whatever the method', async () => {
+    for (const path of ['/', '/v2/wait', '/v1/nothing', '/metrics']) {
+      await expectProblem(await ask(path), 404)
+      await expectProblem(await ask(path, token, { method: 'POST' }), 404)
+    }
+  })
+
+  test('with 413 for a body, with 414 for a URL of more than 4 kB', async () => {
     await expectProblem(await ask('/v1/wait?key=a&since=-', token, { headers: { 'content-length': '1' } }), 413)
     await expectProblem(await ask(`/v1/events?key=${'x'.repeat(4_096)}`), 414)
-    await expectProblem(await ask('/v2/wait'), 404)
   })
 
   test('and told to the operator by its status', async () => {
@@ -268,6 +292,49 @@ describe('a ticket', () => {
   })
 })
 
+describe('the numbers', () => {
+  test('are for who has their token, which is none for waiting, nor the other way around', async () => {
+    app = bridge({ metrics })
+    for (const credential of [null, token, 'x'.repeat(36)]) {
+      const response = await ask('/metrics', credential)
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      await expectProblem(response, 401)
+    }
+    const response = await ask('/metrics', metricsToken)
+    expect([response.status, await response.text()]).toEqual([200, 'waits 0'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    await expectProblem(await ask('/v1/wait?key=a&since=-', metricsToken), 401)
+  })
+
+  test('are made once for all who ask meanwhile, and soon after', async () => {
+    let made = 0
+    const page = async () => {
+      await new Promise<void>((resolve) => clock.schedule(resolve, 20))
+      if (++made === 2) throw new Error('a bug')
+      return { contentType: 'text/plain', text: `page ${made}` }
+    }
+    app = bridge({ metrics: { page, token: metricsToken } })
+    const read = async (): Promise<string> => (await ask('/metrics', metricsToken)).text()
+    const asked = [read(), read(), read()]
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    expect(await Promise.all(asked)).toEqual(['page 1', 'page 1', 'page 1'])
+    // It took 20 ms, and is good for ten times as long.
+    await clock.advance(199)
+    expect(await read()).toBe('page 1')
+    await clock.advance(1)
+    const failing = ask('/metrics', metricsToken)
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    await expectProblem(await failing, 500)
+    await clock.advance(200)
+    const again = read()
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    expect(await again).toBe('page 3')
+  })
+})
+
 describe('the limits', () => {
   beforeEach(() => {
     app = bridge({ limits: { perClient: 2, total: 3 } })
@@ -312,12 +379,53 @@ describe('other origins', () => {
     })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization')
+    expect(preflight.headers.get('access-control-allow-headers')?.split(',')).toEqual([
+      'authorization',
+      'cache-control',
+    ])
     const response = await ask('/v1/wait?key=a&since=-', token, { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(response.headers.get('access-control-expose-headers')).toContain('leasehold-cursor')
+    expect(response.headers.get('access-control-expose-headers')).toBe('leasehold-cursor,leasehold-prefix,retry-after')
     const other = await ask('/v1/wait?key=b&since=-', token, { headers: { origin: 'https://evil.example' } })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('are let see why they are refused, and the prefix', async () => {
+    const broken = new Error('a bug')
+    const stopping = new AbortController()
+    const options = { cors: { origins: [origin] }, limits: { total: 1 }, signal: stopping.signal }
+    app = bridge(options)
+    const ticket = await issueTicket(secret, { patterns: ['a'], expiresIn: '1m', clock })
+    const get = (path: string, credential: string = token) => ask(path, credential, { headers: { origin } })
+    const stream = await get('/v1/events?key=a')
+    const answers = [
+      await get('/v1/wait'),
+      await get('/v1/wait?key=a&since=-', 'wrong'),
+      await get('/v1/wait?key=b&since=-', ticket),
+      await get('/v1/nothing'),
+      await get(`/v1/events?key=${'x'.repeat(4_096)}`),
+      await get('/v1/wait?key=a&since=-'),
+    ]
+    await stream.body?.cancel()
+    stopping.abort()
+    answers.push(await get('/v1/wait?key=a&since=-'), await get('/v1/events?key=a'))
+    app = bridge({
+      ...options,
+      clock: {
+        monotonicMs: () => clock.monotonicMs(),
+        wallMs: () => clock.wallMs(),
+        schedule() {
+          throw broken
+        },
+      },
+    })
+    answers.push(await get('/v1/events?key=a'))
+    expect(answers.map(({ status }) => status)).toEqual([400, 401, 403, 404, 414, 429, 503, 503, 500])
+    for (const { headers } of answers) {
+      expect(headers.get('access-control-allow-origin')).toBe(origin)
+      expect(headers.get('access-control-expose-headers')).toContain('retry-after')
+      expect(headers.get('leasehold-prefix')).toBe('lock%3A')
+    }
   })
 })
 
@@ -334,6 +442,9 @@ test.each([
   [{ auth: { tokens: [token], longestTicket: 'P1D' } }, 'auth.longestTicket'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ heartbeatMs: 15_001 }, 'heartbeatMs'],
+  [{ metrics: { token } }, 'metrics.page'],
+  [{ metrics: { page: metrics.page } }, 'metrics.token'],
+  [{ metrics: { page: metrics.page, token: 's'.repeat(31) } }, 'metrics.token'],
   [{ cors: { origins: ['*'] } }, 'cors.origins'],
 ])('the options %j are refused by name', (options, option) => {
   expect(() => bridge(options as never)).toThrow(`Option "${option}"`)
