@@ -91,6 +91,7 @@ test('it tells whether it is well to whoever asks, and its numbers to whoever ha
   expect(numbers).toContain('leasehold_bridge_streams 0')
   expect(numbers).toContain('leasehold_bridge_subscribed 1')
   expect(numbers).toContain('process_resident_memory_bytes ')
+  expect(numbers).not.toContain('nodejs_active_')
   expect(numbers).not.toContain('sesame')
   for (const response of [await fetch(`${url}/metrics`), await get(`${url}/metrics`)]) expect(response.status).toBe(401)
 })
