@@ -1,25 +1,28 @@
 import { ManualClock } from '@leasehold/testkit'
 import { pino } from 'pino'
 import { beforeEach, expect, test } from 'vitest'
-import { type BridgeLog, bridgeLog } from './bridge-log.ts'
+import type { OnBridgeEvent } from '../server/index.ts'
+import { bridgeLog } from './bridge-log.ts'
 import { JoinedLog } from './joined-log.ts'
 import { logOptions } from './program-log.ts'
 
 let clock: ManualClock
 let lines: Readonly<Record<string, unknown>>[]
-let log: BridgeLog
+let joined: JoinedLog
+let tell: OnBridgeEvent
 beforeEach(() => {
   clock = new ManualClock()
   lines = []
   const base = { ...logOptions, base: null, timestamp: false }
-  log = bridgeLog(pino(base, { write: (line) => lines.push(JSON.parse(line)) }), new JoinedLog(clock))
+  joined = new JoinedLog(clock)
+  tell = bridgeLog(pino(base, { write: (line) => lines.push(JSON.parse(line)) }), joined)
 })
 
 const noPermission = new Error('NOPERM this user has no permissions to access one of the channels')
 const unanswered = new Error('Redis did not answer within 2000 ms')
 
 test('20,000 looks that Redis does not answer are two lines, with the reason and their number', async () => {
-  for (let at = 0; at < 20_000; at++) log.tell({ type: 'store-asked', keys: 1, problem: unanswered })
+  for (let at = 0; at < 20_000; at++) tell({ type: 'store-asked', keys: 1, problem: unanswered })
   await clock.advance(10_000)
   const line = { level: 40, reason: unanswered.message, msg: 'Redis did not answer looks' }
   expect(lines).toEqual([line, { ...line, times: 19_999 }])
@@ -27,14 +30,14 @@ test('20,000 looks that Redis does not answer are two lines, with the reason and
 
 test('why releases are not heard is told once for each reason, and how often it failed before it works again', async () => {
   const lost = new Error('The connection that listens was lost', { cause: new Error('read ECONNRESET') })
-  log.tell({ type: 'listening' })
+  tell({ type: 'listening' })
   await clock.advance(60_000)
-  log.tell({ type: 'deaf', problem: lost })
+  tell({ type: 'deaf', problem: lost })
   for (let second = 0; second < 25; second++) {
-    log.tell({ type: 'deaf', problem: noPermission })
+    tell({ type: 'deaf', problem: noPermission })
     await clock.advance(1_000)
   }
-  log.tell({ type: 'listening' })
+  tell({ type: 'listening' })
   const line = { level: 40, reason: noPermission.message, msg: 'releases are not heard; connecting again' }
   expect(lines).toEqual([
     { level: 30, msg: 'listening for releases' },
@@ -49,8 +52,8 @@ test('why releases are not heard is told once for each reason, and how often it 
 
 test('a connection that comes and goes is not two lines each time', async () => {
   for (let second = 0; second < 100; second++) {
-    log.tell({ type: 'deaf', problem: unanswered })
-    log.tell({ type: 'listening' })
+    tell({ type: 'deaf', problem: unanswered })
+    tell({ type: 'listening' })
     await clock.advance(1_000)
   }
   expect(lines.length).toBeLessThanOrEqual(22)
@@ -58,8 +61,8 @@ test('a connection that comes and goes is not two lines each time', async () => 
 
 test('what fails is told without what clients hang on their errors', () => {
   const error = Object.assign(new Error('WRONGPASS'), { code: 'E', command: { name: 'auth', args: ['sesame'] } })
-  log.tell({ type: 'failed', error })
-  log.tell({ type: 'failed', error: 'text' })
+  tell({ type: 'failed', error })
+  tell({ type: 'failed', error: 'text' })
   expect(lines).toMatchObject([
     { level: 50, err: { type: 'Error', message: 'WRONGPASS', code: 'E' }, msg: 'a request failed' },
     { level: 50, err: { type: 'string', message: 'text' } },
@@ -68,11 +71,11 @@ test('what fails is told without what clients hang on their errors', () => {
 })
 
 test('what happens all the time is not told, and at the end nothing is held back', () => {
-  log.tell({ type: 'refused', status: 401 })
-  log.tell({ type: 'look', reason: 'expiry', outcome: 'unanswered' })
-  log.tell({ type: 'store-asked', keys: 3 })
+  tell({ type: 'refused', status: 401 })
+  tell({ type: 'look', reason: 'expiry', outcome: 'unanswered' })
+  tell({ type: 'store-asked', keys: 3 })
   expect(lines).toEqual([])
-  for (let at = 0; at < 3; at++) log.tell({ type: 'deaf', problem: noPermission })
-  log.end()
+  for (let at = 0; at < 3; at++) tell({ type: 'deaf', problem: noPermission })
+  joined.end()
   expect(lines).toMatchObject([{ reason: noPermission.message }, { times: 2 }])
 })

@@ -207,7 +207,7 @@ test('a Redis user that may not listen, or not read, and a port that is taken, a
 /** Has the program do, when it gets a signal, what Node and libraries do that write by themselves. */
 const noise = `process.on('SIGUSR2', () => {
   process.emitWarning('a warning')
-  console.log('printed %s', 'text')
+  for (let at = 0; at < 40; at++) console.log('printed %s', 'text')
   console.error(new Error('printed'))
   setTimeout(() => Promise.reject(Object.assign(new Error('nobody caught it'), { command: { args: ['sesa' + 'me'] } })), 100)
 })`
@@ -224,8 +224,11 @@ test('all that it writes is JSON: warnings of Node, what libraries print, and an
     [30, 'a library wrote to the console', 'printed text'],
     [50, 'a library wrote to the console', 'Error: printed'],
     [40, 'a warning of Node', ''],
+    // What was held back to be joined.
+    [30, 'a library wrote to the console', 'printed text'],
     [60, 'ended by an error that nobody caught', ''],
   ])
+  expect(lines.at(-2)).toMatchObject({ times: 39 })
   expect(lines.at(-1)).toMatchObject({ err: { type: 'Error', message: 'nobody caught it' } })
   expect(out).not.toContain('sesame')
 })

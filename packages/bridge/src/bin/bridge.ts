@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { bridgeSettings, usage } from './bridge-settings.ts'
+import { JoinedLog } from './joined-log.ts'
 import { programLog, takeOver } from './program-log.ts'
 import { SettingsError, versionIn } from './program-settings.ts'
 import { startBridge } from './start-bridge.ts'
@@ -18,10 +19,9 @@ try {
 
 async function run(settings: Parameters<typeof startBridge>[0]): Promise<void> {
   const log = programLog(name, 1)
-  let last = (): void => undefined
-  takeOver(log, () => last())
-  const bridge = await startBridge(settings, log)
-  last = bridge.flushLog
+  const joined = new JoinedLog()
+  takeOver(log, joined)
+  const bridge = await startBridge(settings, log, joined)
   const { url, metricsUrl } = bridge
   log.info({ url, ...(metricsUrl !== undefined && { metricsUrl }), prefix: settings.prefix }, 'ready')
   let stopping = false

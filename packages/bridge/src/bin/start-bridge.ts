@@ -9,14 +9,13 @@ import { bridgeLog } from './bridge-log.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
 import type { BridgeSettings } from './bridge-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
+import type { JoinedLog } from './joined-log.ts'
 import { metricsApp } from './metrics-app.ts'
 
 export interface RunningBridge {
   readonly url: string
   /** Where the numbers are, if they have an address of their own. */
   readonly metricsUrl: string | undefined
-  /** Writes the lines that are held back to be joined. */
-  flushLog(): void
   /** Tells waiters to come back, ends the streams, and closes the connections to Redis. */
   stop(): Promise<void>
 }
@@ -29,20 +28,20 @@ const graceMs = 5_000
  *
  * @throws Error that says what cannot be used: Redis, the address, an option.
  */
-export async function startBridge(settings: BridgeSettings, log: Logger): Promise<RunningBridge> {
+export async function startBridge(settings: BridgeSettings, log: Logger, joined: JoinedLog): Promise<RunningBridge> {
   const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, perClient, total, origins } =
     settings
   const stopping = new AbortController()
   const metrics = bridgeMetrics()
   const health = new RedisHealth()
-  const { tell, end: flushLog } = bridgeLog(log)
+  const tell = bridgeLog(log, joined)
   const redis = new Redis(settings.redisUrl, redisSettings)
   const servers: HttpServer[] = []
   async function stop(withinMs: number): Promise<void> {
     stopping.abort()
     await Promise.all(servers.map((server) => server.close(withinMs)))
     redis.disconnect()
-    flushLog()
+    joined.end()
   }
   try {
     const app = createBridge({
@@ -71,7 +70,7 @@ export async function startBridge(settings: BridgeSettings, log: Logger): Promis
     throw error
   }
   const [main, beside] = servers as [HttpServer, HttpServer?]
-  return { url: main.url, metricsUrl: beside?.url, flushLog, stop: () => stop(graceMs) }
+  return { url: main.url, metricsUrl: beside?.url, stop: () => stop(graceMs) }
 }
 
 /** Connects for the first time. @throws Error that says why it cannot, without credentials. */
