@@ -14,7 +14,7 @@ export interface TestStream {
   close(): void
 }
 
-export const bridgeToken = 'test-token-9c2e'
+export const bridgeToken = 'test-token-9c2e-0123456789abcdef0123'
 
 export interface TestBridge extends AsyncDisposable {
   readonly server: RedisServer

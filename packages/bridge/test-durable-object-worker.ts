@@ -25,7 +25,10 @@ export class Bridge extends bridgeObject((env: Env) => ({
   redisUrl: env.REDIS_URL,
   auth: { tokens: [env.BRIDGE_TOKEN] },
   ...env.SETTINGS,
-  metrics: async () => ({ contentType: 'application/json', text: JSON.stringify(open) }),
+  metrics: {
+    page: async () => ({ contentType: 'application/json', text: JSON.stringify(open) }),
+    token: env.BRIDGE_TOKEN,
+  },
   onEvent: (event) => {
     if (event.type === 'waits' || event.type === 'streams') open[event.type] = event.open
   },
@@ -72,9 +75,10 @@ async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Resp
 
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is
 export default {
-  fetch(request: Request, env: Env): Promise<Response> {
+  async fetch(request: Request, env: Env): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     if (pathname === '/test/lock') return lock(search.slice(1), env)
+    if (pathname === '/test/open') return Response.json(open)
     if (pathname === '/test/leave') return leave(search, env)
     return bridge.fetch(request, env)
   },

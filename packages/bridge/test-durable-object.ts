@@ -82,7 +82,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
       }
     },
     opened: async (what, count) => {
-      await expect.poll(async () => (await get('/metrics')).json()).toMatchObject({ [what]: count })
+      await expect.poll(async () => (await get('/test/open')).json()).toMatchObject({ [what]: count })
     },
     [Symbol.asyncDispose]: () => runtime.dispose(),
   }

@@ -7,6 +7,8 @@ export interface RunningProgram {
   readonly child: ChildProcess
   /** Rejects if the program ends without one. */
   readonly firstLine: Promise<string>
+  /** What it has written to stdout so far. */
+  out(): string
   /** Its exit code, and what it wrote. */
   readonly ended: Promise<{ code: number | null; out: string; err: string }>
 }
@@ -33,7 +35,7 @@ export function runProgram(
     ended.then((what) => Promise.reject(new Error(`It ended: ${JSON.stringify(what)}`))),
   ])
   firstLine.catch(() => undefined)
-  return { child, firstLine, ended }
+  return { child, firstLine, out: () => out, ended }
 }
 
 /** How long a program may take to say that it is ready, in milliseconds. */
@@ -68,11 +70,15 @@ export interface BridgeProgram extends AsyncDisposable {
 }
 
 const bridgeMain = fileURLToPath(new URL('src/bin/bridge.ts', import.meta.url))
-const bridgeToken = 'test-token-5a08'
+const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
 
 /** Starts the bridge program on a free port of 127.0.0.1. */
 export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgram> {
-  const env = { LEASEHOLD_BRIDGE_REDIS: redisUrl, LEASEHOLD_BRIDGE_TOKENS: bridgeToken }
+  const env = {
+    LEASEHOLD_BRIDGE_REDIS: redisUrl,
+    LEASEHOLD_BRIDGE_TOKENS: bridgeToken,
+    LEASEHOLD_BRIDGE_METRICS_TOKEN: bridgeToken,
+  }
   const run = (port: string): RunningProgram => runProgram(bridgeMain, ['--port', port], env)
   let running = run('0')
   const url = await readyUrl(running)
@@ -86,7 +92,7 @@ export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgra
     port: Number(port),
     token: bridgeToken,
     async metric(name) {
-      const page = await (await fetch(`${url}/metrics`)).text()
+      const page = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${bridgeToken}` } })).text()
       const values = page.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm)
       return Array.from(values, ([, of, value]) => (of === name ? Number(value) : 0)).reduce(
         (sum, value) => sum + value,

@@ -18,7 +18,7 @@ import { type CountedWay, countedWay } from '../support/script-calls.ts'
  * bridge. Each has a way to Redis of its own, on which they are counted.
  */
 
-const token = 'costs-4f1d20'
+const token = 'costs-4f1d20-0123456789abcdef01234'
 /** With a notifier that looks for itself a waiter still asks so often: 30 s. */
 const recheckMs = ms(30_000)
 

@@ -4,7 +4,7 @@ import { type Installation, installPackages } from './installed-packages.ts'
 import { type RunningProgram, runProgram } from './running-program.ts'
 import { node24, type Runtime, runtimes } from './runtimes.ts'
 
-const token = 'test-token-71ac'
+const token = 'test-token-71ac-0123456789abcdef0123'
 /** Milliseconds: sooner than any timer of ours that would have made it happen in the end. */
 const soon = expect.toSatisfy((ms: number) => ms < 3_000)
 /** Milliseconds, for a machine that is busy with other tests. */
@@ -66,7 +66,8 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
       /** Starts a program of the bridge, on this runtime if that is one of those for which it is published. */
       async function serve(program: 'bridge' | 'gateway'): Promise<RunningProgram & { readonly url: string }> {
         const main = packages.file('@leasehold/bridge', `dist/bin/${program}.js`)
-        const args = [main, '--redis', redis.url, '--port', '0', '--token', token]
+        const metrics = program === 'bridge' ? ['--metrics-token', token] : []
+        const args = [main, '--redis', redis.url, '--port', '0', '--token', token, ...metrics]
         const server = run(context, runtime.serves ? runtime : node24, ...args)
         const [url = ''] = /http:[\d./:]+/.exec(await server.line(/http:/)) ?? []
         return { ...server, url }

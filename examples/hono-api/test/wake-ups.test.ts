@@ -37,7 +37,7 @@ afterAll(() => stack.disposeAsync())
 
 /** Who waits through the bridge: a Worker by long polls, Node by an event stream. */
 const waiting = async (): Promise<number> => {
-  const page = await (await fetch(`${bridge.url}/metrics`)).text()
+  const page = await bridge.metrics()
   const open = page.matchAll(/^leasehold_bridge_(?:waits|streams) (\d+)$/gm)
   return Array.from(open, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
 }

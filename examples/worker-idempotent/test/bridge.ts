@@ -3,14 +3,18 @@ import { type Program, startProgram } from './program.ts'
 /** `leasehold-bridge` beside a Redis, and what lets us in. */
 export interface Bridge extends Program {
   readonly token: string
+  /** Its page of numbers. */
+  metrics(): Promise<string>
 }
 
-const token = 'bridge-token-0123456789abcdef'
+const token = 'bridge-token-0123456789abcdef0123'
 
 export async function startBridge(redisUrl: string): Promise<Bridge> {
   const program = await startProgram('leasehold-bridge', {
     LEASEHOLD_BRIDGE_REDIS: redisUrl,
     LEASEHOLD_BRIDGE_TOKENS: token,
+    LEASEHOLD_BRIDGE_METRICS_TOKEN: token,
   })
-  return { ...program, token }
+  const headers = { authorization: `Bearer ${token}` }
+  return { ...program, token, metrics: async () => (await fetch(`${program.url}/metrics`, { headers })).text() }
 }

@@ -15,7 +15,7 @@ afterAll(() => setting[Symbol.asyncDispose]())
 
 const sent = (): number => setting.network.requests['/'] ?? 0
 const waits = async (): Promise<string | undefined> =>
-  /^leasehold_bridge_waits (\d+)$/m.exec(await (await fetch(`${setting.bridge.url}/metrics`)).text())?.[1]
+  /^leasehold_bridge_waits (\d+)$/m.exec(await setting.bridge.metrics())?.[1]
 
 /**
  * One Worker pays while another is asked for the same. Answers how many commands that one sent while it

@@ -14,7 +14,7 @@ export interface BridgeContestant {
 }
 
 /** Lets the load in; a program that asks for no token does not look at it. */
-export const bridgeToken = 'bench-4c81d0'
+export const bridgeToken = 'bench-4c81d0-0123456789abcdef01234'
 
 /** More than a process may have open here. */
 const limit = '1000000'
@@ -26,7 +26,7 @@ export const bridgeProgram: BridgeContestant = {
   program: fileURLToPath(new URL('../../../packages/bridge/src/bin/bridge.ts', import.meta.url)),
   args: (redisPort) => [
     ...['--redis', `redis://127.0.0.1:${redisPort}`, '--port', '0'],
-    ...['--per-client', limit, '--total', limit],
+    ...['--metrics-port', '0', '--per-client', limit, '--total', limit],
   ],
   env: { LEASEHOLD_BRIDGE_TOKENS: bridgeToken },
 }

@@ -45,16 +45,17 @@ export async function startBridgeProcess(
   }
   let out = ''
   const timer = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
-  const ready = new Promise<string>((resolve, reject) => {
+  const ready = new Promise<readonly [url: string, metricsUrl: string]>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} has ended, or was not ready within ${startLimitMs} ms: ${out}`)))
     child.stdout?.on('data', (chunk) => {
       out += chunk
       const url = /"url":"([^"]+)"/.exec(out)?.[1]
-      if (url !== undefined) resolve(url)
+      const metricsUrl = /"metricsUrl":"([^"]+)"/.exec(out)?.[1]
+      if (url !== undefined) resolve([url, metricsUrl ?? url])
     })
   }).finally(() => clearTimeout(timer))
   try {
-    const url = await ready
+    const [url, metricsUrl] = await ready
     return {
       url,
       async use(request = {}) {
@@ -64,7 +65,7 @@ export async function startBridgeProcess(
         return use as ProcessUse
       },
       async metric(metricName) {
-        const page = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(answerLimitMs) })).text()
+        const page = await (await fetch(`${metricsUrl}/metrics`, { signal: AbortSignal.timeout(answerLimitMs) })).text()
         const values = page.matchAll(new RegExp(`^\\w*${metricName}(?:\\{.*\\})? (\\d+)`, 'gm'))
         return sum(Array.from(values, ([, value]) => Number(value)))
       },

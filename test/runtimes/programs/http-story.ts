@@ -38,7 +38,8 @@ async function timeOf(settles: Promise<unknown>): Promise<number> {
 /** Resolves when the bridge has so many connections of this kind. */
 function opened(mode: Mode, count: number): Promise<void> {
   const line = `\nleasehold_bridge_${mode === 'sse' ? 'streams' : 'waits'} ${count}\n`
-  return until(async () => (await (await fetch(`${bridgeUrl}/metrics`)).text()).includes(line))
+  const headers = { authorization: `Bearer ${token}` }
+  return until(async () => (await (await fetch(`${bridgeUrl}/metrics`, { headers })).text()).includes(line))
 }
 
 async function withTheBridge(mode: Mode, locks: Locker) {

@@ -8,9 +8,12 @@ test('flags say it all, and have defaults', () => {
     redisUrl: 'redis://localhost',
     prefix: 'lock:',
     host: '127.0.0.1',
-    port: 8788,
+    port: 8789,
     tokens: ['one'],
     ticketSecrets: [],
+    longestTicket: '24h',
+    metricsAddress: undefined,
+    metricsToken: undefined,
     origins: [],
     perClient: 1_000,
     total: 10_000,
@@ -53,6 +56,9 @@ test.each([
   [[...needed, '--port', '65536'], /--port must be a whole number from 0 to 65535/],
   [[...needed, '--per-client', '0'], /--per-client/],
   [[...needed, '--total', 'many'], /--total/],
+  [[...needed, '--longest-ticket', '1d'], /--longest-ticket must be a time such as 90m or 24h/],
+  [[...needed, '--metrics-port', '70000'], /--metrics-port must be a whole number from 0 to 65535/],
+  [[...needed, '--metrics-host', '0.0.0.0'], /--metrics-host is nothing without --metrics-port/],
 ] as const)('%j says what is wrong, and no secret', (args, problem) => {
   const run = (): unknown => bridgeSettings(args, {})
   expect(run).toThrow(problem)
@@ -60,6 +66,19 @@ test.each([
   expect(run).not.toThrow(/sesame/)
 })
 
-test('asking for help asks for nothing else', () => {
-  expect(bridgeSettings(['--help'], {})).toBeUndefined()
+test('numbers can have an address of their own, a token, or both', () => {
+  const settings = (...args: string[]) => bridgeSettings([...needed, ...args], { LEASEHOLD_BRIDGE_METRICS_TOKEN: 'm' })
+  expect(settings()).toMatchObject({ metricsAddress: undefined, metricsToken: 'm' })
+  expect(settings('--metrics-port', '9100')).toMatchObject({
+    metricsAddress: { host: '127.0.0.1', port: 9100 },
+    metricsToken: 'm',
+  })
+  expect(settings('--metrics-port', '0', '--metrics-host', '::')).toMatchObject({
+    metricsAddress: { host: '::', port: 0 },
+  })
+})
+
+test('asking for help, or for the version, asks for nothing else', () => {
+  expect(bridgeSettings(['--help'], {})).toBe('help')
+  expect(bridgeSettings(['--version'], {})).toBe('version')
 })

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
+import type { Duration } from '@leasehold/core'
+import { duration, type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
 
 /** What the program was told, by flags first and then by the environment. */
 export interface BridgeSettings {
@@ -10,6 +11,11 @@ export interface BridgeSettings {
   readonly tokens: readonly string[]
   readonly ticketSecrets: readonly string[]
   readonly origins: readonly string[]
+  readonly longestTicket: Duration
+  /** Where the numbers are served beside, if they are. */
+  readonly metricsAddress: { readonly host: string; readonly port: number } | undefined
+  /** Without an address of their own the numbers are on the public one, if there is a token for them. */
+  readonly metricsToken: string | undefined
   readonly perClient: number
   readonly total: number
 }
@@ -23,13 +29,20 @@ Release notifications over HTTP, for waiters that cannot subscribe to Redis.
                            may be repeated
   --ticket-secret <text>   tickets signed with it are let in;       LEASEHOLD_BRIDGE_TICKET_SECRETS (likewise)
                            may be repeated
+  --longest-ticket <time>  how far away their end may be,           LEASEHOLD_BRIDGE_LONGEST_TICKET
+                           default 24h
   --prefix <text>          that of the locks, default lock:         LEASEHOLD_BRIDGE_PREFIX
-  --port <number>          default 8788; 0 for a free one           LEASEHOLD_BRIDGE_PORT
+  --port <number>          default 8789; 0 for a free one           LEASEHOLD_BRIDGE_PORT
   --host <address>         default 127.0.0.1: this machine only     LEASEHOLD_BRIDGE_HOST
   --cors <origin>          pages of it may ask; may be repeated     LEASEHOLD_BRIDGE_CORS (separated by commas)
   --per-client <number>    open waits and streams, default 1000     LEASEHOLD_BRIDGE_PER_CLIENT
   --total <number>         the same of all clients, default 10000   LEASEHOLD_BRIDGE_TOTAL
+  --metrics-port <number>  serves /metrics on a port of its own     LEASEHOLD_BRIDGE_METRICS_PORT
+  --metrics-host <address> for that port, default 127.0.0.1         LEASEHOLD_BRIDGE_METRICS_HOST
+  --metrics-token <token>  asked for by /metrics, which without     LEASEHOLD_BRIDGE_METRICS_TOKEN
+                           a port of its own is at --port
   --help                   this text
+  --version                which version it is
 
 Other users of the machine can read a flag: give tokens, secrets and the URL's password by the environment.
 `
@@ -44,19 +57,25 @@ const flags = {
   cors: { type: 'string', multiple: true },
   'per-client': { type: 'string' },
   total: { type: 'string' },
+  'longest-ticket': { type: 'string' },
+  'metrics-port': { type: 'string' },
+  'metrics-host': { type: 'string' },
+  'metrics-token': { type: 'string' },
   help: { type: 'boolean' },
+  version: { type: 'boolean' },
 } as const
 
 const mostConnections = 1_000_000
 
 /**
- * Answers undefined if only help was asked for.
+ * Answers what was asked for instead of a bridge, if something was.
  *
  * @throws SettingsError naming the flag and the variable.
  */
-export function bridgeSettings(args: readonly string[], env: Environment): BridgeSettings | undefined {
+export function bridgeSettings(args: readonly string[], env: Environment): BridgeSettings | 'help' | 'version' {
   const given = parsed(() => parseArgs({ args: [...args], options: flags }).values)
-  if (given.help) return undefined
+  if (given.help) return 'help'
+  if (given.version) return 'version'
   /** A variable that is set to nothing says nothing. */
   const variable = (name: string): string | undefined => env[`LEASEHOLD_BRIDGE_${name}`] || undefined
 
@@ -66,14 +85,26 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
   if (tokens.length + ticketSecrets.length === 0) {
     throw new SettingsError('nobody could be let in: use --token or LEASEHOLD_BRIDGE_TOKENS, or --ticket-secret')
   }
+  const port = (flag: string, text: string): number => wholeNumber(flag, text, 0, 65_535)
+  const metricsPort = given['metrics-port'] ?? variable('METRICS_PORT')
+  const metricsHost = given['metrics-host'] ?? variable('METRICS_HOST')
+  if (metricsHost !== undefined && metricsPort === undefined) {
+    throw new SettingsError('--metrics-host is nothing without --metrics-port')
+  }
   const most = (flag: string, text: string): number => wholeNumber(flag, text, 1, mostConnections)
   return {
     redisUrl: url,
     prefix: given.prefix ?? variable('PREFIX') ?? 'lock:',
     host: given.host ?? variable('HOST') ?? '127.0.0.1',
-    port: wholeNumber('--port', given.port ?? variable('PORT') ?? '8788', 0, 65_535),
+    port: port('--port', given.port ?? variable('PORT') ?? '8789'),
     tokens,
     ticketSecrets,
+    longestTicket: duration('--longest-ticket', given['longest-ticket'] ?? variable('LONGEST_TICKET') ?? '24h'),
+    metricsAddress:
+      metricsPort === undefined
+        ? undefined
+        : { host: metricsHost ?? '127.0.0.1', port: port('--metrics-port', metricsPort) },
+    metricsToken: given['metrics-token'] ?? variable('METRICS_TOKEN'),
     origins: given.cors ?? listed(variable('CORS')),
     perClient: most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000'),
     total: most('--total', given.total ?? variable('TOTAL') ?? '10000'),

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { createLocker, type Locker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
@@ -9,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
-const token = 'sesame-8f20b7'
+const token = 'sesame-8f20b7-0123456789abcdef0123'
 
 let redis: RedisServer
 let client: Redis
@@ -35,6 +36,13 @@ function run(args: readonly string[], env: Record<string, string> = {}): Running
   return running
 }
 
+/** Every line that was written is JSON. */
+const linesOf = (text: string): readonly Readonly<Record<string, unknown>>[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
 const get = (url: string): Promise<Response> => fetch(url, { headers: { authorization: `Bearer ${token}` } })
 
 test('one command starts it, it says so in JSON without its token, and a waiter is told of a release', async () => {
@@ -53,26 +61,26 @@ test('one command starts it, it says so in JSON without its token, and a waiter 
   running.child.kill('SIGTERM')
   const { code, out, err } = await running.ended
   expect([code, err]).toEqual([0, ''])
-  const messages = out
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+  const messages = linesOf(out).map(({ msg }) => msg)
   expect(messages).toEqual(['listening for releases', 'ready', 'stopping', 'stopped'])
   expect(out).not.toContain('sesame')
 })
 
-test('it tells whether it is well, and its numbers, to whoever asks', async () => {
+test('it tells whether it is well to whoever asks, and its numbers to whoever has their token', async () => {
+  const metricsToken = 'sesame-metrics-0123456789abcdef0123'
   const running = run([], {
     LEASEHOLD_BRIDGE_REDIS: redis.url,
     LEASEHOLD_BRIDGE_TOKENS: token,
     LEASEHOLD_BRIDGE_PORT: '0',
+    LEASEHOLD_BRIDGE_METRICS_TOKEN: metricsToken,
   })
   const url = await readyUrl(running)
   for (const path of ['/healthz', '/readyz']) expect((await fetch(url + path)).status).toBe(200)
   expect((await get(`${url}/v1/wait?key=free&since=-`)).status).toBe(200)
   expect((await fetch(`${url}/v1/wait?key=free&since=-`)).status).toBe(401)
   await (await locks.acquire('counted')).release()
-  const page = async (): Promise<string> => (await fetch(`${url}/metrics`)).text()
+  const headers = { authorization: `Bearer ${metricsToken}` }
+  const page = async (): Promise<string> => (await fetch(`${url}/metrics`, { headers })).text()
   await expect.poll(page).toContain('leasehold_bridge_releases_seen_total 1')
   const numbers = await page()
   expect(numbers).toContain('leasehold_bridge_looks_total{reason="first-waiter"} 1')
@@ -83,16 +91,54 @@ test('it tells whether it is well, and its numbers, to whoever asks', async () =
   expect(numbers).toContain('leasehold_bridge_streams 0')
   expect(numbers).toContain('leasehold_bridge_subscribed 1')
   expect(numbers).toContain('process_resident_memory_bytes ')
+  expect(numbers).not.toContain('nodejs_active_')
   expect(numbers).not.toContain('sesame')
+  for (const response of [await fetch(`${url}/metrics`), await get(`${url}/metrics`)]) expect(response.status).toBe(401)
+})
+
+test('its numbers can have an address of their own, and nothing else is there', async () => {
+  const running = run(['--redis', redis.url, '--token', token, '--port', '0', '--metrics-port', '0'])
+  const url = await readyUrl(running)
+  const { metricsUrl } = linesOf(running.out()).at(-1) as { metricsUrl: string }
+  expect(metricsUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(await (await fetch(`${metricsUrl}/metrics`)).text()).toContain('leasehold_bridge_subscribed 1')
+  const refused = await fetch(`${metricsUrl}/metrics`, { method: 'POST' })
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  for (const other of [`${metricsUrl}/readyz`, `${metricsUrl}/v1/wait?key=a&since=-`, `${url}/metrics`]) {
+    expect((await get(other)).status).toBe(404)
+  }
+  running.child.kill('SIGTERM')
+  expect((await running.ended).code).toBe(0)
+})
+
+test('that address asks for the token of the numbers, if there is one', async () => {
+  const more = ['--metrics-port', '0', '--metrics-token', token]
+  const running = run(['--redis', redis.url, '--token', token, '--port', '0', ...more])
+  const url = await readyUrl(running)
+  const { metricsUrl } = linesOf(running.out()).at(-1) as { metricsUrl: string }
+  expect((await fetch(`${metricsUrl}/metrics`)).status).toBe(401)
+  expect((await get(`${metricsUrl}/metrics`)).status).toBe(200)
+  expect((await get(`${url}/metrics`)).status).toBe(404)
+})
+
+test('without either there are no numbers for the public', async () => {
+  const url = await readyUrl(run(['--redis', redis.url, '--token', token, '--port', '0']))
+  for (const response of [await fetch(`${url}/metrics`), await get(`${url}/metrics`)]) expect(response.status).toBe(404)
+})
+
+test('it keeps a connection for longer than proxies do, so that none sends a request on one that is closed', async () => {
+  const url = await readyUrl(run(['--redis', redis.url, '--token', token, '--port', '0']))
+  // That of nginx is 60 s in front of it and 75 s behind it, that of load balancers 60 s.
+  expect((await fetch(`${url}/healthz`)).headers.get('keep-alive')).toBe('timeout=76')
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s tells those who wait to come back, and ends it', async (signal) => {
-  const running = run(['--redis', redis.url, '--port', '0', '--token', token])
+  const running = run(['--redis', redis.url, '--port', '0', '--token', token, '--metrics-token', token])
   const url = await readyUrl(running)
   await using _ = await locks.acquire('waited-for')
   const stream = await get(`${url}/v1/events?key=waited-for`)
   const poll = get(`${url}/v1/wait?key=waited-for&since=-`)
-  await expect.poll(async () => (await fetch(`${url}/metrics`)).text()).toContain('leasehold_bridge_waits 1')
+  await expect.poll(async () => (await get(`${url}/metrics`)).text()).toContain('leasehold_bridge_waits 1')
   // Those of the tests before were killed.
   await expect.poll(() => redis.command('PUBSUB', 'NUMPAT')).toBe(1)
   running.child.kill(signal)
@@ -110,15 +156,35 @@ test.each([
     1,
     /Redis at 127\.0\.0\.1:1: .*ECONNREFUSED/,
   ],
-  ['a wrong flag', ['--prot', '1'], 2, /Unknown option '--prot'[\s\S]*Try --help/],
+  ['a wrong flag', ['--prot', '1'], 2, /Unknown option '--prot'.*Try --help/],
+  ['a short token', ['--redis', 'redis://127.0.0.1', '--token', 'sesame'], 2, /auth\.tokens.*32/],
+  [
+    'a short token for the numbers',
+    ['--redis', 'redis://127.0.0.1', '--token', token, '--metrics-token', 'sesame', '--metrics-port', '0'],
+    2,
+    /metrics\.token.*32/,
+  ],
   ['no token', ['--redis', 'redis://127.0.0.1'], 2, /--token/],
-  ['a short secret', ['--redis', 'redis://127.0.0.1', '--ticket-secret', 'sesame'], 1, /ticketSecrets.*32/],
-  ['a bad prefix', ['--redis', 'redis://127.0.0.1', '--token', token, '--prefix', '{'], 1, /"prefix"/],
+  ['a short secret', ['--redis', 'redis://127.0.0.1', '--ticket-secret', 'sesame'], 2, /ticketSecrets.*32/],
+  ['a bad prefix', ['--redis', 'redis://127.0.0.1', '--token', token, '--prefix', '{'], 2, /\\"prefix\\"/],
 ] as const)('%s: it says so and does not start', async (_, args, code, problem) => {
   const { err, ...rest } = await run(args).ended
   expect(rest).toEqual({ code, out: '' })
+  expect(linesOf(err)).toEqual([expect.objectContaining({ level: 60, name: 'leasehold-bridge', msg: 'not started' })])
   expect(err).toMatch(problem)
   expect(err).not.toContain('sesame')
+})
+
+test('a Redis that does not let it in is a reason not to start, and is told', async () => {
+  await using locked = await startRedis({ args: ['--requirepass', 'open'] })
+  for (const [url, reason] of [
+    [locked.url, /NOAUTH/],
+    [`redis://:sesame@127.0.0.1:${locked.port}`, /WRONGPASS/],
+  ] as const) {
+    const { code, err } = await run(['--redis', url, '--token', token, '--port', '0']).ended
+    expect([code, linesOf(err)]).toEqual([1, [expect.objectContaining({ reason: expect.stringMatching(reason) })]])
+    expect(err).not.toContain('sesame')
+  }
 })
 
 test('a Redis user that may not listen, or not read, and a port that is taken, are reasons not to start', async () => {
@@ -127,12 +193,49 @@ test('a Redis user that may not listen, or not read, and a port that is taken, a
   await redis.command('ACL', 'SETUSER', 'enough', 'on', '>pw', '~lock:*', '&lock:release:*', '+@all', '-@dangerous')
   for (const user of ['deaf', 'blind']) {
     const { code, err } = await run(['--redis', `redis://${user}:pw@127.0.0.1:${redis.port}`, '--token', token]).ended
-    expect([code, err]).toEqual([1, expect.stringMatching(/cannot listen .*"lock:"/)])
+    expect([code, linesOf(err)]).toEqual([
+      1,
+      [expect.objectContaining({ reason: expect.stringMatching(/cannot listen .*"lock:"/) })],
+    ])
   }
   const right = run(['--redis', `redis://enough:pw@127.0.0.1:${redis.port}`, '--token', token, '--port', '0'])
   const { port } = new URL(await readyUrl(right))
   const taken = await run(['--redis', redis.url, '--token', token, '--port', port]).ended
   expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/EADDRINUSE/) })
+})
+
+/** Has the program do, when it gets a signal, what Node and libraries do that write by themselves. */
+const noise = `process.on('SIGUSR2', () => {
+  process.emitWarning('a warning')
+  for (let at = 0; at < 40; at++) console.log('printed %s', 'text')
+  console.error(new Error('printed'))
+  setTimeout(() => Promise.reject(Object.assign(new Error('nobody caught it'), { command: { args: ['sesa' + 'me'] } })), 100)
+})`
+
+test('all that it writes is JSON: warnings of Node, what libraries print, and an error that ends it', async () => {
+  const args = ['--redis', redis.url, '--token', token, '--port', '0']
+  const running = run(args, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noise)}` })
+  await readyUrl(running)
+  running.child.kill('SIGUSR2')
+  const { code, out, err } = await running.ended
+  expect([code, err]).toEqual([1, ''])
+  const lines = linesOf(out).slice(2)
+  expect(lines.map(({ level, msg, text = '' }) => [level, msg, String(text).split('\n')[0]])).toEqual([
+    [30, 'a library wrote to the console', 'printed text'],
+    [50, 'a library wrote to the console', 'Error: printed'],
+    [40, 'a warning of Node', ''],
+    // What was held back to be joined.
+    [30, 'a library wrote to the console', 'printed text'],
+    [60, 'ended by an error that nobody caught', ''],
+  ])
+  expect(lines.at(-2)).toMatchObject({ times: 39 })
+  expect(lines.at(-1)).toMatchObject({ err: { type: 'Error', message: 'nobody caught it' } })
+  expect(out).not.toContain('sesame')
+})
+
+test('--version says which it is', async () => {
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await run(['--version']).ended).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
 test('--help says how', async () => {

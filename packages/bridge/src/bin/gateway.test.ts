@@ -44,6 +44,7 @@ const linesOf = (text: string): Line[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
 const messagesOf = (text: string): string[] => linesOf(text).map(({ msg }) => msg)
+const reasonsOf = (text: string): (string | undefined)[] => linesOf(text).map(({ reason }) => reason)
 
 test('one command starts it, a line says where, and the unmodified client works', async () => {
   const running = run(['--redis', redis.url, '--port', '0', '--token', token])
@@ -106,9 +107,9 @@ test.each([
   const { err, ...rest } = await ended
   expect(rest).toEqual({ code, out: '' })
   expect(linesOf(err)).toEqual([
-    expect.objectContaining({ name: 'leasehold-gateway', level: 60, msg: expect.stringMatching(problem) }),
+    expect.objectContaining({ name: 'leasehold-gateway', level: 60, reason: expect.stringMatching(problem) }),
   ])
-  expect(linesOf(err)[0]?.hint).toBe(code === 2 ? 'try --help' : undefined)
+  expect(linesOf(err)[0]?.hint).toBe(code === 2 ? 'Try --help' : undefined)
   expect(err).not.toContain('sesame')
 })
 
@@ -124,14 +125,14 @@ describe('--allow', () => {
     const { code, out, err } = await start(redis, 'KEYS', entry).ended
     expect(code).toBe(2)
     expect(messagesOf(out)).toEqual(['connected to Redis'])
-    expect(messagesOf(err)).toEqual([expect.stringMatching(problem)])
+    expect(reasonsOf(err)).toEqual([expect.stringMatching(problem)])
   })
 
   test('what this Redis has is let through, and what it had renamed is not', async () => {
     const names = ['--rename-command', 'KEYS', 'ALL-KEYS', '--rename-command', 'BLPOP', 'WAIT-POP']
     await using renamed = await startRedis({ args: names })
-    expect(messagesOf((await start(renamed, 'KEYS').ended).err)).toEqual([expect.stringMatching(/no command KEYS/)])
-    expect(messagesOf((await start(renamed, 'WAIT-POP').ended).err)).toEqual([
+    expect(reasonsOf((await start(renamed, 'KEYS').ended).err)).toEqual([expect.stringMatching(/no command KEYS/)])
+    expect(reasonsOf((await start(renamed, 'WAIT-POP').ended).err)).toEqual([
       '--allow cannot have WAIT-POP: it would block the connection that all requests share',
     ])
     const url = await readyUrl(start(renamed, 'all-keys', 'config get', 'XINFO', 'OBJECT'))
@@ -151,7 +152,7 @@ describe('--allow', () => {
     const { out, err } = await running.ended
     // What the client library would have written to stderr is here, too.
     expect(linesOf(out).filter(({ level }) => level === 40)).toEqual([
-      expect.objectContaining({ msg: expect.stringMatching(/INFO command fails/) }),
+      expect.objectContaining({ text: expect.stringMatching(/INFO command fails/) }),
       expect.objectContaining({
         msg: 'what --allow names could not be checked',
         reason: expect.stringMatching(/^NOPERM /),

@@ -6,6 +6,12 @@ import type { Hono } from 'hono'
 
 /** How long a client may take to send its request, in milliseconds. */
 const requestTimeout = 30_000
+/**
+ * How long a connection is kept for the next request, in milliseconds: longer than the proxies in front keep theirs, which
+ * is 60 s or 75 s. One that is closed from this side while a proxy sends a request on it is a 502 to somebody. Node begins
+ * to count a request's time with its first byte, so this may be longer than `requestTimeout`.
+ */
+const keepAliveTimeout = 76_000
 
 export interface HttpServer {
   readonly url: string
@@ -23,7 +29,7 @@ export async function listen(
     overrideGlobalObjects: false,
     errorHandler: badRequest,
   })
-  const server = createServer({ requestTimeout }, listener)
+  const server = createServer({ requestTimeout, keepAliveTimeout }, listener)
   const open = new Set<ServerResponse>()
   server.on('request', (_, response) => {
     open.add(response)

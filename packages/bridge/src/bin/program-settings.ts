@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import type { Duration } from '@leasehold/core'
+
 /** What the programs of this package have in common: flags first, and then the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -42,3 +45,13 @@ export function wholeNumber(flag: string, text: string, least: number, most: num
   if (number >= least && number <= most) return number
   throw new SettingsError(`${flag} must be a whole number from ${least} to ${most}`)
 }
+
+/** @throws SettingsError */
+export function duration(flag: string, text: string): Duration {
+  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return text as Duration
+  throw new SettingsError(`${flag} must be a time such as 90m or 24h`)
+}
+
+/** The version that a package's manifest says. */
+export const versionIn = (manifest: URL): string =>
+  (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version

@@ -1,64 +1,79 @@
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { type BridgeEvent, createBridge } from '../server/index.ts'
+import { checkTokens } from '../http/bearer-tokens.ts'
+import { createBridge } from '../server/index.ts'
+import { RedisHealth } from '../server/redis-health.ts'
 import { redisSettings } from '../server/redis-settings.ts'
+import { bridgeLog } from './bridge-log.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
 import type { BridgeSettings } from './bridge-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
+import type { JoinedLog } from './joined-log.ts'
+import { metricsApp } from './metrics-app.ts'
 
 export interface RunningBridge {
-  readonly url: string
+  readonly address: {
+    readonly url: string
+    /** Where the numbers are, if they have an address of their own. */
+    readonly metricsUrl?: string
+    readonly prefix: string
+  }
   /** Tells waiters to come back, ends the streams, and closes the connections to Redis. */
   stop(): Promise<void>
 }
 
 /** How long a stop waits for answers to be taken, in milliseconds. */
 const graceMs = 5_000
+
 /**
  * Starts the whole: Redis by ioredis, HTTP by Node.
  *
  * @throws Error that says what cannot be used: Redis, the address, an option.
  */
-export async function startBridge(settings: BridgeSettings, log: Logger): Promise<RunningBridge> {
-  const { prefix, tokens, ticketSecrets, perClient, total, origins } = settings
+export async function startBridge(settings: BridgeSettings, log: Logger, joined: JoinedLog): Promise<RunningBridge> {
+  const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, perClient, total, origins } =
+    settings
   const stopping = new AbortController()
   const metrics = bridgeMetrics()
+  const health = new RedisHealth()
+  const tell = bridgeLog(log, joined)
   const redis = new Redis(settings.redisUrl, redisSettings)
-  let server: HttpServer
+  const servers: HttpServer[] = []
+  async function stop(withinMs: number): Promise<void> {
+    stopping.abort()
+    await Promise.all(servers.map((server) => server.close(withinMs)))
+    redis.disconnect()
+  }
   try {
     const app = createBridge({
       store: ioredisStore(redis, { prefix }),
       subscriber: ioredisSubscriber(redis),
       prefix,
-      auth: { tokens, ticketSecrets },
+      auth: { tokens, ticketSecrets, longestTicket },
       limits: { perClient, total },
       cors: { origins },
-      metrics: metrics.page,
+      ...(metricsToken !== undefined && !metricsAddress && { metrics: { page: metrics.page, token: metricsToken } }),
       signal: stopping.signal,
       onEvent: (event) => {
         metrics.count(event)
-        tell(log, event)
+        health.note(event)
+        tell(event)
       },
     })
+    if (metricsToken !== undefined) checkTokens('metrics.token', [metricsToken])
     await connect(redis)
-    const ready = await app.request('/readyz')
-    if (!ready.ok)
-      throw new Error(`cannot listen for releases under "${prefix}", or read locks: is the user allowed to?`)
-    server = await listen(app, settings)
+    const { ok } = await app.request('/readyz')
+    if (!ok) throw new Error(`cannot listen for releases under "${prefix}", or read locks: ${health.reason}`)
+    servers.push(await listen(app, settings))
+    if (metricsAddress) servers.push(await listen(metricsApp(metrics.page, metricsToken), metricsAddress))
   } catch (error) {
-    stopping.abort()
-    redis.disconnect()
+    await stop(0)
     throw error
   }
-  return {
-    url: server.url,
-    async stop() {
-      stopping.abort()
-      await server.close(graceMs)
-      redis.disconnect()
-    },
-  }
+  const [main, beside] = servers as [HttpServer, HttpServer?]
+  const address = { url: main.url, ...(beside && { metricsUrl: beside.url }), prefix }
+  return { address, stop: () => stop(graceMs) }
 }
 
 /** Connects for the first time. @throws Error that says why it cannot, without credentials. */
@@ -75,13 +90,4 @@ async function connect(redis: Redis): Promise<void> {
   } catch (error) {
     throw new Error(`cannot use Redis at ${host}:${port}: ${reason || (error as Error).message}`)
   }
-}
-
-/** What an operator should know. What happens all the time is counted and not written down. */
-function tell(log: Logger, event: BridgeEvent): void {
-  if (event.type === 'listening') log.info('listening for releases')
-  if (event.type === 'deaf') log.warn('lost the connection that listens for releases; connecting again')
-  if (event.type === 'failed') log.error({ err: event.error }, 'a request failed')
-  if (event.type === 'look' && event.outcome === 'unanswered')
-    log.warn({ reason: event.reason }, 'Redis did not answer a look')
 }

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino'
 import { createGateway } from '../gateway/index.ts'
 import { checkAllowed } from './allowed-commands.ts'
-import { faultOf } from './gateway-log.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
 import type { ConnectionChange } from './ioredis-connection.ts'
 import { ioredisGateway } from './ioredis-gateway.ts'
+import type { JoinedLog } from './joined-log.ts'
+import { more, plain } from './program-log.ts'
 
 export interface RunningGateway {
-  readonly url: string
+  readonly address: { readonly url: string }
   /** Ends the event streams, lets requests finish, and closes the connections to Redis. */
   stop(): Promise<void>
 }
@@ -22,17 +23,21 @@ const afterDeadlineMs = 1_000
  * @throws SettingsError for a command that cannot be allowed, and another Error that says what cannot be used: Redis, the
  * address, an option.
  */
-export async function startGateway(settings: GatewaySettings, log: Logger): Promise<RunningGateway> {
+export async function startGateway(settings: GatewaySettings, log: Logger, joined: JoinedLog): Promise<RunningGateway> {
   const { redisUrl, deadlineMs, allowed } = settings
   const stopping = new AbortController()
-  const redis = ioredisGateway(redisUrl, { unansweredMs: deadlineMs, onChange: (change) => tell(log, change) })
+  const redis = ioredisGateway(redisUrl, {
+    unansweredMs: deadlineMs,
+    onChange: (change) => tellChange(log, joined, change),
+  })
   let server: HttpServer
   try {
     const app = createGateway({
       ...settings,
       redis,
       signal: stopping.signal,
-      onError: (error) => log.error(faultOf(error), 'a request failed'),
+      onError: (err) =>
+        joined.write(`failed ${plain(err).message}`, (times) => log.error({ err, ...more(times) }, 'a request failed')),
     })
     await redis.open()
     const unasked = await checkAllowed(allowed, redis, AbortSignal.timeout(deadlineMs))
@@ -43,7 +48,7 @@ export async function startGateway(settings: GatewaySettings, log: Logger): Prom
     throw error
   }
   return {
-    url: server.url,
+    address: { url: server.url },
     async stop() {
       stopping.abort()
       await server.close(deadlineMs + afterDeadlineMs)
@@ -52,7 +57,15 @@ export async function startGateway(settings: GatewaySettings, log: Logger): Prom
   }
 }
 
-function tell(log: Logger, change: ConnectionChange): void {
-  if (change.connected) log.info('connected to Redis')
-  else log.warn({ reason: change.reason }, 'lost the connection to Redis; connecting again')
+/** That it is back is told at once, and before that how often it was lost. */
+function tellChange(log: Logger, joined: JoinedLog, change: ConnectionChange): void {
+  if (change.connected) {
+    joined.flush('lost')
+    log.info('connected to Redis')
+    return
+  }
+  const { reason } = change
+  joined.write(`lost ${reason}`, (times) => {
+    log.warn({ reason, ...more(times) }, 'lost the connection to Redis; connecting again')
+  })
 }

@@ -36,10 +36,16 @@ async function cursorOf(key: string): Promise<string> {
 }
 const listeners = () => server.command('PUBSUB', 'NUMPAT')
 
-test('it connects to Redis when a request needs that, and not before', async () => {
+test('it connects to Redis when a request that is let in needs that, and for no other', async () => {
+  const nobody = { authorization: 'Bearer wrong' }
   expect((await worker.get('/healthz')).status).toBe(200)
   expect((await worker.get('/nothing')).status).toBe(404)
-  expect((await worker.get('/v1/wait?key=a&since=-', { authorization: 'Bearer wrong' })).status).toBe(401)
+  expect((await worker.get('/metrics')).status).toBe(200)
+  expect((await worker.get('/v1/wait?key=a')).status).toBe(400)
+  for (const path of ['/v1/wait?key=a&since=-', '/v1/events?key=a', '/readyz', '/metrics']) {
+    const refused = await worker.get(path, nobody)
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  }
   expect(await connectionsOf(server)).toEqual([])
 
   expect((await worker.get('/readyz')).status).toBe(200)

@@ -4,12 +4,14 @@ import { expect, test } from 'vitest'
 import { startTestWorker } from '../../test-durable-object.ts'
 import { type BridgeObjectSettings, bridgeObject } from './index.ts'
 
-const sound = { redisUrl: 'redis://user:sesame@127.0.0.1:1', auth: { tokens: ['sesame'] } }
+const token = 'sesame-0123456789abcdef0123456789ab'
+const sound = { redisUrl: 'redis://user:sesame@127.0.0.1:1', auth: { tokens: [token] } }
 
 /** What an object that is set so answers. It is a class as others, and needs no workerd to say that it is not set up. */
+const headers = { authorization: `Bearer ${token}` }
 async function answerOf(settings: object, path = '/readyz'): Promise<{ status: number; type: string; detail: string }> {
   const Bridge = bridgeObject(() => settings as BridgeObjectSettings)
-  const response = await new Bridge(undefined, {}).fetch(new Request(`https://bridge.internal${path}`))
+  const response = await new Bridge(undefined, {}).fetch(new Request(`https://bridge.internal${path}`, { headers }))
   const { detail } = (await response.json()) as { readonly detail: string }
   return { status: response.status, type: response.headers.get('content-type') ?? '', detail }
 }
@@ -24,10 +26,13 @@ test.each<[string, string, object]>([
   ['redisUrl', 'with a password that is not encoded', { ...sound, redisUrl: 'redis://user:%sesame@127.0.0.1:1' }],
   ['auth', 'none', { ...sound, auth: undefined }],
   ['auth.tokens', 'a secret that is not set', { ...sound, auth: { tokens: [undefined] } }],
-  ['auth.tokens', 'one that no header can carry', { ...sound, auth: { tokens: ['sesame open'] } }],
+  ['auth.tokens', 'a short one', { ...sound, auth: { tokens: ['sesame'] } }],
+  ['auth.tokens', 'one that no header can carry', { ...sound, auth: { tokens: [`${token} open`] } }],
   ['auth.ticketSecrets', 'a short one', { ...sound, auth: { ticketSecrets: ['sesame'] } }],
   ['prefix', 'one that no store takes', { ...sound, prefix: '{sesame' }],
   ['lingerMs', 'no whole number', { ...sound, lingerMs: 0.5 }],
+  ['metrics.token', 'none', { ...sound, metrics: { page: async () => ({ contentType: '', text: '' }) } }],
+  ['auth.longestTicket', 'no time', { ...sound, auth: { tokens: [token], longestTicket: 'sesame' } }],
   ['heartbeatMs', 'a silence that proxies cut', { ...sound, heartbeatMs: 60_000 }],
 ])('%s, %s: every answer names it, and shows no secret', async (option, _, settings) => {
   for (const path of ['/healthz', '/readyz', '/v1/wait?key=a&since=-']) {

@@ -42,6 +42,33 @@ test('the connections stay for as long as a poll or a stream is open, and a whil
   expect(await quiet()).toBeGreaterThan(lingerMs / 2)
 })
 
+test('requests that are not let in do not keep them, however many there are', async () => {
+  expect((await worker.wait('free', '-')).status).toBe(200)
+  expect(await connectionsOf(server)).toHaveLength(2)
+  const nobody = { authorization: 'Bearer wrong' }
+  const knock = () =>
+    Promise.all([
+      worker.get('/healthz'),
+      worker.get('/v1/nothing'),
+      worker.get('/v1/wait?key=held'),
+      ...['/readyz', '/v1/wait?key=held&since=-', '/v1/events?key=held'].map((path) => worker.get(path, nobody)),
+    ])
+  let knocked = 0
+  await expect
+    .poll(
+      async () => {
+        await knock()
+        knocked++
+        return connectionsOf(server)
+      },
+      { interval: 20 },
+    )
+    .toEqual([])
+  expect(knocked).toBeGreaterThan(5)
+  await knock()
+  expect(await connectionsOf(server)).toEqual([])
+})
+
 test('who comes after that is served as the first was', async () => {
   const answer = worker.wait('held', '-')
   await expect.poll(() => connectionsOf(server)).toHaveLength(2)

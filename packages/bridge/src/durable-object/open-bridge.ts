@@ -1,57 +1,60 @@
 import { systemClock } from '@leasehold/core'
-import { type BridgeEvent, createBridge } from '../server/index.ts'
+import { bridgeApp } from '../server/create-bridge.ts'
 import { type BridgeObjectSettings, checkSettings } from './bridge-settings.ts'
 import { redisConnection } from './redis-connection.ts'
 
-/** A bridge that has connections to Redis, or is about to: from a first request until nobody has waited for a while. */
+/** A bridge that has connections to Redis, or is about to: until nobody has needed them for a while. */
 export interface OpenBridge {
   fetch(request: Request): Promise<Response>
 }
 
 /**
- * Makes a bridge, which connects when a request needs it.
+ * Makes a bridge, which connects when a request needs it that was let in.
  *
- * @param onClose called once, when it has closed its connections; it must not be asked any more
+ * States: *unused* → *used* ⇄ *lingering* → *left*, when whoever comes next gets a new one, but the requests that have come
+ * may still be let in → *closed*, when the last of these has ended.
+ *
+ * @param onLeft called once; it must not be asked any more
  * @throws InvalidOptionError naming the setting.
  */
-export function openBridge(given: BridgeObjectSettings, onClose: () => void): OpenBridge {
-  const { redisUrl, lingerMs, onEvent, ...options } = checkSettings(given)
+export function openBridge(given: BridgeObjectSettings, onLeft: () => void): OpenBridge {
+  const { redisUrl, lingerMs, ...options } = checkSettings(given)
   const redis = redisConnection(redisUrl, options.prefix)
   const stopping = new AbortController()
-  const open = { requests: 0, streams: 0 }
+  /** How many requests are under way, and how many requests and streams need Redis. */
+  const open = { requests: 0, needing: 0 }
   let stopLinger: (() => void) | undefined
+  let left = false
 
-  const app = createBridge({
-    ...options,
-    ...redis,
-    signal: stopping.signal,
-    onEvent(event: BridgeEvent) {
-      if (event.type === 'streams') {
-        open.streams = event.open
-        rest()
-      }
-      onEvent?.(event)
-    },
-  })
-
-  function rest(): void {
+  function needsRedis(): () => void {
+    open.needing++
     stopLinger?.()
-    stopLinger = open.requests + open.streams === 0 ? systemClock.schedule(close, lingerMs, 'background') : undefined
+    return () => {
+      open.needing--
+      if (open.needing === 0 && !left) stopLinger = systemClock.schedule(leave, lingerMs, 'background')
+      closeIfDone()
+    }
   }
-  function close(): void {
+  function leave(): void {
+    left = true
+    onLeft()
+    closeIfDone()
+  }
+  function closeIfDone(): void {
+    if (!left || open.requests + open.needing > 0) return
     stopping.abort()
     redis.close()
-    onClose()
   }
+
+  const app = bridgeApp({ ...options, ...redis, signal: stopping.signal }, { needsRedis, guardsReadiness: true })
   return {
     async fetch(request) {
       open.requests++
-      rest()
       try {
         return await app.fetch(request)
       } finally {
         open.requests--
-        rest()
+        closeIfDone()
       }
     },
   }

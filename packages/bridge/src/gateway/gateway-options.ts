@@ -10,7 +10,7 @@ export interface GatewayOptions {
   readonly redis: GatewayRedis
   /**
    * The bearer tokens that are let in, at least one; each may do everything that the gateway allows. Several, so that one
-   * can be replaced while both are valid. Make them long and random: 32 bytes in hex.
+   * can be replaced while both are valid. 32 characters or more, at random, such as 32 bytes in hex.
    */
   readonly tokens: readonly string[]
   /**

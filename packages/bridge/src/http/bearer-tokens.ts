@@ -5,11 +5,20 @@ import { bytesOf } from './text.ts'
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
+/** Shorter than this, what lets somebody in can be found by trying. */
+export const shortestSecret = 32
+
 /** @throws InvalidOptionError naming the option, never with a token in it. */
 export function checkTokens(option: string, tokens: readonly string[]): void {
   for (const token of tokens) {
     if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
       throw new InvalidOptionError(option, 'must be of visible ASCII characters without spaces, to fit into a header')
+    }
+    if (token.length < shortestSecret) {
+      throw new InvalidOptionError(
+        option,
+        `must have at least ${shortestSecret} characters, such as 32 random bytes in hex: openssl rand -hex 32`,
+      )
     }
   }
 }

@@ -1,6 +1,8 @@
 import type { Clock } from '@leasehold/core'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
+import type { CheckedAuth } from './bridge-options.ts'
 import { isCovered } from './key-patterns.ts'
+import { ProblemError } from './problem.ts'
 import { ticketCheck } from './tickets.ts'
 
 /** Who asks, and what they may wait for. */
@@ -12,22 +14,35 @@ export interface Client {
   readonly expiresInMs?: number
 }
 
-/** Answers who sent an `Authorization` header, or undefined if nobody whom the bridge knows. */
-export type Access = (authorization: string | undefined) => Promise<Client | undefined>
+/** Answers who sent an `Authorization` header. @throws ProblemError (401) if nobody whom the bridge lets in. */
+export type Access = (authorization: string | undefined) => Promise<Client>
 
-export function access(tokens: readonly string[], ticketSecrets: readonly string[], clock: Clock): Access {
+/** What the clocks of a ticket's issuer and of the bridge may differ by, so that the longest ticket is not too long. */
+const clockLeewayMs = 300_000
+
+export function access({ tokens, ticketSecrets, longestTicketMs }: CheckedAuth, clock: Clock): Access {
   const tokenOf = bearerCheck(tokens)
   const claimsOf = ticketCheck(ticketSecrets)
   return async (authorization) => {
     const given = bearerOf(authorization)
-    if (given === undefined) return undefined
     const token = await tokenOf(given)
     if (token !== undefined) return { subject: `token ${token}`, covers: () => true }
-    const claims = await claimsOf(given)
-    if (!claims) return undefined
+    const claims = given === undefined ? undefined : await claimsOf(given)
+    if (!claims) {
+      throw new ProblemError(
+        401,
+        'Send a token of this bridge, or a valid ticket, in the Authorization header, as Bearer',
+      )
+    }
     const { patterns, exp, sub = patterns.join(' ') } = claims
     const expiresInMs = exp * 1_000 - clock.wallMs()
-    if (!(expiresInMs > 0)) return undefined
+    if (!(expiresInMs > 0)) throw new ProblemError(401, 'The ticket has ended')
+    if (expiresInMs > longestTicketMs + clockLeewayMs) {
+      throw new ProblemError(
+        401,
+        `The ticket ends later than the ${longestTicketMs} ms that this bridge allows a ticket`,
+      )
+    }
     return { subject: `ticket ${sub}`, covers: (key) => isCovered(key, patterns), expiresInMs }
   }
 }

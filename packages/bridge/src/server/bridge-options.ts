@@ -1,10 +1,12 @@
-import { type Clock, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
+import { type Clock, type Duration, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
 import type { RedisSubscriber } from '@leasehold/core/redis'
 import { checkTokens } from '../http/bearer-tokens.ts'
+import { durationMs } from '../http/duration.ts'
 import { longestHeartbeatMs } from '../http/event-stream.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
-import { checkSecret } from './tickets.ts'
+import type { MetricsPage } from './metrics-route.ts'
+import { checkSecret, defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
@@ -19,8 +21,8 @@ export interface BridgeOptions {
   readonly cors?: { readonly origins: readonly string[] }
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number
-  /** What `/metrics` answers; without it there is no such page. */
-  readonly metrics?: () => Promise<{ readonly contentType: string; readonly text: string }>
+  /** What `/metrics` answers, and to whom; without it there is no such page. */
+  readonly metrics?: BridgeMetricsPage
   /** When aborted, waiters are told to come back, streams end, and new requests are refused: for good. */
   readonly signal?: AbortSignal
   /** Default: the runtime's. */
@@ -29,12 +31,24 @@ export interface BridgeOptions {
   readonly onEvent?: OnBridgeEvent
 }
 
+export interface BridgeMetricsPage {
+  /** Makes the page. A page is good for ten times as long as it took to make, a second at most. */
+  readonly page: () => Promise<MetricsPage>
+  /** Who asks for the page sends it, like a token of `auth`, which is none for this. 32 characters or more. */
+  readonly token: string
+}
+
 /** At least one token or secret. Several, so that one can be replaced while both are valid. */
 export interface BridgeAuth {
-  /** Who has one of these may wait for every key. Make them long and random: 32 bytes in hex. */
+  /** Who has one of these may wait for every key. 32 characters or more, at random, such as 32 bytes in hex. */
   readonly tokens?: readonly string[]
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[]
+  /**
+   * Tickets that end later than so long from now are not let in, so that what was signed with a secret that leaked is of no
+   * use for long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
+   */
+  readonly longestTicket?: Duration
 }
 
 /** How many waits and streams may be open at a time. */
@@ -46,11 +60,17 @@ export interface BridgeLimits {
 }
 
 export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
-  readonly auth: Required<BridgeAuth>
+  readonly auth: CheckedAuth
   readonly limits: Required<BridgeLimits>
   readonly origins: readonly string[]
   readonly metrics: BridgeOptions['metrics']
   readonly signal: AbortSignal
+}
+
+export interface CheckedAuth {
+  readonly tokens: readonly string[]
+  readonly ticketSecrets: readonly string[]
+  readonly longestTicketMs: number
 }
 
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
@@ -72,20 +92,31 @@ export function checkOptions(options: BridgeOptions): CheckedOptions {
     },
     origins: checkedOrigins(options.cors?.origins ?? []),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
-    metrics: options.metrics,
+    metrics: checkedMetrics(options.metrics),
     signal: options.signal ?? new AbortController().signal,
     clock,
     onEvent,
   }
 }
 
-function checkedAuth({ tokens = [], ticketSecrets = [] }: BridgeAuth = {}): Required<BridgeAuth> {
+function checkedAuth({ tokens = [], ticketSecrets = [], longestTicket }: BridgeAuth = {}): CheckedAuth {
   if (tokens.length + ticketSecrets.length === 0) {
     throw new InvalidOptionError('auth', 'must have at least one of tokens and ticketSecrets')
   }
   checkTokens('auth.tokens', tokens)
   for (const secret of ticketSecrets) checkSecret('auth.ticketSecrets', secret)
-  return { tokens, ticketSecrets }
+  return {
+    tokens,
+    ticketSecrets,
+    longestTicketMs: durationMs('auth.longestTicket', longestTicket ?? defaultLongestTicket),
+  }
+}
+
+function checkedMetrics(metrics: BridgeMetricsPage | undefined): BridgeMetricsPage | undefined {
+  if (!metrics) return undefined
+  if (typeof metrics.page !== 'function') throw new InvalidOptionError('metrics.page', 'must be a function')
+  checkTokens('metrics.token', [metrics.token])
+  return metrics
 }
 
 function checkedOrigins(origins: readonly string[]): readonly string[] {

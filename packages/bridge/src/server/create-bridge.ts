@@ -4,14 +4,25 @@ import { access, type Client } from './access.ts'
 import { type BridgeOptions, type CheckedOptions, checkOptions } from './bridge-options.ts'
 import { ConnectionLimits } from './connection-limits.ts'
 import { KeyStreams } from './key-streams.ts'
+import { methods } from './methods.ts'
+import { metricsRoute } from './metrics-route.ts'
 import { pollTimeMs } from './poll-time.ts'
 import { ProblemError, problem } from './problem.ts'
+import { RedisHealth } from './redis-health.ts'
 import { ReleaseWatch } from './release-watch.ts'
 import { keysOf, waitOf } from './wait-query.ts'
 import { answerWait } from './wait-route.ts'
 
 /** The longest path and query, in bytes: what proxies let pass. */
 const longestUrl = 4_096
+
+/** What a bridge needs beside where connections cost something and anybody can ask. */
+export interface BridgeHost {
+  /** Told that a request which was let in needs Redis from now on; answers what to call once it does not any more. */
+  readonly needsRedis?: () => () => void
+  /** Whether `/readyz` is answered only to those who are let in: to answer it takes connections. */
+  readonly guardsReadiness?: boolean
+}
 
 /**
  * Release notifications over HTTP, as a Hono app: run it by itself, or mount it in another app with `route`.
@@ -20,7 +31,8 @@ const longestUrl = 4_096
  * |---|---|
  * | `GET /v1/wait?key=K&since=C&timeout=25s` | a long poll: answers when K is free, or is released; 204 when time is up |
  * | `GET /v1/events?key=A&key=B` | an event stream: the state of each key, then every release |
- * | `GET /healthz`, `/readyz`, `/metrics` | whether it runs · whether Redis is reachable and listened to · numbers; without a token |
+ * | `GET /healthz`, `/readyz` | whether it runs · whether Redis is reachable and listened to; without a token |
+ * | `GET /metrics` | numbers, where set up; with a token of its own |
  *
  * A notification is a hint and never a grant, and may be lost; every waiter has a timer of its own beside it. Errors are
  * `application/problem+json`. Nothing is kept: a bridge that is started anew knows as much as one that ran all along.
@@ -29,13 +41,20 @@ const longestUrl = 4_096
  *
  * @throws InvalidOptionError naming the option.
  */
-export function createBridge(given: BridgeOptions): Hono {
-  const options = quiet(checkOptions(given))
+export const createBridge = (given: BridgeOptions): Hono => bridgeApp(given)
+
+/** The same, told more about where it runs. */
+export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
+  const health = new RedisHealth()
+  const options = heard(checkOptions(given), health)
   const { signal, metrics, origins, onEvent } = options
+  const { needsRedis = () => () => undefined, guardsReadiness = false } = host
   const watch = new ReleaseWatch(options)
   const streams = new KeyStreams(options, watch)
   const waits = { open: 0 }
   const limits = new ConnectionLimits(options.limits)
+  const admit = access(options.auth, options.clock)
+  const clientOf = (c: Context): Promise<Client> => admit(c.req.header('authorization'))
   signal.addEventListener('abort', () => watch.close(), { once: true })
 
   const app = new Hono()
@@ -51,31 +70,46 @@ export function createBridge(given: BridgeOptions): Hono {
     // A client that has left was not refused.
     if (c.res.status >= 400 && !c.req.raw.signal.aborted) onEvent({ type: 'refused', status: c.res.status })
   })
+  for (const path of ['/healthz', '/readyz', ...(metrics ? ['/metrics'] : [])]) app.use(path, methods('GET', 'HEAD'))
   app.get('/healthz', (c) => c.text('ok'))
   app.get('/readyz', async (c) => {
-    if (!signal.aborted && (await watch.isReady(c.req.raw.signal))) return c.text('ok')
-    return problem(c, 503, 'The bridge, or its Redis, is not ready')
+    if (guardsReadiness) await clientOf(c)
+    if (signal.aborted) return problem(c, 503, 'The bridge is stopping')
+    const done = needsRedis()
+    const ready = await watch.isReady(c.req.raw.signal).finally(done)
+    return ready ? c.text('ok') : problem(c, 503, `The bridge is not ready: ${health.summary}`)
   })
-  if (metrics) {
-    app.get('/metrics', async (c) => {
-      const { contentType, text } = await metrics()
-      return c.body(text, 200, { 'content-type': contentType })
-    })
-  }
+  if (metrics) app.get('/metrics', metricsRoute(metrics.page, metrics.token, options.clock))
 
   if (origins.length > 0) app.use('/v1/*', crossOrigin(origins))
   app.use('/v1/*', (c, next) => {
     c.header('leasehold-prefix', encodeURIComponent(options.prefix))
-    demandSmallGet(c)
     return next()
   })
-  const clientOf = clientCheck(options)
+  for (const path of ['/v1/wait', '/v1/events']) {
+    // HEAD would be routed like GET, and the stream that it opens have no reader.
+    app.use(path, methods('GET', ...(origins.length > 0 ? ['OPTIONS'] : [])))
+  }
+  app.use('/v1/*', (c, next) => {
+    demandSmall(c)
+    return next()
+  })
+  /** Takes a place for the client, who needs Redis from now on; answers what gives it back, or undefined if there is none. */
+  const enter = (client: Client): (() => void) | undefined => {
+    const leave = limits.take(client.subject)
+    if (!leave) return undefined
+    const done = needsRedis()
+    return () => {
+      leave()
+      done()
+    }
+  }
   app.get('/v1/wait', async (c) => {
     const client = await clientOf(c)
     const query = waitOf(new URL(c.req.url).searchParams)
     demandCovered(client, [query.key])
     const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
-    const leave = limits.take(client.subject)
+    const leave = enter(client)
     if (!leave) return tooMany(c)
     try {
       return await answerWait(c, { ...query, timeoutMs }, { watch, waits, onEvent })
@@ -87,25 +121,11 @@ export function createBridge(given: BridgeOptions): Hono {
     const client = await clientOf(c)
     const keys = keysOf(new URL(c.req.url).searchParams)
     demandCovered(client, keys)
-    const leave = limits.take(client.subject)
+    const leave = enter(client)
     if (!leave) return tooMany(c)
     return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
   })
   return app
-}
-
-/** Answers who asks. @throws ProblemError */
-function clientCheck({ auth, clock }: CheckedOptions): (c: Context) => Promise<Client> {
-  const clientOf = access(auth.tokens, auth.ticketSecrets, clock)
-  return async (c) => {
-    const client = await clientOf(c.req.header('authorization'))
-    if (client) return client
-    c.header('www-authenticate', 'Bearer')
-    throw new ProblemError(
-      401,
-      'Send a token of this bridge, or a valid ticket, in the Authorization header, as Bearer',
-    )
-  }
 }
 
 /** @throws ProblemError, which says of which of the given keys, so that a client can go on with the others. */
@@ -115,9 +135,7 @@ function demandCovered(client: Client, keys: readonly string[]): void {
 }
 
 /** @throws ProblemError */
-function demandSmallGet({ req }: Context): void {
-  // HEAD would be routed like GET, and the stream that it opens have no reader.
-  if (req.method !== 'GET') throw new ProblemError(405, 'The method is GET')
+function demandSmall({ req }: Context): void {
   if (req.url.length - new URL(req.url).origin.length > longestUrl) {
     throw new ProblemError(
       414,
@@ -136,15 +154,17 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
   cors({
     origin: [...origins],
     allowMethods: ['GET'],
-    allowHeaders: ['authorization'],
+    // What the shipped client sends: a page may send nothing that is not named here.
+    allowHeaders: ['authorization', 'cache-control'],
     exposeHeaders: ['leasehold-cursor', 'leasehold-prefix', 'retry-after'],
     maxAge: 600,
   })
 
-/** A listener that throws changes nothing. */
-const quiet = (options: CheckedOptions): CheckedOptions => ({
+/** What happens is noted, and then told to a listener that changes nothing if it throws. */
+const heard = (options: CheckedOptions, health: RedisHealth): CheckedOptions => ({
   ...options,
   onEvent: (event) => {
+    health.note(event)
     try {
       options.onEvent(event)
     } catch {

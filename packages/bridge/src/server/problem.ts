@@ -30,6 +30,7 @@ export function problem(c: Context, status: ProblemStatus, detail: string, membe
   const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail, ...members })
   return c.body(body, status, {
     'content-type': 'application/problem+json',
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     ...((status === 429 || status === 503) && { 'retry-after': retryAfterSeconds }),
   })
 }

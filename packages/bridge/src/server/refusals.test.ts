@@ -5,9 +5,13 @@ import { Hono } from 'hono'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type BridgeEvent, createBridge, issueTicket } from './index.ts'
 
-const token = 'token-7a3b91'
+const token = 'token-7a3b91-0123456789abcdef0123456'
+const otherToken = 'other-token-0123456789abcdef0123456789'
 const secret = 's'.repeat(32)
 const otherSecret = 'o'.repeat(32)
+
+const metricsToken = 'metrics-token-0123456789abcdef012345'
+const metrics = { page: async () => ({ contentType: 'text/plain', text: 'waits 0' }), token: metricsToken }
 
 let clock: ManualClock
 let events: BridgeEvent[]
@@ -30,7 +34,7 @@ const bridge = (options: Partial<Parameters<typeof createBridge>[0]> = {}): Hono
         close: () => undefined,
       }),
     },
-    auth: { tokens: ['other-token', token], ticketSecrets: [otherSecret, secret] },
+    auth: { tokens: [otherToken, token], ticketSecrets: [otherSecret, secret] },
     clock,
     onEvent: (event) => events.push(event),
     ...options,
@@ -88,13 +92,34 @@ describe('a request is refused', () => {
     await expectProblem(await ask(`/v1/wait?key=a&since=-&token=${token}`, null), 401)
   })
 
-  test('with 405 for another method, with 413 for a body, with 414 for a URL of more than 4 kB', async () => {
-    for (const method of ['POST', 'HEAD', 'DELETE']) {
-      expect((await ask('/v1/events?key=a', token, { method })).status).toBe(405)
+  test('with 405 for another method, which names the right one', async () => {
+    for (const method of ['POST', 'HEAD', 'DELETE', 'OPTIONS', 'PUT']) {
+      for (const path of ['/v1/events?key=a', '/v1/wait?key=a&since=-']) {
+        const response = await ask(path, token, { method })
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
+      }
     }
+    await expectProblem(await ask('/v1/events?key=a', token, { method: 'POST' }), 405)
+    app = bridge({ cors: { origins: ['https://app.example'] } })
+    expect((await ask('/v1/events?key=a', token, { method: 'POST' })).headers.get('allow')).toBe('GET, OPTIONS')
+    app = bridge({ metrics })
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const response = await ask(path, metricsToken, { method: 'POST' })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+      expect((await ask(path, metricsToken, { method: 'HEAD' })).status).toBe(200)
+    }
+  })
+
+  test('with 404 for what is no path, whatever the method', async () => {
+    for (const path of ['/', '/v2/wait', '/v1/nothing', '/metrics']) {
+      await expectProblem(await ask(path), 404)
+      await expectProblem(await ask(path, token, { method: 'POST' }), 404)
+    }
+  })
+
+  test('with 413 for a body, with 414 for a URL of more than 4 kB', async () => {
     await expectProblem(await ask('/v1/wait?key=a&since=-', token, { headers: { 'content-length': '1' } }), 413)
     await expectProblem(await ask(`/v1/events?key=${'x'.repeat(4_096)}`), 414)
-    await expectProblem(await ask('/v2/wait'), 404)
   })
 
   test('and told to the operator by its status', async () => {
@@ -169,24 +194,83 @@ describe('a ticket', () => {
     expect((await wait('a', ticket)).status).toBe(200)
   })
 
-  test.each([[{}], [null], [{ patterns: ['a*b'], exp: 9e9 }], [{ patterns: '*', exp: 9e9 }], [{ patterns: ['*'] }]])(
-    'that is signed but says %j is none',
-    async (claims) => {
-      const payload = btoa(JSON.stringify(claims)).replace(/=+$/, '')
-      const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-      const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign'])
-      const mac = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(payload))
-      const signature = Buffer.from(mac).toString('base64url')
-      await expectProblem(await wait('a', `${payload}.${signature}`), 401)
-    },
-  )
+  /** What another issuer signs may be anything. */
+  async function signed(text: string): Promise<string> {
+    const payload = Buffer.from(text).toString('base64url')
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+    const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign'])
+    const mac = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(payload))
+    return `${payload}.${Buffer.from(mac).toString('base64url')}`
+  }
+  const soon = (): number => clock.wallMs() / 1_000 + 60
 
-  test('is not issued with a weak secret, no pattern, a star in the middle, or no end', async () => {
+  test.each([
+    '{}',
+    'null',
+    '{"patterns":["a*b"],"exp":SOON}',
+    '{"patterns":"*","exp":SOON}',
+    '{"patterns":[],"exp":SOON}',
+    '{"patterns":["*",null],"exp":SOON}',
+    '{"patterns":["*"]}',
+    '{"patterns":["*"],"exp":"SOON"}',
+    '{"patterns":["*"],"exp":1e999}',
+    '{"patterns":["*"],"exp":SOON,"sub":1}',
+    '{"patterns":["*"],"exp":SOON,"sub":null}',
+  ])('that is signed but says %s is none', async (text) => {
+    await expectProblem(await wait('a', await signed(text.replace('SOON', String(soon())))), 401)
+  })
+
+  test('that another issuer has signed is one', async () => {
+    const ticket = await signed(JSON.stringify({ patterns: ['a'], exp: soon(), iss: 'somebody' }))
+    expect((await wait('a', ticket)).status).toBe(200)
+  })
+
+  test('that ends too far away is none, whoever signed it, until its end has come near enough', async () => {
+    const ending = async (inMs: number): Promise<string> =>
+      signed(JSON.stringify({ patterns: ['*'], exp: (clock.wallMs() + inMs) / 1_000 }))
+    const hundredYears = await ending(100 * 365 * 86_400_000)
+    await expectProblem(await wait('a', hundredYears), 401)
+    await expectProblem(await ask('/v1/events?key=a', hundredYears), 401)
+    const day = 86_400_000
+    // Its issuer's clock may be five minutes ahead.
+    expect((await wait('a', await ending(day + 300_000))).status).toBe(200)
+    const late = await ending(day + 300_001)
+    await expectProblem(await wait('a', late), 401)
+    await clock.advance(1)
+    expect((await wait('b', late)).status).toBe(200)
+  })
+
+  test('may end as late as the bridge was told', async () => {
+    const ticket = await issueTicket(secret, { patterns: ['*'], expiresIn: '1h', clock })
+    const auth = { tokens: [token], ticketSecrets: [secret] }
+    app = bridge({ auth: { ...auth, longestTicket: '15m' } })
+    await expectProblem(await wait('a', ticket), 401)
+    const long = await issueTicket(secret, { patterns: ['*'], expiresIn: '720h', longestTicket: '720h', clock })
+    app = bridge({ auth: { ...auth, longestTicket: '720h' } })
+    expect((await wait('a', long)).status).toBe(200)
+  })
+
+  test('is not issued if no bridge would let it in, or with a weak secret', async () => {
     const issue = (options: object, key = secret) =>
       issueTicket(key, { patterns: ['a*'], expiresIn: '1m', clock, ...options } as never)
-    await expect(issue({}, 'short')).rejects.toThrow('"secret"')
-    for (const patterns of [[], [''], ['a*b'], ['**']]) await expect(issue({ patterns })).rejects.toThrow('"patterns"')
-    for (const expiresIn of [0, '1d', -1, Number.NaN]) await expect(issue({ expiresIn })).rejects.toThrow('"expiresIn"')
+    const refused = (options: object, option: string, key?: string) =>
+      expect(issue(options, key)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
+    await refused({}, 'secret', 'short')
+    const noPatterns = [undefined, 'a', [], [''], ['a*b'], ['**'], ['a', 5], [null], new Array(1), [1n]]
+    for (const patterns of noPatterns) await refused({ patterns }, 'patterns')
+    for (const subject of [5, null, {}, 1n]) await refused({ subject }, 'subject')
+    const noTimes = [undefined, 0, '1d', -1, Number.NaN, Number.POSITIVE_INFINITY, '25h', 86_400_001]
+    for (const expiresIn of noTimes) await refused({ expiresIn }, 'expiresIn')
+    await refused({ longestTicket: 'never' }, 'longestTicket')
+    await refused({ clock: { ...clock, wallMs: () => Number.NaN } }, 'expiresIn')
+  })
+
+  test('may be as long as a bridge takes it, and is not issued longer', async () => {
+    // The payload is four characters for each three bytes.
+    const around = JSON.stringify({ patterns: [''], exp: soon() }).length
+    const longest = 'k'.repeat(3_072 - around)
+    expect((await wait('a', await ticketFor([longest]))).status).toBe(403)
+    await expect(ticketFor([`${longest}k`])).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'patterns' })
   })
 
   test('that ends while its bearer waits ends the wait', async () => {
@@ -205,6 +289,49 @@ describe('a ticket', () => {
     const text = response.text()
     await clock.advance(60_000)
     expect(await text).toContain('event: state')
+  })
+})
+
+describe('the numbers', () => {
+  test('are for who has their token, which is none for waiting, nor the other way around', async () => {
+    app = bridge({ metrics })
+    for (const credential of [null, token, 'x'.repeat(36)]) {
+      const response = await ask('/metrics', credential)
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      await expectProblem(response, 401)
+    }
+    const response = await ask('/metrics', metricsToken)
+    expect([response.status, await response.text()]).toEqual([200, 'waits 0'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    await expectProblem(await ask('/v1/wait?key=a&since=-', metricsToken), 401)
+  })
+
+  test('are made once for all who ask meanwhile, and soon after', async () => {
+    let made = 0
+    const page = async () => {
+      await new Promise<void>((resolve) => clock.schedule(resolve, 20))
+      if (++made === 2) throw new Error('a bug')
+      return { contentType: 'text/plain', text: `page ${made}` }
+    }
+    app = bridge({ metrics: { page, token: metricsToken } })
+    const read = async (): Promise<string> => (await ask('/metrics', metricsToken)).text()
+    const asked = [read(), read(), read()]
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    expect(await Promise.all(asked)).toEqual(['page 1', 'page 1', 'page 1'])
+    // It took 20 ms, and is good for ten times as long.
+    await clock.advance(199)
+    expect(await read()).toBe('page 1')
+    await clock.advance(1)
+    const failing = ask('/metrics', metricsToken)
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    await expectProblem(await failing, 500)
+    await clock.advance(200)
+    const again = read()
+    await expect.poll(() => clock.pending).toBe(1)
+    await clock.advance(20)
+    expect(await again).toBe('page 3')
   })
 })
 
@@ -227,10 +354,10 @@ describe('the limits', () => {
 
   test('in total refuse whoever comes, until somebody leaves', async () => {
     const streams = [await ask('/v1/events?key=a'), await ask('/v1/events?key=a')]
-    const other = await ask('/v1/events?key=a', 'other-token')
-    await expectProblem(await ask('/v1/events?key=a', 'other-token'), 429)
+    const other = await ask('/v1/events?key=a', otherToken)
+    await expectProblem(await ask('/v1/events?key=a', otherToken), 429)
     await other.body?.cancel()
-    streams.push(await ask('/v1/events?key=a', 'other-token'))
+    streams.push(await ask('/v1/events?key=a', otherToken))
     expect(streams.at(-1)?.status).toBe(200)
     for (const { body } of streams) await body?.cancel()
   })
@@ -252,12 +379,53 @@ describe('other origins', () => {
     })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization')
+    expect(preflight.headers.get('access-control-allow-headers')?.split(',')).toEqual([
+      'authorization',
+      'cache-control',
+    ])
     const response = await ask('/v1/wait?key=a&since=-', token, { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(response.headers.get('access-control-expose-headers')).toContain('leasehold-cursor')
+    expect(response.headers.get('access-control-expose-headers')).toBe('leasehold-cursor,leasehold-prefix,retry-after')
     const other = await ask('/v1/wait?key=b&since=-', token, { headers: { origin: 'https://evil.example' } })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('are let see why they are refused, and the prefix', async () => {
+    const broken = new Error('a bug')
+    const stopping = new AbortController()
+    const options = { cors: { origins: [origin] }, limits: { total: 1 }, signal: stopping.signal }
+    app = bridge(options)
+    const ticket = await issueTicket(secret, { patterns: ['a'], expiresIn: '1m', clock })
+    const get = (path: string, credential: string = token) => ask(path, credential, { headers: { origin } })
+    const stream = await get('/v1/events?key=a')
+    const answers = [
+      await get('/v1/wait'),
+      await get('/v1/wait?key=a&since=-', 'wrong'),
+      await get('/v1/wait?key=b&since=-', ticket),
+      await get('/v1/nothing'),
+      await get(`/v1/events?key=${'x'.repeat(4_096)}`),
+      await get('/v1/wait?key=a&since=-'),
+    ]
+    await stream.body?.cancel()
+    stopping.abort()
+    answers.push(await get('/v1/wait?key=a&since=-'), await get('/v1/events?key=a'))
+    app = bridge({
+      ...options,
+      clock: {
+        monotonicMs: () => clock.monotonicMs(),
+        wallMs: () => clock.wallMs(),
+        schedule() {
+          throw broken
+        },
+      },
+    })
+    answers.push(await get('/v1/events?key=a'))
+    expect(answers.map(({ status }) => status)).toEqual([400, 401, 403, 404, 414, 429, 503, 503, 500])
+    for (const { headers } of answers) {
+      expect(headers.get('access-control-allow-origin')).toBe(origin)
+      expect(headers.get('access-control-expose-headers')).toContain('retry-after')
+      expect(headers.get('leasehold-prefix')).toBe('lock%3A')
+    }
   })
 })
 
@@ -267,13 +435,20 @@ test.each([
   [{ prefix: '' }, 'prefix'],
   [{ prefix: '{a' }, 'prefix'],
   [{ auth: {} }, 'auth'],
-  [{ auth: { tokens: ['with space'] } }, 'auth.tokens'],
+  [{ auth: { tokens: [`with ${token}`] } }, 'auth.tokens'],
+  [{ auth: { tokens: [token, 's'.repeat(31)] } }, 'auth.tokens'],
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
+  [{ auth: { tokens: [token], longestTicket: '0s' } }, 'auth.longestTicket'],
+  [{ auth: { tokens: [token], longestTicket: 'P1D' } }, 'auth.longestTicket'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ heartbeatMs: 15_001 }, 'heartbeatMs'],
+  [{ metrics: { token } }, 'metrics.page'],
+  [{ metrics: { page: metrics.page } }, 'metrics.token'],
+  [{ metrics: { page: metrics.page, token: 's'.repeat(31) } }, 'metrics.token'],
   [{ cors: { origins: ['*'] } }, 'cors.origins'],
 ])('the options %j are refused by name', (options, option) => {
   expect(() => bridge(options as never)).toThrow(`Option "${option}"`)
+  expect(() => bridge(options as never)).not.toThrow(/sss/)
 })
 
 test('a stream ends after a quarter of an hour at most, so that a half-open one does not stay for ever', async () => {

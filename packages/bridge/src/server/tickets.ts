@@ -1,5 +1,7 @@
 import { type Clock, type Duration, InvalidOptionError, systemClock } from '@leasehold/core'
 import { base64Of } from '../http/base64.ts'
+import { shortestSecret } from '../http/bearer-tokens.ts'
+import { durationMs } from '../http/duration.ts'
 import { bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
@@ -16,16 +18,20 @@ export interface TicketClaims {
 export interface TicketOptions {
   /** The keys that its bearer may wait for: each the whole key, or the beginning of one followed by `*`. */
   readonly patterns: readonly string[]
-  /** How long it is valid, such as `'15m'`. */
+  /** How long it is valid, such as `'15m'`; at most `longestTicket`. */
   readonly expiresIn: Duration
   /** Whom the limit of connections counts, such as the tenant's id; default: the patterns. */
   readonly subject?: string
+  /** That of the bridge, if it was set to another one (`auth.longestTicket`); default `'24h'`. */
+  readonly longestTicket?: Duration
   /** Default: the runtime's. */
   readonly clock?: Clock
 }
 
-/** Shorter than this, a secret can be found by trying. */
-const shortestSecret = 32
+/** How far away a ticket's end may be unless somebody says otherwise: what leaks is of no use the day after. */
+export const defaultLongestTicket: Duration = '24h'
+/** The longest payload, in characters: header lines may have 8 kB or so, on the way as well. */
+const longestPayload = 4_096
 
 /** @throws InvalidOptionError naming the option, never with the secret in it. */
 export function checkSecret(option: string, secret: unknown): void {
@@ -41,22 +47,47 @@ export function checkSecret(option: string, secret: unknown): void {
  * encrypted: its bearer can read it. It cannot be taken back before its end, so give it a short life.
  *
  * @param secret one of the bridge's `ticketSecrets`
- * @throws InvalidOptionError naming the option.
+ * @throws InvalidOptionError naming the option, also for whatever a bridge would not let in.
  */
 export async function issueTicket(secret: string, options: TicketOptions): Promise<string> {
-  const { patterns, expiresIn, subject, clock = systemClock } = options
+  const { patterns, expiresIn, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
   checkSecret('secret', secret)
-  if (!Array.isArray(patterns) || patterns.length === 0 || !patterns.every(isPattern)) {
+  const lifetimeMs = durationMs('expiresIn', expiresIn)
+  if (lifetimeMs > durationMs('longestTicket', longestTicket)) {
     throw new InvalidOptionError(
-      'patterns',
-      'must be keys, or beginnings of keys with a "*" at the end and nowhere else',
+      'expiresIn',
+      `must be at most ${longestTicket}; a bridge may be set to another longestTicket`,
     )
   }
-  const exp = (clock.wallMs() + lifetimeMs(expiresIn)) / 1_000
-  const claims: TicketClaims = { patterns, exp, ...(subject !== undefined && { sub: subject }) }
-  const payload = base64url(bytesOf(JSON.stringify(claims)))
+  const exp = (clock.wallMs() + lifetimeMs) / 1_000
+  const payload = payloadOf({ patterns, exp, ...(subject !== undefined && { sub: subject }) })
   const mac = await crypto.subtle.sign(algorithm.name, await keyOf(secret), encoded(payload))
   return `${payload}.${base64url(new Uint8Array(mac))}`
+}
+
+/** @throws InvalidOptionError naming the option, for what `ticketCheck` would turn away. */
+function payloadOf(claims: TicketClaims): string {
+  // As given, and as it will be read: a hole in an array, say, becomes a `null`.
+  const fault = faultOf(claims) ?? faultOf(JSON.parse(JSON.stringify(claims)))
+  if (fault) throw new InvalidOptionError(...fault)
+  const payload = base64url(bytesOf(JSON.stringify(claims)))
+  if (payload.length <= longestPayload) return payload
+  throw new InvalidOptionError(
+    'patterns',
+    `must fit, with the subject, into ${longestPayload} characters of a ticket, and take ${payload.length}`,
+  )
+}
+
+/** What a ticket must say, for who issues it and for who checks it: the first option that is wrong, and what it must be. */
+function faultOf(claims: { readonly [claim in keyof TicketClaims]?: unknown } | null): [string, string] | undefined {
+  const { patterns, exp, sub } = claims ?? {}
+  if (!Array.isArray(patterns) || patterns.length === 0 || !patterns.every(isPattern)) {
+    return ['patterns', 'must be keys, or beginnings of keys with a "*" at the end and nowhere else']
+  }
+  if (typeof exp !== 'number' || !Number.isFinite(exp))
+    return ['expiresIn', 'must give a time at which the ticket ends']
+  if (sub !== undefined && typeof sub !== 'string') return ['subject', 'must be text']
+  return undefined
 }
 
 /** Answers what a ticket allows if one of the secrets has signed it, whether or not its time is over. */
@@ -66,8 +97,8 @@ export function ticketCheck(secrets: readonly string[]): TicketCheck {
   // The keys and not their promise are kept: on Workers a promise must not be shared between requests.
   let keys: readonly CryptoKey[] | undefined
   return async (ticket) => {
-    const [, payload, mac] = /^([\w-]{1,4096})\.([\w-]{43})$/.exec(ticket) ?? []
-    if (payload === undefined || mac === undefined) return undefined
+    const [, payload, mac] = /^([\w-]+)\.([\w-]{43})$/.exec(ticket) ?? []
+    if (payload === undefined || mac === undefined || payload.length > longestPayload) return undefined
     keys ??= await Promise.all(secrets.map(keyOf))
     for (const key of keys) {
       // In constant time, as Web Crypto does it; and before anything of it is read.
@@ -88,10 +119,10 @@ const encoded = (text: string): Uint8Array<ArrayBuffer> => bytesOf(text) as Uint
 /** What another issuer with the same secret has signed may still be no ticket. */
 function claimsOf(payload: string): TicketClaims | undefined {
   try {
-    const claims = JSON.parse(textOf(bytesOfBase64url(payload))) as Partial<TicketClaims> | null
-    const { patterns, exp, sub } = claims ?? {}
-    if (!Array.isArray(patterns) || !patterns.every(isPattern) || typeof exp !== 'number') return undefined
-    return { patterns, exp, ...(typeof sub === 'string' && { sub }) }
+    const claims = JSON.parse(textOf(bytesOfBase64url(payload))) as TicketClaims
+    if (faultOf(claims)) return undefined
+    const { patterns, exp, sub } = claims
+    return { patterns, exp, ...(sub !== undefined && { sub }) }
   } catch {
     return undefined
   }
@@ -103,13 +134,4 @@ const base64url = (bytes: Uint8Array): string =>
 function bytesOfBase64url(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
   return Uint8Array.from(binary, (character) => character.charCodeAt(0))
-}
-
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-
-function lifetimeMs(expiresIn: Duration): number {
-  const [, digits, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(String(expiresIn)) ?? []
-  const ms = Number(digits ?? Number.NaN) * unitMs[unit as keyof typeof unitMs]
-  if (ms > 0 && ms < 2 ** 53) return ms
-  throw new InvalidOptionError('expiresIn', 'must be a duration, such as 900000 or "15m"')
 }

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino'
+import type { OnBridgeEvent } from '../server/index.ts'
+import type { JoinedLog } from './joined-log.ts'
+import { more, plain } from './program-log.ts'
+
+/** The log of a bridge: what an operator should know. What happens all the time is counted and not written down. */
+export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
+  return (event) => {
+    switch (event.type) {
+      case 'listening':
+        joined.write('listening', (times) => {
+          // How often it had failed comes before that it works.
+          joined.flush('deaf')
+          log.info({ ...more(times) }, 'listening for releases')
+        })
+        return
+      case 'deaf': {
+        const reason = reasonOf(event.problem)
+        joined.write(`deaf ${reason}`, (times) =>
+          log.warn({ reason, ...more(times) }, 'releases are not heard; connecting again'),
+        )
+        return
+      }
+      case 'store-asked': {
+        if (!event.problem) return
+        const reason = reasonOf(event.problem)
+        joined.write(`store ${reason}`, (times) => log.warn({ reason, ...more(times) }, 'Redis did not answer looks'))
+        return
+      }
+      case 'failed': {
+        const err = event.error
+        const { message } = plain(err)
+        joined.write(`failed ${message}`, (times) => log.error({ err, ...more(times) }, 'a request failed'))
+      }
+    }
+  }
+}
+
+/** Why, with what was behind it. */
+const reasonOf = ({ message, cause }: Error): string =>
+  cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message

@@ -1,0 +1,66 @@
+import { InvalidOptionError } from '@leasehold/core'
+import type { Logger } from 'pino'
+import { JoinedLog } from './joined-log.ts'
+import { programLog, takeOver } from './program-log.ts'
+import { type Environment, SettingsError, versionIn } from './program-settings.ts'
+
+/** A program of this package: what is its own. */
+export interface Program<Settings> {
+  readonly name: string
+  /** What `--help` prints. */
+  readonly usage: string
+  /** @throws SettingsError naming the flag and the variable. */
+  readonly settings: (args: readonly string[], env: Environment) => Settings | 'help' | 'version'
+  /** @throws Error that says what cannot be used: Redis, the address, an option. */
+  readonly start: (settings: Settings, log: Logger, joined: JoinedLog) => Promise<Running>
+}
+
+export interface Running {
+  /** What is told when it is ready. */
+  readonly address: { readonly url: string }
+  stop(): Promise<void>
+}
+
+const manifest = new URL('../../package.json', import.meta.url)
+
+/** Runs a program until it is told to stop. What it writes is lines of JSON, but for `--help` and `--version`. */
+export async function runProgram<Settings>(program: Program<Settings>): Promise<void> {
+  try {
+    const settings = program.settings(process.argv.slice(2), process.env)
+    if (settings === 'help') console.log(program.usage)
+    else if (settings === 'version') console.log(versionIn(manifest))
+    else await run(program, settings)
+  } catch (error) {
+    tellWhyNot(program.name, error as Error)
+  }
+}
+
+async function run<Settings>({ name, start }: Program<Settings>, settings: Settings): Promise<void> {
+  const log = programLog(name, 1)
+  const joined = new JoinedLog()
+  takeOver(log, joined)
+  const running = await start(settings, log, joined)
+  log.info(running.address, 'ready')
+  let stopping = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    // Once: the same signal again finds no listener, and ends the process at once.
+    process.once(signal, () => {
+      if (!stopping) {
+        log.info({ signal }, 'stopping')
+        void running.stop().then(() => {
+          joined.end()
+          log.info('stopped')
+        })
+      }
+      stopping = true
+    })
+  }
+}
+
+/** To a person at a terminal in plain words, and else as a line that whoever collects logs can read. */
+function tellWhyNot(name: string, error: Error): void {
+  const ofSettings = error instanceof SettingsError || error instanceof InvalidOptionError
+  process.exitCode = ofSettings ? 2 : 1
+  if (process.stderr.isTTY) process.stderr.write(`${name}: ${error.message}\n${ofSettings ? 'Try --help\n' : ''}`)
+  else programLog(name, 2).fatal({ reason: error.message, ...(ofSettings && { hint: 'Try --help' }) }, 'not started')
+}

@@ -1,0 +1,11 @@
+import type { MiddlewareHandler } from 'hono'
+import { problem } from './problem.ts'
+
+/** Lets these methods pass, and refuses others by naming these. */
+export const methods =
+  (...allowed: readonly string[]): MiddlewareHandler =>
+  async (c, next) => {
+    if (allowed.includes(c.req.method)) return next()
+    c.header('allow', allowed.join(', '))
+    return problem(c, 405, `The method is ${allowed[0]}`)
+  }
