@@ -37,12 +37,22 @@ export interface BridgeAuth {
   readonly ticketSecrets?: readonly string[]
 }
 
-/** How many waits and streams may be open at a time. */
+/**
+ * What a request is refused with 429 beyond. A client is whoever has the same token, or tickets of the same subject, so many
+ * processes may be one.
+ */
 export interface BridgeLimits {
-  /** With the same token, or of the same subject of tickets; default 1,000. */
+  /** How many waits and streams of one client may be open at a time; default 1,000. */
   readonly perClient?: number
-  /** Default 10,000. */
+  /** How many of all clients; default 10,000. */
   readonly total?: number
+  /** How many of one client for the same key; default: no fewer than in all. */
+  readonly perKey?: number
+  /**
+   * About how many keys one client may ask a second; default 2,000. A stream asks about each of its keys. What was not used is
+   * saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys, by default.
+   */
+  readonly keysPerSecond?: number
 }
 
 export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
@@ -61,14 +71,17 @@ export function checkOptions(options: BridgeOptions): CheckedOptions {
   if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
     throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')
   }
+  const perClient = wholeNumber('limits.perClient', limits?.perClient, 1_000)
   return {
     store,
     subscriber,
     prefix,
     auth: checkedAuth(auth),
     limits: {
-      perClient: wholeNumber('limits.perClient', limits?.perClient, 1_000),
+      perClient,
       total: wholeNumber('limits.total', limits?.total, 10_000),
+      perKey: wholeNumber('limits.perKey', limits?.perKey, perClient),
+      keysPerSecond: wholeNumber('limits.keysPerSecond', limits?.keysPerSecond, 2_000),
     },
     origins: checkedOrigins(options.cors?.origins ?? []),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),

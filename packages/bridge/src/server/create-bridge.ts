@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { access, type Client } from './access.ts'
 import { type BridgeOptions, type CheckedOptions, checkOptions } from './bridge-options.ts'
-import { ConnectionLimits } from './connection-limits.ts'
+import { ClientLimits } from './client-limits.ts'
 import { KeyStreams } from './key-streams.ts'
 import { pollTimeMs } from './poll-time.ts'
 import { ProblemError, problem } from './problem.ts'
@@ -35,12 +35,14 @@ export function createBridge(given: BridgeOptions): Hono {
   const watch = new ReleaseWatch(options)
   const streams = new KeyStreams(options, watch)
   const waits = { open: 0 }
-  const limits = new ConnectionLimits(options.limits)
+  const limits = new ClientLimits(options.limits, options.clock)
   signal.addEventListener('abort', () => watch.close(), { once: true })
 
   const app = new Hono()
   app.onError((error, c) => {
-    if (error instanceof ProblemError) return problem(c, error.status, error.message, error.members)
+    if (error instanceof ProblemError) {
+      return problem(c, error.status, error.message, error.members, error.retryAfter)
+    }
     onEvent({ type: 'failed', error })
     return problem(c, 500, 'The bridge failed')
   })
@@ -75,8 +77,7 @@ export function createBridge(given: BridgeOptions): Hono {
     const query = waitOf(new URL(c.req.url).searchParams)
     demandCovered(client, [query.key])
     const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
-    const leave = limits.take(client.subject)
-    if (!leave) return tooMany(c)
+    const leave = limits.take(client.subject, [query.key])
     try {
       return await answerWait(c, { ...query, timeoutMs }, { watch, waits, onEvent })
     } finally {
@@ -87,8 +88,7 @@ export function createBridge(given: BridgeOptions): Hono {
     const client = await clientOf(c)
     const keys = keysOf(new URL(c.req.url).searchParams)
     demandCovered(client, keys)
-    const leave = limits.take(client.subject)
-    if (!leave) return tooMany(c)
+    const leave = limits.take(client.subject, keys)
     return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
   })
   return app
@@ -128,9 +128,6 @@ function demandSmallGet({ req }: Context): void {
     throw new ProblemError(413, 'A request has no body')
   }
 }
-
-const tooMany = (c: Context): Response =>
-  problem(c, 429, 'Too many waits and streams are open; look for yourself and come back later')
 
 const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
   cors({
