@@ -8,7 +8,7 @@ import { checkSecret } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
-  readonly store: Pick<LeaseStore, 'look'>
+  readonly store: Pick<LeaseStore, 'look' | 'nodeOf'>
   /** How the bridge hears of releases; it opens one connection. */
   readonly subscriber: RedisSubscriber
   /** That of the store; default `lock:`. Clients name keys without it. */
@@ -46,7 +46,7 @@ export interface BridgeLimits {
   readonly perClient?: number
   /** How many of all clients; default 10,000. */
   readonly total?: number
-  /** How many of one client for the same key; default: no fewer than in all. */
+  /** How many of one client for the same key; default: as many as `perClient`. */
   readonly perKey?: number
   /**
    * About how many keys one client may ask a second; default 2,000. A stream asks about each of its keys. What was not used is
@@ -66,7 +66,9 @@ export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'm
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
   const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
-  if (typeof store?.look !== 'function') throw new InvalidOptionError('store', 'must be a store of @leasehold')
+  if (typeof store?.look !== 'function' || typeof store.nodeOf !== 'function') {
+    throw new InvalidOptionError('store', 'must be a store of @leasehold')
+  }
   if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')
   if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
     throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')

@@ -55,8 +55,8 @@ export function createBridge(given: BridgeOptions): Hono {
   })
   app.get('/healthz', (c) => c.text('ok'))
   app.get('/readyz', async (c) => {
-    if (!signal.aborted && (await watch.isReady(c.req.raw.signal))) return c.text('ok')
-    return problem(c, 503, 'The bridge, or its Redis, is not ready')
+    const why = signal.aborted ? 'The bridge is stopping' : await watch.whyNotReady(c.req.raw.signal)
+    return why === undefined ? c.text('ok') : problem(c, 503, why)
   })
   if (metrics) {
     app.get('/metrics', async (c) => {

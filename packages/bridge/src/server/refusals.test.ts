@@ -293,6 +293,7 @@ test.each([
   [{ auth: {} }, 'auth'],
   [{ auth: { tokens: ['with space'] } }, 'auth.tokens'],
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
+  [{ store: { look: () => undefined } }, 'store'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ limits: { perKey: 0 } }, 'limits.perKey'],
   [{ limits: { keysPerSecond: 0.5 } }, 'limits.keysPerSecond'],
