@@ -43,8 +43,10 @@ export async function startBridge(settings: BridgeSettings, log: Logger): Promis
     })
     await connect(redis)
     const ready = await app.request('/readyz')
-    if (!ready.ok)
-      throw new Error(`cannot listen for releases under "${prefix}", or read locks: is the user allowed to?`)
+    if (!ready.ok) {
+      const { detail } = (await ready.json()) as { detail: string }
+      throw new Error(`cannot listen for releases under "${prefix}", or read locks: ${detail}`)
+    }
     server = await listen(app, settings)
   } catch (error) {
     stopping.abort()
@@ -71,7 +73,8 @@ async function connect(redis: Redis): Promise<void> {
   })
   try {
     await redis.connect()
-    await redis.ping()
+    // It connects all the same where it may not have its database, and then finds every lock free, in another one.
+    if (reason) throw new Error(reason)
   } catch (error) {
     throw new Error(`cannot use Redis at ${host}:${port}: ${reason || (error as Error).message}`)
   }
