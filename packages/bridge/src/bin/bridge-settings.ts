@@ -12,6 +12,8 @@ export interface BridgeSettings {
   readonly origins: readonly string[]
   readonly perClient: number
   readonly total: number
+  readonly perKey: number
+  readonly keysPerSecond: number
 }
 
 export const usage = `Usage: leasehold-bridge --redis <url> --token <token> [options]
@@ -29,6 +31,10 @@ Release notifications over HTTP, for waiters that cannot subscribe to Redis.
   --cors <origin>          pages of it may ask; may be repeated     LEASEHOLD_BRIDGE_CORS (separated by commas)
   --per-client <number>    open waits and streams, default 1000     LEASEHOLD_BRIDGE_PER_CLIENT
   --total <number>         the same of all clients, default 10000   LEASEHOLD_BRIDGE_TOTAL
+  --per-key <number>       the same of one client for one key,      LEASEHOLD_BRIDGE_PER_KEY
+                           default as --per-client
+  --keys-per-second <n>    that one client may ask about,           LEASEHOLD_BRIDGE_KEYS_PER_SECOND
+                           default 2000
   --help                   this text
 
 Other users of the machine can read a flag: give tokens, secrets and the URL's password by the environment.
@@ -44,6 +50,8 @@ const flags = {
   cors: { type: 'string', multiple: true },
   'per-client': { type: 'string' },
   total: { type: 'string' },
+  'per-key': { type: 'string' },
+  'keys-per-second': { type: 'string' },
   help: { type: 'boolean' },
 } as const
 
@@ -67,6 +75,7 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
     throw new SettingsError('nobody could be let in: use --token or LEASEHOLD_BRIDGE_TOKENS, or --ticket-secret')
   }
   const most = (flag: string, text: string): number => wholeNumber(flag, text, 1, mostConnections)
+  const perClient = most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000')
   return {
     redisUrl: url,
     prefix: given.prefix ?? variable('PREFIX') ?? 'lock:',
@@ -75,7 +84,9 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
     tokens,
     ticketSecrets,
     origins: given.cors ?? listed(variable('CORS')),
-    perClient: most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000'),
+    perClient,
     total: most('--total', given.total ?? variable('TOTAL') ?? '10000'),
+    perKey: most('--per-key', given['per-key'] ?? variable('PER_KEY') ?? String(perClient)),
+    keysPerSecond: most('--keys-per-second', given['keys-per-second'] ?? variable('KEYS_PER_SECOND') ?? '2000'),
   }
 }

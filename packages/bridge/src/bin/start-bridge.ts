@@ -21,7 +21,7 @@ const graceMs = 5_000
  * @throws Error that says what cannot be used: Redis, the address, an option.
  */
 export async function startBridge(settings: BridgeSettings, log: Logger): Promise<RunningBridge> {
-  const { prefix, tokens, ticketSecrets, perClient, total, origins } = settings
+  const { prefix, tokens, ticketSecrets, perClient, total, perKey, keysPerSecond, origins } = settings
   const stopping = new AbortController()
   const metrics = bridgeMetrics()
   const redis = new Redis(settings.redisUrl, redisSettings)
@@ -32,7 +32,7 @@ export async function startBridge(settings: BridgeSettings, log: Logger): Promis
       subscriber: ioredisSubscriber(redis),
       prefix,
       auth: { tokens, ticketSecrets },
-      limits: { perClient, total },
+      limits: { perClient, total, perKey, keysPerSecond },
       cors: { origins },
       metrics: metrics.page,
       signal: stopping.signal,
