@@ -23,27 +23,37 @@ export function bridgeMetrics(): BridgeMetrics {
     new Counter({ name: `leasehold_bridge_${name}`, help, labelNames, registers })
   const gauge = (name: string, help: string) => new Gauge({ name: `leasehold_bridge_${name}`, help, registers })
 
-  const looks = counter('looks_total', 'Script calls that read a lock, by what made them necessary', 'reason')
-  const unanswered = counter('looks_unanswered_total', 'Looks that Redis did not answer in time')
+  const calls = counter('store_calls_total', 'Script calls that read locks, each of many keys')
+  const looks = counter('looks_total', 'Looks at one lock each, by what made them necessary', 'reason')
+  const unanswered = counter('looks_unanswered_total', 'Looks that Redis did not answer, or refused')
+  const badKeys = counter('bad_keys_total', 'Looks at keys that no lock can have; Redis was not asked')
   const releases = counter('releases_seen_total', 'Release notifications that came in from Redis')
   const wakeUps = counter('wake_ups_total', 'Long polls that were told to try again')
   const refused = counter('refused_total', 'Requests that were not served, by status', 'status')
+  const failures = counter('subscription_failures_total', 'Attempts to listen that failed, losses included')
   const losses = counter('subscription_losses_total', 'How often the connection that listens was lost')
   const waits = gauge('waits', 'Long polls that are open')
   const streams = gauge('streams', 'Event streams that are open')
   const subscribed = gauge('subscribed', '1 while releases are being heard, else 0')
+  let isListening = false
 
   return {
     count(event) {
       switch (event.type) {
         case 'look':
+          if (event.outcome === 'bad-key') return badKeys.inc()
           looks.inc({ reason: event.reason })
           if (event.outcome === 'unanswered') unanswered.inc()
           return
+        case 'store-asked':
+          return calls.inc()
         case 'listening':
+          isListening = true
           return subscribed.set(1)
         case 'deaf':
-          losses.inc()
+          failures.inc()
+          if (isListening) losses.inc()
+          isListening = false
           return subscribed.set(0)
         case 'release-seen':
           return releases.inc()
@@ -55,7 +65,6 @@ export function bridgeMetrics(): BridgeMetrics {
           return streams.set(event.open)
         case 'refused':
           return refused.inc({ status: String(event.status) })
-        case 'store-asked':
         case 'failed':
           return
       }

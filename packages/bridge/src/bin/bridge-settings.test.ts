@@ -17,14 +17,29 @@ test('flags say it all, and have defaults', () => {
     origins: [],
     perClient: 1_000,
     total: 10_000,
+    perKey: 1_000,
+    keysPerSecond: 2_000,
   })
-  const more = ['--token', 'two', '--port=0', '--prefix', 'locks:', '--cors', 'https://a.example', '--total', '5']
+  const more = [
+    '--token',
+    'two',
+    '--port=0',
+    '--prefix',
+    'locks:',
+    '--cors',
+    'https://a.example',
+    '--total',
+    '5',
+    '--per-key',
+    '3',
+  ]
   expect(bridgeSettings([...needed, ...more], {})).toMatchObject({
     tokens: ['one', 'two'],
     port: 0,
     prefix: 'locks:',
     origins: ['https://a.example'],
     total: 5,
+    perKey: 3,
   })
 })
 
@@ -35,6 +50,7 @@ test('the environment says it where flags do not', () => {
     LEASEHOLD_BRIDGE_PORT: '80',
     LEASEHOLD_BRIDGE_HOST: '',
     LEASEHOLD_BRIDGE_PER_CLIENT: '7',
+    LEASEHOLD_BRIDGE_KEYS_PER_SECOND: '100',
   }
   expect(bridgeSettings([], env)).toMatchObject({
     redisUrl: env.LEASEHOLD_BRIDGE_REDIS,
@@ -43,6 +59,8 @@ test('the environment says it where flags do not', () => {
     port: 80,
     host: '127.0.0.1',
     perClient: 7,
+    perKey: 7,
+    keysPerSecond: 100,
   })
   expect(bridgeSettings([...needed, '--port', '81'], env)).toMatchObject({ tokens: ['one'], port: 81 })
 })
@@ -59,6 +77,8 @@ test.each([
   [[...needed, '--longest-ticket', '1d'], /--longest-ticket must be a time such as 90m or 24h/],
   [[...needed, '--metrics-port', '70000'], /--metrics-port must be a whole number from 0 to 65535/],
   [[...needed, '--metrics-host', '0.0.0.0'], /--metrics-host is nothing without --metrics-port/],
+  [[...needed, '--per-key', '0'], /--per-key/],
+  [[...needed, '--keys-per-second', '1.5'], /--keys-per-second/],
 ] as const)('%j says what is wrong, and no secret', (args, problem) => {
   const run = (): unknown => bridgeSettings(args, {})
   expect(run).toThrow(problem)

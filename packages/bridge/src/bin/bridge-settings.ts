@@ -18,6 +18,8 @@ export interface BridgeSettings {
   readonly metricsToken: string | undefined
   readonly perClient: number
   readonly total: number
+  readonly perKey: number
+  readonly keysPerSecond: number
 }
 
 export const usage = `Usage: leasehold-bridge --redis <url> --token <token> [options]
@@ -41,6 +43,10 @@ Release notifications over HTTP, for waiters that cannot subscribe to Redis.
   --metrics-host <address> for that port, default 127.0.0.1         LEASEHOLD_BRIDGE_METRICS_HOST
   --metrics-token <token>  asked for by /metrics, which without     LEASEHOLD_BRIDGE_METRICS_TOKEN
                            a port of its own is at --port
+  --per-key <number>       the same of one client for one key,      LEASEHOLD_BRIDGE_PER_KEY
+                           default as --per-client
+  --keys-per-second <n>    that one client may ask about,           LEASEHOLD_BRIDGE_KEYS_PER_SECOND
+                           default 2000
   --help                   this text
   --version                which version it is
 
@@ -61,6 +67,8 @@ const flags = {
   'metrics-port': { type: 'string' },
   'metrics-host': { type: 'string' },
   'metrics-token': { type: 'string' },
+  'per-key': { type: 'string' },
+  'keys-per-second': { type: 'string' },
   help: { type: 'boolean' },
   version: { type: 'boolean' },
 } as const
@@ -92,6 +100,7 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
     throw new SettingsError('--metrics-host is nothing without --metrics-port')
   }
   const most = (flag: string, text: string): number => wholeNumber(flag, text, 1, mostConnections)
+  const perClient = most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000')
   return {
     redisUrl: url,
     prefix: given.prefix ?? variable('PREFIX') ?? 'lock:',
@@ -106,7 +115,9 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
         : { host: metricsHost ?? '127.0.0.1', port: port('--metrics-port', metricsPort) },
     metricsToken: given['metrics-token'] ?? variable('METRICS_TOKEN'),
     origins: given.cors ?? listed(variable('CORS')),
-    perClient: most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000'),
+    perClient,
     total: most('--total', given.total ?? variable('TOTAL') ?? '10000'),
+    perKey: most('--per-key', given['per-key'] ?? variable('PER_KEY') ?? String(perClient)),
+    keysPerSecond: most('--keys-per-second', given['keys-per-second'] ?? variable('KEYS_PER_SECOND') ?? '2000'),
   }
 }

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { checkTokens } from '../http/bearer-tokens.ts'
 import { createBridge } from '../server/index.ts'
-import { RedisHealth } from '../server/redis-health.ts'
 import { redisSettings } from '../server/redis-settings.ts'
 import { bridgeLog } from './bridge-log.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
@@ -32,11 +31,10 @@ const graceMs = 5_000
  * @throws Error that says what cannot be used: Redis, the address, an option.
  */
 export async function startBridge(settings: BridgeSettings, log: Logger, joined: JoinedLog): Promise<RunningBridge> {
-  const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, perClient, total, origins } =
-    settings
+  const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, origins } = settings
+  const { perClient, total, perKey, keysPerSecond } = settings
   const stopping = new AbortController()
   const metrics = bridgeMetrics()
-  const health = new RedisHealth()
   const tell = bridgeLog(log, joined)
   const redis = new Redis(settings.redisUrl, redisSettings)
   const servers: HttpServer[] = []
@@ -51,20 +49,22 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
       subscriber: ioredisSubscriber(redis),
       prefix,
       auth: { tokens, ticketSecrets, longestTicket },
-      limits: { perClient, total },
+      limits: { perClient, total, perKey, keysPerSecond },
       cors: { origins },
       ...(metricsToken !== undefined && !metricsAddress && { metrics: { page: metrics.page, token: metricsToken } }),
       signal: stopping.signal,
       onEvent: (event) => {
         metrics.count(event)
-        health.note(event)
         tell(event)
       },
     })
     if (metricsToken !== undefined) checkTokens('metrics.token', [metricsToken])
     await connect(redis)
-    const { ok } = await app.request('/readyz')
-    if (!ok) throw new Error(`cannot listen for releases under "${prefix}", or read locks: ${health.reason}`)
+    const ready = await app.request('/readyz')
+    if (!ready.ok) {
+      const { detail } = (await ready.json()) as { detail: string }
+      throw new Error(`cannot listen for releases under "${prefix}", or read locks: ${detail}`)
+    }
     servers.push(await listen(app, settings))
     if (metricsAddress) servers.push(await listen(metricsApp(metrics.page, metricsToken), metricsAddress))
   } catch (error) {
@@ -86,7 +86,8 @@ async function connect(redis: Redis): Promise<void> {
   })
   try {
     await redis.connect()
-    await redis.ping()
+    // It connects all the same where it may not have its database, and then finds every lock free, in another one.
+    if (reason) throw new Error(reason)
   } catch (error) {
     throw new Error(`cannot use Redis at ${host}:${port}: ${reason || (error as Error).message}`)
   }

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { redisSettings } from '../server/redis-settings.ts'
 
 export interface RedisConnection {
-  readonly store: Pick<LeaseStore, 'look'>
+  readonly store: Pick<LeaseStore, 'look' | 'nodeOf'>
   readonly subscriber: RedisSubscriber
   /** Ends the connection of the looks, and its attempts. What listens is ended by who listens. */
   close(): void
@@ -20,9 +20,6 @@ export interface RedisConnection {
 export function redisConnection(url: string, prefix: string): RedisConnection {
   const redis = new Redis(url, {
     ...redisSettings,
-    // It would ask with INFO, which a user with few permissions may not, and write a warning. A Redis that is still loading
-    // refuses looks and subscriptions, and the bridge tries again.
-    enableReadyCheck: false,
     // Closing waits for nothing.
     disconnectTimeout: 0,
   })

@@ -1,4 +1,4 @@
-/** Why the bridge asked the store for the state of a key. Each look is one script call. */
+/** Why the bridge asked the store for the state of a key. Looks that are due together are one script call. */
 export type LookReason =
   /** Somebody waits for a key of which the bridge does not know the present holder. */
   | 'first-waiter'
@@ -13,15 +13,21 @@ export type LookReason =
 
 /** What happens in a bridge, for logs and metrics. No token is in any of it. */
 export type BridgeEvent =
-  /** A look at one key. `bad-key`: there can be no lock of that name, and the store was not asked. */
+  /**
+   * A look at one key. `unanswered`: also refused, or given up with a call that was not answered. `bad-key`: there can be no
+   * lock of that name, and the store was not asked. A look that nobody wants any more is no event.
+   */
   | { readonly type: 'look'; readonly reason: LookReason; readonly outcome: 'answered' | 'unanswered' | 'bad-key' }
-  /** The store was asked about so many keys at once; `problem` is why it did not answer all, without keys and secrets. */
+  /**
+   * The store was asked about so many keys in one call. `problem` is why it did not answer all, without keys and secrets, but
+   * it may name the address of the server.
+   */
   | { readonly type: 'store-asked'; readonly keys: number; readonly problem?: Error }
   /** Redis has confirmed the subscription: the first time, or again after `deaf`. */
   | { readonly type: 'listening' }
   /**
    * Releases are not heard: the connection that listens is lost, did not answer, or may not listen. Told each time that an
-   * attempt fails. The bridge connects again by itself.
+   * attempt fails. The bridge connects again by itself. `problem` is as for `store-asked`.
    */
   | { readonly type: 'deaf'; readonly problem: Error }
   /** A notification came in, whether or not anybody waits for its key. */

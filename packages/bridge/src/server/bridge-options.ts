@@ -10,7 +10,7 @@ import { checkSecret, defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
-  readonly store: Pick<LeaseStore, 'look'>
+  readonly store: Pick<LeaseStore, 'look' | 'nodeOf'>
   /** How the bridge hears of releases; it opens one connection. */
   readonly subscriber: RedisSubscriber
   /** That of the store; default `lock:`. Clients name keys without it. */
@@ -51,12 +51,22 @@ export interface BridgeAuth {
   readonly longestTicket?: Duration
 }
 
-/** How many waits and streams may be open at a time. */
+/**
+ * What a request is refused with 429 beyond. A client is whoever has the same token, or tickets of the same subject, so many
+ * processes may be one.
+ */
 export interface BridgeLimits {
-  /** With the same token, or of the same subject of tickets; default 1,000. */
+  /** How many waits and streams of one client may be open at a time; default 1,000. */
   readonly perClient?: number
-  /** Default 10,000. */
+  /** How many of all clients; default 10,000. */
   readonly total?: number
+  /** How many of one client for the same key; default: as many as `perClient`. */
+  readonly perKey?: number
+  /**
+   * About how many keys one client may ask a second; default 2,000. A stream asks about each of its keys. What was not used is
+   * saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys, by default.
+   */
+  readonly keysPerSecond?: number
 }
 
 export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
@@ -76,19 +86,24 @@ export interface CheckedAuth {
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
   const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
-  if (typeof store?.look !== 'function') throw new InvalidOptionError('store', 'must be a store of @leasehold')
+  if (typeof store?.look !== 'function' || typeof store.nodeOf !== 'function') {
+    throw new InvalidOptionError('store', 'must be a store of @leasehold')
+  }
   if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')
   if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
     throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')
   }
+  const perClient = wholeNumber('limits.perClient', limits?.perClient, 1_000)
   return {
     store,
     subscriber,
     prefix,
     auth: checkedAuth(auth),
     limits: {
-      perClient: wholeNumber('limits.perClient', limits?.perClient, 1_000),
+      perClient,
       total: wholeNumber('limits.total', limits?.total, 10_000),
+      perKey: wholeNumber('limits.perKey', limits?.perKey, perClient),
+      keysPerSecond: wholeNumber('limits.keysPerSecond', limits?.keysPerSecond, 2_000),
     },
     origins: checkedOrigins(options.cors?.origins ?? []),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),

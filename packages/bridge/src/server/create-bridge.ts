@@ -2,13 +2,12 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { access, type Client } from './access.ts'
 import { type BridgeOptions, type CheckedOptions, checkOptions } from './bridge-options.ts'
-import { ConnectionLimits } from './connection-limits.ts'
+import { ClientLimits } from './client-limits.ts'
 import { KeyStreams } from './key-streams.ts'
 import { methods } from './methods.ts'
 import { metricsRoute } from './metrics-route.ts'
 import { pollTimeMs } from './poll-time.ts'
 import { ProblemError, problem } from './problem.ts'
-import { RedisHealth } from './redis-health.ts'
 import { ReleaseWatch } from './release-watch.ts'
 import { keysOf, waitOf } from './wait-query.ts'
 import { answerWait } from './wait-route.ts'
@@ -45,21 +44,22 @@ export const createBridge = (given: BridgeOptions): Hono => bridgeApp(given)
 
 /** The same, told more about where it runs. */
 export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
-  const health = new RedisHealth()
-  const options = heard(checkOptions(given), health)
+  const options = quiet(checkOptions(given))
   const { signal, metrics, origins, onEvent } = options
   const { needsRedis = () => () => undefined, guardsReadiness = false } = host
   const watch = new ReleaseWatch(options)
   const streams = new KeyStreams(options, watch)
   const waits = { open: 0 }
-  const limits = new ConnectionLimits(options.limits)
+  const limits = new ClientLimits(options.limits, options.clock)
   const admit = access(options.auth, options.clock)
   const clientOf = (c: Context): Promise<Client> => admit(c.req.header('authorization'))
   signal.addEventListener('abort', () => watch.close(), { once: true })
 
   const app = new Hono()
   app.onError((error, c) => {
-    if (error instanceof ProblemError) return problem(c, error.status, error.message, error.members)
+    if (error instanceof ProblemError) {
+      return problem(c, error.status, error.message, error.members, error.retryAfter)
+    }
     onEvent({ type: 'failed', error })
     return problem(c, 500, 'The bridge failed')
   })
@@ -76,8 +76,8 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
     if (guardsReadiness) await clientOf(c)
     if (signal.aborted) return problem(c, 503, 'The bridge is stopping')
     const done = needsRedis()
-    const ready = await watch.isReady(c.req.raw.signal).finally(done)
-    return ready ? c.text('ok') : problem(c, 503, `The bridge is not ready: ${health.summary}`)
+    const why = await watch.whyNotReady(c.req.raw.signal).finally(done)
+    return why === undefined ? c.text('ok') : problem(c, 503, why)
   })
   if (metrics) app.get('/metrics', metricsRoute(metrics.page, metrics.token, options.clock))
 
@@ -94,10 +94,9 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
     demandSmall(c)
     return next()
   })
-  /** Takes a place for the client, who needs Redis from now on; answers what gives it back, or undefined if there is none. */
-  const enter = (client: Client): (() => void) | undefined => {
-    const leave = limits.take(client.subject)
-    if (!leave) return undefined
+  /** Takes places for the client, who needs Redis from now on; answers what gives them back. @throws ProblemError */
+  const enter = (client: Client, keys: readonly string[]): (() => void) => {
+    const leave = limits.take(client.subject, keys)
     const done = needsRedis()
     return () => {
       leave()
@@ -109,8 +108,7 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
     const query = waitOf(new URL(c.req.url).searchParams)
     demandCovered(client, [query.key])
     const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
-    const leave = enter(client)
-    if (!leave) return tooMany(c)
+    const leave = enter(client, [query.key])
     try {
       return await answerWait(c, { ...query, timeoutMs }, { watch, waits, onEvent })
     } finally {
@@ -121,8 +119,7 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
     const client = await clientOf(c)
     const keys = keysOf(new URL(c.req.url).searchParams)
     demandCovered(client, keys)
-    const leave = enter(client)
-    if (!leave) return tooMany(c)
+    const leave = enter(client, keys)
     return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
   })
   return app
@@ -147,9 +144,6 @@ function demandSmall({ req }: Context): void {
   }
 }
 
-const tooMany = (c: Context): Response =>
-  problem(c, 429, 'Too many waits and streams are open; look for yourself and come back later')
-
 const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
   cors({
     origin: [...origins],
@@ -160,11 +154,10 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
     maxAge: 600,
   })
 
-/** What happens is noted, and then told to a listener that changes nothing if it throws. */
-const heard = (options: CheckedOptions, health: RedisHealth): CheckedOptions => ({
+/** A listener that throws changes nothing. */
+const quiet = (options: CheckedOptions): CheckedOptions => ({
   ...options,
   onEvent: (event) => {
-    health.note(event)
     try {
       options.onEvent(event)
     } catch {

@@ -1,50 +1,22 @@
-import { type Clock, InvalidOptionError, type LeaseStore, type LookOutcome } from '@leasehold/core'
-import type { LookReason, OnBridgeEvent } from './bridge-events.ts'
+import type { Clock, LookOutcome } from '@leasehold/core'
+import type { LookReason } from './bridge-events.ts'
+import type { RedisProblem } from './redis-problem.ts'
 
 /** The least distance between two looks at one key, whatever causes them. */
 const leastDistanceMs = 250
-/** How long the store may take to answer. */
-const lookDeadlineMs = 2_000
 
-/** What a look came to: the store's answer, no usable one, or that there can be no lock of that name. */
-export type Seen = Extract<LookOutcome, { type: 'looked' }> | { readonly type: 'unavailable' | 'bad-key' }
+/** What a look came to. */
+export type Seen =
+  | Extract<LookOutcome, { type: 'looked' }>
+  /** The store had no usable answer; or its turn did not come, and would have had none. */
+  | { readonly type: 'unavailable'; readonly problem?: RedisProblem }
+  /** There can be no lock of that name. */
+  | { readonly type: 'bad-key' }
+  /** Nobody wanted to know any more when it could be sent. Whoever came since needs another look. */
+  | { readonly type: 'unwanted' }
 
 /** `wanted` is asked before the store is: whoever wanted to know may have gone. */
 export type Look = (key: string, reason: LookReason, wanted?: () => boolean) => Promise<Seen>
-
-/** Asks the store, within a deadline, and counts it. Never rejects. The cursor plays no part: see `WatchedKey`. */
-export function countedLook(store: Pick<LeaseStore, 'look'>, clock: Clock, onEvent: OnBridgeEvent): Look {
-  return async (key, reason) => {
-    const seen = await seenBy(store, clock, key)
-    onEvent({ type: 'look', reason, outcome: countedAs[seen.type] })
-    return seen
-  }
-}
-
-const countedAs = { looked: 'answered', unavailable: 'unanswered', 'bad-key': 'bad-key' } as const
-
-function seenBy(store: Pick<LeaseStore, 'look'>, clock: Clock, key: string): Promise<Seen> {
-  const stop = new AbortController()
-  return new Promise((resolve) => {
-    const settle = (seen: Seen): void => {
-      stopTimer()
-      resolve(seen)
-    }
-    const giveUp = (): void => {
-      settle({ type: 'unavailable' })
-      stop.abort()
-    }
-    const stopTimer = clock.schedule(giveUp, lookDeadlineMs, 'background')
-    const ask = async (): Promise<LookOutcome> => {
-      const [outcome] = await store.look([{ key, cursor: '-' }], stop.signal)
-      return outcome as LookOutcome
-    }
-    ask().then(
-      (outcome) => settle(outcome.type === 'looked' ? outcome : { type: 'unavailable' }),
-      (error) => settle({ type: error instanceof InvalidOptionError ? 'bad-key' : 'unavailable' }),
-    )
-  })
-}
 
 /** The looks at one key: one at a time, and never in quick succession. */
 export class PacedLook {

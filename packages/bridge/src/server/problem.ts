@@ -9,15 +9,15 @@ const titles = {
   405: 'Method not allowed',
   413: 'Content too large',
   414: 'URL too long',
-  429: 'Too many connections',
+  429: 'Too many requests',
   500: 'Internal error',
   503: 'Unavailable',
 } as const
 
 export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
 
-/** After so many seconds it makes sense to come back. A client spreads this by itself. */
-const retryAfterSeconds = '1'
+/** After so many seconds it makes sense to come back, unless something else is known. A client spreads this by itself. */
+const retryAfterSeconds = 1
 
 /** What a program may want to know beside the status. */
 export interface ProblemMembers {
@@ -26,12 +26,18 @@ export interface ProblemMembers {
 }
 
 /** An error as every error of the bridge is told: RFC 9457. `detail` is a sentence for whoever wrote the client. */
-export function problem(c: Context, status: ProblemStatus, detail: string, members?: ProblemMembers): Response {
+export function problem(
+  c: Context,
+  status: ProblemStatus,
+  detail: string,
+  members?: ProblemMembers,
+  retryAfter: number = retryAfterSeconds,
+): Response {
   const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail, ...members })
   return c.body(body, status, {
     'content-type': 'application/problem+json',
     ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-    ...((status === 429 || status === 503) && { 'retry-after': retryAfterSeconds }),
+    ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
   })
 }
 
@@ -39,11 +45,14 @@ export function problem(c: Context, status: ProblemStatus, detail: string, membe
 export class ProblemError extends Error {
   readonly status: ProblemStatus
   readonly members: ProblemMembers | undefined
+  readonly retryAfter: number | undefined
 
-  constructor(status: ProblemStatus, detail: string, members?: ProblemMembers) {
+  /** @param retryAfter seconds */
+  constructor(status: ProblemStatus, detail: string, members?: ProblemMembers, retryAfter?: number) {
     super(detail)
     this.name = 'ProblemError'
     this.status = status
     this.members = members
+    this.retryAfter = retryAfter
   }
 }

@@ -6,6 +6,9 @@ const pause = backoff({ from: 50, to: 1_000 })
 /** How a bridge's connection to Redis is set up, whoever makes it; in the options of ioredis. */
 export const redisSettings = {
   lazyConnect: true,
+  // It would ask with INFO, which a user with few permissions may not, and write a warning. A Redis that is still loading
+  // refuses looks, and the bridge tries again.
+  enableReadyCheck: false,
   /** How long it may take to connect, in milliseconds. */
   connectTimeout: 5_000,
   /**

@@ -361,6 +361,30 @@ describe('the limits', () => {
     expect(streams.at(-1)?.status).toBe(200)
     for (const { body } of streams) await body?.cancel()
   })
+
+  test('of one key refuse a client that has its places there, and nobody else', async () => {
+    app = bridge({ limits: { perKey: 1 } })
+    const stream = await ask('/v1/events?key=a&key=b')
+    await expectProblem(await ask('/v1/wait?key=b&since=-'), 429)
+    expect((await ask('/v1/wait?key=c&since=-')).status).toBe(200)
+    const streams = [await ask('/v1/events?key=b', otherToken)]
+    await stream.body?.cancel()
+    streams.push(await ask('/v1/events?key=b'))
+    expect(streams.map(({ status }) => status)).toEqual([200, 200])
+    for (const { body } of streams) await body?.cancel()
+  })
+
+  test('of the rate count each key of a stream, and Retry-After says when something is left', async () => {
+    app = bridge({ limits: { keysPerSecond: 10 } })
+    const keys = Array.from({ length: 50 }, (_, index) => `key=k${index}`).join('&')
+    await (await ask(`/v1/events?${keys}`)).body?.cancel()
+    const refused = await ask('/v1/wait?key=a&since=-')
+    expect(refused.headers.get('retry-after')).toBe('3')
+    await expectProblem(refused, 429)
+    expect((await ask('/v1/wait?key=a&since=-', otherToken)).status).toBe(200)
+    await clock.advance(3_000)
+    expect((await ask('/v1/wait?key=b&since=-')).status).toBe(200)
+  })
 })
 
 describe('other origins', () => {
@@ -440,7 +464,10 @@ test.each([
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
   [{ auth: { tokens: [token], longestTicket: '0s' } }, 'auth.longestTicket'],
   [{ auth: { tokens: [token], longestTicket: 'P1D' } }, 'auth.longestTicket'],
+  [{ store: { look: () => undefined } }, 'store'],
   [{ limits: { total: 0 } }, 'limits.total'],
+  [{ limits: { perKey: 0 } }, 'limits.perKey'],
+  [{ limits: { keysPerSecond: 0.5 } }, 'limits.keysPerSecond'],
   [{ heartbeatMs: 15_001 }, 'heartbeatMs'],
   [{ metrics: { token } }, 'metrics.page'],
   [{ metrics: { page: metrics.page } }, 'metrics.token'],

@@ -8,10 +8,10 @@ interface Attempt {
   readonly listener: SubscriberListener
   readonly signal: AbortSignal
   readonly connected: () => void
-  readonly fail: () => void
+  readonly fail: (message: string) => void
   readonly patterns: string[]
-  /** Whether the server confirms, from now on. */
-  answers: boolean
+  /** Whether the server confirms, from now on; or with what it refuses. */
+  answers: boolean | Error
   closed: boolean
 }
 
@@ -30,7 +30,7 @@ beforeEach(() => {
           listener,
           signal,
           connected: () => resolve(connection as never),
-          fail: () => reject(new Error('refused')),
+          fail: (message) => reject(new Error(message)),
           patterns: [],
           answers: true,
           closed: false,
@@ -38,6 +38,7 @@ beforeEach(() => {
         const connection = {
           psubscribe: (pattern: string) => {
             attempt.patterns.push(pattern)
+            if (attempt.answers instanceof Error) return Promise.reject(attempt.answers)
             return attempt.answers ? Promise.resolve() : new Promise<void>(() => undefined)
           },
           close: () => {
@@ -50,7 +51,7 @@ beforeEach(() => {
   feed = new ReleaseFeed(subscriber, clock, 'l*ck:', {
     released: (key) => told.push(key),
     listening: () => told.push('(listening)'),
-    deaf: () => told.push('(deaf)'),
+    deaf: ({ message }) => told.push(`(deaf) ${message}`),
   })
 })
 afterEach(() => {
@@ -79,13 +80,14 @@ test('connects once it is started, and hears the releases under its prefix', asy
 
 test('connects again after a loss, and says when it hears nothing', async () => {
   const first = await listening()
-  first.listener.lost()
+  first.listener.lost(new Error('read ECONNRESET'))
   first.listener.message('l*ck:release:late', '')
-  expect(told).toEqual(['(listening)', '(deaf)'])
+  const deaf = '(deaf) The connection that listens was lost: read ECONNRESET'
+  expect(told).toEqual(['(listening)', deaf])
   await clock.advance(50)
   attempt(1).connected()
   await clock.advance(0)
-  expect(told).toEqual(['(listening)', '(deaf)', '(listening)'])
+  expect(told).toEqual(['(listening)', deaf, '(listening)'])
 })
 
 test('a connection that is silent is dead when it does not confirm any more', async () => {
@@ -94,19 +96,46 @@ test('a connection that is silent is dead when it does not confirm any more', as
   expect(told).toEqual(['(listening)'])
   first.answers = false
   await clock.advance(7_000)
-  expect(told).toEqual(['(listening)', '(deaf)'])
+  expect(told).toEqual(['(listening)', '(deaf) Redis does not confirm the subscription'])
   expect(first.closed).toBe(true)
 })
 
 test('tries again after each failure, with pauses up to a second, and not faster', async () => {
   feed.start()
   for (let tries = 0; tries < 60; tries++) {
-    attempts.at(-1)?.fail()
+    attempts.at(-1)?.fail('connect ECONNREFUSED 127.0.0.1:6379')
     await clock.advance(500)
   }
   expect(attempts.length).toBeGreaterThan(25)
   expect(attempts.length).toBeLessThan(70)
-  expect(told).toEqual([])
+})
+
+test('says after each failed attempt why it hears nothing, and knows the last reason until it listens', async () => {
+  feed.start()
+  expect(feed.problem).toBeUndefined()
+  attempt(0).fail('connect ECONNREFUSED 127.0.0.1:6379')
+  await clock.advance(50)
+  attempt(1).answers = new Error("NOPERM this user has no permissions to run the 'psubscribe' command")
+  attempt(1).connected()
+  await clock.advance(0)
+  expect(told).toEqual([
+    '(deaf) Redis cannot be reached: connect ECONNREFUSED 127.0.0.1:6379',
+    "(deaf) Redis refuses the subscription: NOPERM this user has no permissions to run the 'psubscribe' command",
+  ])
+  expect(feed.problem?.publicMessage).toBe("Redis refuses the subscription: NOPERM, for the 'psubscribe' command")
+  await clock.advance(100)
+  attempt(2).connected()
+  await clock.advance(0)
+  expect(feed.problem).toBeUndefined()
+  expect(told[2]).toBe('(listening)')
+})
+
+test('a permission that is withdrawn is noticed when the subscription has to be confirmed again', async () => {
+  const first = await listening()
+  first.answers = new Error('NOPERM')
+  await clock.advance(5_000)
+  expect(told).toEqual(['(listening)', '(deaf) Redis refuses the subscription: NOPERM'])
+  expect(feed.isListening).toBe(false)
 })
 
 test('gives an attempt up that does not end, and closes a connection that comes too late', async () => {
@@ -117,7 +146,7 @@ test('gives an attempt up that does not end, and closes a connection that comes 
   attempt(0).connected()
   await clock.advance(0)
   expect(attempt(0).closed).toBe(true)
-  expect(told).toEqual([])
+  expect(told).toEqual(['(deaf) Redis does not confirm the subscription'])
 })
 
 test('whoever waits for it is answered when it listens, when the time is up, and when they leave', async () => {

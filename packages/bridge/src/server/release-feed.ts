@@ -1,5 +1,6 @@
 import { backoff, type Clock } from '@leasehold/core'
 import type { RedisSubscriber, SubscriberConnection } from '@leasehold/core/redis'
+import { RedisProblem } from './redis-problem.ts'
 
 /** How long a connection may take until its subscription is confirmed. */
 const connectDeadlineMs = 5_000
@@ -14,8 +15,8 @@ export interface FeedListener {
   released(key: string): void
   /** From now on every release is heard. */
   listening(): void
-  /** Releases are missed until the next `listening`. */
-  deaf(problem: Error): void
+  /** Releases are missed until the next `listening`. Told each time that an attempt fails. */
+  deaf(problem: RedisProblem): void
 }
 
 interface Attempt {
@@ -41,6 +42,7 @@ export class ReleaseFeed {
   #failures = 0
   #started = false
   #listening = false
+  #problem: RedisProblem | undefined
   readonly #waiting = new Set<() => void>()
 
   constructor(subscriber: RedisSubscriber, clock: Clock, prefix: string, listener: FeedListener) {
@@ -52,6 +54,11 @@ export class ReleaseFeed {
 
   get isListening(): boolean {
     return this.#listening
+  }
+
+  /** Why the last attempt failed, until it listens. */
+  get problem(): RedisProblem | undefined {
+    return this.#problem
   }
 
   /** Harmless when called again. */
@@ -92,55 +99,62 @@ export class ReleaseFeed {
   #connect(): void {
     const attempt: Attempt = { abort: new AbortController() }
     this.#attempt = attempt
-    const fail = (): void => this.#fail(attempt)
+    const fail = (what: string, cause?: unknown): void => this.#fail(attempt, new RedisProblem(what, cause))
     const listener = {
       message: (channel: string) => {
         if (attempt === this.#attempt && channel.startsWith(this.#channelPrefix)) {
           this.#listener.released(channel.slice(this.#channelPrefix.length))
         }
       },
-      lost: fail,
+      lost: (cause: unknown) => fail('The connection that listens was lost', cause),
     }
-    attempt.stopTimer = this.#clock.schedule(fail, connectDeadlineMs, 'background')
-    this.#subscriber.connect(listener, attempt.abort.signal).then((connection) => {
-      if (attempt !== this.#attempt) return connection.close()
-      attempt.connection = connection
-      return this.#confirm(attempt, connection)
-    }, fail)
+    attempt.stopTimer = this.#clock.schedule(() => fail(unconfirmed), connectDeadlineMs, 'background')
+    this.#subscriber.connect(listener, attempt.abort.signal).then(
+      (connection) => {
+        if (attempt !== this.#attempt) return connection.close()
+        attempt.connection = connection
+        return this.#confirm(attempt, connection)
+      },
+      (cause) => fail('Redis cannot be reached', cause),
+    )
   }
 
   /** Has the server confirm the subscription. To subscribe again to the same changes nothing there, and is answered. */
   async #confirm(attempt: Attempt, connection: SubscriberConnection): Promise<void> {
     try {
       await connection.psubscribe(`${escapeGlob(this.#channelPrefix)}*`)
-    } catch {
-      return this.#fail(attempt)
+    } catch (cause) {
+      return this.#fail(attempt, new RedisProblem('Redis refuses the subscription', cause))
     }
     if (attempt !== this.#attempt) return
     attempt.stopTimer?.()
     const again = (): void => {
-      attempt.stopTimer = this.#clock.schedule(() => this.#fail(attempt), confirmDeadlineMs, 'background')
+      const giveUp = (): void => this.#fail(attempt, new RedisProblem(unconfirmed))
+      attempt.stopTimer = this.#clock.schedule(giveUp, confirmDeadlineMs, 'background')
       void this.#confirm(attempt, connection)
     }
     attempt.stopTimer = this.#clock.schedule(again, confirmEveryMs, 'background')
     if (this.#listening) return
     this.#listening = true
+    this.#problem = undefined
     this.#failures = 0
     for (const done of [...this.#waiting]) done()
     this.#listener.listening()
   }
 
-  #fail(attempt: Attempt): void {
+  #fail(attempt: Attempt, problem: RedisProblem): void {
     if (attempt !== this.#attempt) return
     this.#attempt = undefined
     end(attempt)
     const pauseMs = pause.delayMs(++this.#failures, Math.random())
     this.#stopPause = this.#clock.schedule(() => this.#connect(), pauseMs, 'background')
-    if (!this.#listening) return
     this.#listening = false
-    this.#listener.deaf(new Error('The connection that listens was lost'))
+    this.#problem = problem
+    this.#listener.deaf(problem)
   }
 }
+
+const unconfirmed = 'Redis does not confirm the subscription'
 
 function end({ abort, connection, stopTimer }: Attempt): void {
   stopTimer?.()

@@ -1,14 +1,20 @@
 import type { CheckedOptions } from './bridge-options.ts'
-import { countedLook, type Look } from './paced-look.ts'
+import { gatherMs, mostKeysPerCall } from './look-lane.ts'
+import { LookQueue } from './look-queue.ts'
+import type { RedisProblem } from './redis-problem.ts'
 import { ReleaseFeed } from './release-feed.ts'
 import type { WatchedKey } from './watched-key.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
 /** How long those who wait are kept, and a new one waits, for a lost connection to be back. */
 const deafGraceMs = 2_000
+/** How long whoever asks for readiness waits for that: those who ask are in a hurry, and want to know the reason. */
+const blipMs = 250
 /** An answer to whether Redis can be asked is good for so long, however many ask. */
 const reachableForMs = 1_000
-/** Asked for when nothing but an answer is wanted. */
+/** Keys are looked at again within so long after a reconnect, however many they are. */
+const longestSpreadMs = 5_000
+/** Asked for when nothing but an answer is wanted. To look at a lock needs the same permissions whether it is held or free. */
 const probeKey = 'leasehold-bridge-readiness'
 
 /**
@@ -19,19 +25,19 @@ const probeKey = 'leasehold-bridge-readiness'
  */
 export class ReleaseWatch {
   readonly #options: CheckedOptions
-  readonly #look: Look
+  readonly #looks: LookQueue
   readonly #feed: ReleaseFeed
   readonly #keys: WatchedKeys
   #wasListening = false
   #stopGrace: (() => void) | undefined
   #closed = false
-  #probe: { readonly untilMs: number; readonly isReachable: Promise<boolean> } | undefined
+  #probe: { readonly untilMs: number; readonly answer: Promise<string | undefined> } | undefined
 
   constructor(options: CheckedOptions) {
     const { store, subscriber, clock, prefix, onEvent } = options
     this.#options = options
-    this.#look = countedLook(store, clock, onEvent)
-    this.#keys = new WatchedKeys({ clock, look: this.#look })
+    this.#looks = new LookQueue({ store, clock, onEvent })
+    this.#keys = new WatchedKeys({ clock, look: this.#looks.look })
     this.#feed = new ReleaseFeed(subscriber, clock, prefix, {
       released: (key) => {
         onEvent({ type: 'release-seen' })
@@ -48,15 +54,18 @@ export class ReleaseWatch {
     return (key) => this.#keys.get(key)
   }
 
-  /** Whether it listens, and the store answers. */
-  async isReady(gone: AbortSignal): Promise<boolean> {
-    if (!(await this.listenFor(gone))) return false
+  /** Why releases cannot be told of now, for anybody to read; undefined if it listens and the store answers. */
+  async whyNotReady(gone: AbortSignal): Promise<string | undefined> {
+    const { problem } = this.#feed
+    if (!(await this.#feed.whenListening(problem ? blipMs : deafGraceMs, gone)) || this.#closed) {
+      if (this.#closed) return 'The bridge is stopping'
+      return (this.#feed.problem ?? problem)?.publicMessage ?? 'Redis has not confirmed the subscription yet'
+    }
     const nowMs = this.#options.clock.monotonicMs()
     if (!this.#probe || nowMs >= this.#probe.untilMs) {
-      const isReachable = this.#look(probeKey, 'readiness').then(({ type }) => type === 'looked')
-      this.#probe = { untilMs: nowMs + reachableForMs, isReachable }
+      this.#probe = { untilMs: nowMs + reachableForMs, answer: this.#whyNoAnswer() }
     }
-    return this.#probe.isReachable
+    return this.#probe.answer
   }
 
   /** Tells everyone who waits to come back, and ends the connection. */
@@ -67,16 +76,25 @@ export class ReleaseWatch {
     this.#keys.close()
   }
 
+  async #whyNoAnswer(): Promise<string | undefined> {
+    const seen = await this.#looks.look(probeKey, 'readiness')
+    if (seen.type === 'looked') return undefined
+    return (seen.type === 'unavailable' && seen.problem?.publicMessage) || 'Redis does not answer looks'
+  }
+
   #onListening(): void {
     this.#stopGrace?.()
     this.#stopGrace = undefined
     this.#options.onEvent({ type: 'listening' })
-    if (this.#wasListening) this.#keys.lookAgain()
+    // No sooner than the store can be asked about them.
+    const spreadMs = gatherMs * Math.ceil(this.#keys.size / mostKeysPerCall)
+    if (this.#wasListening) this.#keys.lookAgain(Math.min(spreadMs, longestSpreadMs))
     this.#wasListening = true
   }
 
-  #onDeaf(problem: Error): void {
+  #onDeaf(problem: RedisProblem): void {
     this.#options.onEvent({ type: 'deaf', problem })
-    this.#stopGrace = this.#options.clock.schedule(() => this.#keys.dismiss(), deafGraceMs, 'background')
+    // It counts from the loss, however many attempts fail since.
+    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), deafGraceMs, 'background')
   }
 }

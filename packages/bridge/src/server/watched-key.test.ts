@@ -249,7 +249,7 @@ describe('a long poll', () => {
     const { answers } = poll('1')
     await clock.advance(1_000)
     lock = free
-    key.lookAgain()
+    key.lookAgain(250)
     await clock.advance(250)
     expect(answers).toEqual(changed)
     expect(looks).toEqual(['first-waiter', 'reconnected'])

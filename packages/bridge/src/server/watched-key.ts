@@ -9,8 +9,6 @@ const turnMs = 500
 const retryLookMs = 1_000
 /** What is left of a millisecond when Redis has rounded a remaining time down. */
 const roundingMs = 1
-/** After a connection is back every key is looked at, spread over so long. */
-const lookAgainSpreadMs = 250
 
 /** A key's state as a stream is told of it. */
 export interface KeyState {
@@ -112,9 +110,9 @@ export class WatchedKey {
   }
 
   /** Releases may have been missed. */
-  lookAgain(): void {
+  lookAgain(delayMs: number): void {
     this.#holder = undefined
-    if (this.#isAwaited) this.#pacedLook.request('reconnected', Math.random() * lookAgainSpreadMs)
+    if (this.#isAwaited) this.#pacedLook.request('reconnected', delayMs)
   }
 
   /** Everyone who waits is sent away, to come back or to check by themselves. */
@@ -140,8 +138,9 @@ export class WatchedKey {
 
   async #look(reason: LookReason): Promise<'again' | undefined> {
     const before = this.#releases
-    const seen = await this.#options.look(this.#options.key, reason)
+    const seen = await this.#options.look(this.#options.key, reason, () => this.#isAwaited)
     if (!this.#isAwaited) return undefined
+    if (seen.type === 'unwanted') return 'again'
     if (seen.type !== 'looked') return this.#sawNothing(seen.type)
     // A release came meanwhile: what was seen may be what it ended.
     const isStale = before !== this.#releases

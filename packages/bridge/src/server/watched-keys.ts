@@ -41,8 +41,9 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
-  lookAgain(): void {
-    for (const { watched } of [...this.#entries.values()]) watched.lookAgain()
+  /** Releases may have been missed: looks at each key, at some time within so long. */
+  lookAgain(spreadMs: number): void {
+    for (const { watched } of [...this.#entries.values()]) watched.lookAgain(Math.random() * spreadMs)
   }
 
   dismiss(): void {

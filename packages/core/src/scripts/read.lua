@@ -9,12 +9,14 @@ local part = ARGV[1]
 local function read(lock)
   local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then return {'failed', holder.err} end
+  -- Also for a lock that is free, so that a user who may not ask learns of it from any key.
+  local pttl = redis.call('PTTL', lock)
   if not holder then return {'free'} end
   if part == 'fence' then
     holder = string.match(holder, '%.(%d+)$')
     if not holder or #holder > 128 then holder = '-' end
   end
-  return {'held', redis.call('PTTL', lock), holder}
+  return {'held', pttl, holder}
 end
 
 local replies = {}

@@ -1,0 +1,35 @@
+import type { Clock, LeaseStore, LookOutcome, Unknown } from '@leasehold/core'
+
+/** How long the store may take to answer. */
+export const lookDeadlineMs = 2_000
+/** Once it is told to give up, a store may say what it knows, in so long: the answers of some, why there are none of others. */
+const lastWordMs = 50
+
+/** Asks the store about these keys at once, within a deadline. Answers one outcome each. Never rejects. */
+export function askStore(
+  store: Pick<LeaseStore, 'look'>,
+  clock: Clock,
+  keys: readonly string[],
+): Promise<readonly LookOutcome[]> {
+  const stop = new AbortController()
+  return new Promise((resolve) => {
+    let stopTimer = (): void => undefined
+    const settle = (outcomes: readonly LookOutcome[]): void => {
+      stopTimer()
+      resolve(keys.map((_, index) => outcomes[index] ?? silent))
+    }
+    const giveUp = (): void => {
+      stopTimer = clock.schedule(() => settle([]), lastWordMs, 'background')
+      stop.abort()
+    }
+    stopTimer = clock.schedule(giveUp, lookDeadlineMs, 'background')
+    const ask = async (): Promise<readonly LookOutcome[]> =>
+      store.look(
+        keys.map((key) => ({ key, cursor: '-' })),
+        stop.signal,
+      )
+    ask().then(settle, (cause) => settle(keys.map(() => ({ ...silent, cause }))))
+  })
+}
+
+const silent: Unknown = { type: 'unknown', executed: 'unknown' }
