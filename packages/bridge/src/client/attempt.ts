@@ -35,7 +35,8 @@ export function attempt<T>(
     stop()
     onEnd(answer)
   }
-  const alive: Alive = (ms) => after(ms, end)
+  // A process that was frozen for longer reads what has come meanwhile before it takes the other side for dead.
+  const alive: Alive = (ms) => after(ms, () => after(0, end))
   function begin(): void {
     const leftMs = reach.pauseMs()
     if (leftMs > 0) after(leftMs, begin)
