@@ -1,5 +1,6 @@
 /** What a Worker gets at its module scope, as far as the tests use it. */
 declare module 'cloudflare:workers' {
+  export function waitUntil(task: Promise<unknown>): void
   export const env: {
     readonly GATEWAY_URL: string
     readonly GATEWAY_TOKEN: string

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const folder = fileURLToPath(new URL('..', import.meta.url))
 
 /** What the whole Worker may weigh as it is sent to Cloudflare, in KiB; the free plan has room for 3,072. */
-const limitKiB = 17
+const limitKiB = 18.5
 
 test(`it can be deployed, and weighs at most ${limitKiB} KiB`, { timeout: 60_000 }, async () => {
   const outdir = await mkdtemp(join(tmpdir(), 'leasehold-deploy-'))

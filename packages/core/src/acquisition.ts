@@ -1,4 +1,4 @@
-import { answered, commandDeadlineMs, unanswered } from './ask.ts'
+import { answered, commandDeadlineMs, type Quiet, unanswered } from './ask.ts'
 import { beginClaim, type Claim } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Executed } from './errors.ts'
@@ -37,6 +37,8 @@ export interface Terms {
   readonly fences?: number
   /** What is known of the lock before the first try. */
   readonly known?: Finding | undefined
+  /** What is known of when the store wants to be asked again. */
+  readonly quiet?: Quiet
   /** Whether it has been told already that somebody has the lock. */
   readonly toldContended?: boolean
   /** Told what is found by each try that brings no lease, and how many grants have come too late by then. */
@@ -66,7 +68,7 @@ export interface Acquisition {
 export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
-  const { fences = 1, onFinding } = terms
+  const { fences = 1, quiet = { untilMs: 0 }, onFinding } = terms
   let { known, toldContended } = terms
   const startedAt = instant(clock)
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
@@ -81,7 +83,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, () => commands++, learn, wake)
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, quiet, () => commands++, learn, wake)
   const ended = (grant?: Grant): Acquired => ({
     grant,
     waitedMs: elapsedMs(instant(clock), startedAt),
@@ -137,13 +139,14 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
             break
           case 'unknown':
             // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
-            if (typeof known !== 'string') learn(outcome)
+            if (typeof known !== 'string') learn({ ...known, ...outcome })
+            else if (leftMs() > 1) learn(outcome)
             break
           case 'refused':
             answered('acquire', outcome, executed)
         }
-        // One try is enough for who does not wait.
-        if (leftMs() > 1 && (waitMs > 0 || outcome.type !== 'held')) continue
+        // Without an answer there is none to be had in the time that is left. One try is enough for who does not wait.
+        if (leftMs() > 1 && outcome.type !== 'unknown' && (waitMs > 0 || outcome.type !== 'held')) continue
         if (typeof known === 'string') return ended()
         throw unanswered('acquire', { type: 'unknown', ...known, executed })
       }

@@ -27,6 +27,11 @@ export interface Answer<O> {
   readonly before: Executed
 }
 
+/** Until when a store wants to be asked nothing, in monotonic milliseconds. */
+export interface Quiet {
+  untilMs: number
+}
+
 /** What an `ask` may be told; by default it goes on for one command deadline. */
 interface AskOptions<O> {
   /** What is left of the time for all attempts, in milliseconds. */
@@ -34,6 +39,8 @@ interface AskOptions<O> {
   readonly signal?: AbortSignal | undefined
   /** One attempt, whatever becomes of it. */
   readonly once?: boolean
+  /** What several requests have in common: what one of them is told, the others heed. */
+  readonly quiet?: Quiet
   /** Told when an attempt has come to nothing, unless only the end of the time cut it short. */
   readonly onSilence?: (failure: Unknown) => void
   /** Gets an answer that came when the question was over, and when its attempt had been sent. */
@@ -42,6 +49,9 @@ interface AskOptions<O> {
 
 /**
  * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
+ *
+ * A store that wants to be asked nothing for a while is left alone for as long. If that is all the time there is, or more, it
+ * ends at once: a last attempt would come too soon for the store, and nothing is left to wait for.
  *
  * An attempt is repeated after half a command deadline, so that a second fits. Its answer counts for the whole of it: on a
  * slow link each would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
@@ -58,7 +68,7 @@ export async function ask<O>(
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
-  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate } = options
+  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { untilMs: 0 } } = options
   /** The attempts that may still be answered, the eldest first. */
   const heard = new Set<AbortController>()
   let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
@@ -76,6 +86,7 @@ export async function ask<O>(
       heard.delete(stop)
       if (isUnknown(outcome)) {
         failure = outcome
+        quiet.untilMs = Math.max(quiet.untilMs, clock.monotonicMs() + retryAfterMs(outcome))
         if (outcome.executed === 'no') uncertain--
         // An earlier attempt that comes to nothing is no news while a later one is under way.
         if (stop !== latest) return
@@ -110,9 +121,19 @@ export async function ask<O>(
   }
 
   try {
-    let attempt = 0
-    do {
+    let failures = 0
+    let leastMs = 0
+    while (!answer && !rejection && (!latest || (!once && leftMs() > 1))) {
       signal?.throwIfAborted()
+      const quietMs = quiet.untilMs - clock.monotonicMs()
+      const restMs = Math.max(leastMs, quietMs)
+      leastMs = 0
+      if (restMs > 0) {
+        // Not even a last attempt is possible, and none can still be answered.
+        if (quietMs >= leftMs() && heard.size === 0) break
+        await pause(Math.min(restMs, leftMs()))
+        continue
+      }
       const [eldest] = heard
       if (heard.size > 1) eldest?.abort()
       const lifeMs = once ? limitMs : limitMs / 2
@@ -120,15 +141,13 @@ export async function ask<O>(
       const stop = new AbortController()
       begin(stop)
       await pause(Math.min(lifeMs, availableMs))
-      if (!answer) {
-        const failed = !heard.has(stop)
-        if (failed || lifeMs <= availableMs) onSilence?.(failure)
-        // An attempt that used its time needs no pause; one that failed at once does.
-        if (failed && !once)
-          await pause(Math.min(backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++attempt, jitter()), leftMs()))
-      }
-      if (rejection) throw rejection.error
-    } while (!answer && !once && leftMs() > 1)
+      if (answer) break
+      const failed = !heard.has(stop)
+      if (failed || lifeMs <= availableMs) onSilence?.(failure)
+      // An attempt that used its time needs no pause; one that failed at once does.
+      if (failed) leastMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+    }
+    if (rejection) throw rejection.error
     if (!answer) {
       // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
       stopAll()
@@ -143,6 +162,9 @@ export async function ask<O>(
 }
 
 const silence: Unknown = { type: 'unknown', executed: 'unknown' }
+
+/** For how long the store wants to be asked nothing after this outcome, in milliseconds. */
+export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | undefined)?.retryAfterMs || 0
 
 const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
 

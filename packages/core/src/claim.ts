@@ -1,4 +1,4 @@
-import { type Answer, ask, commandDeadlineMs, only } from './ask.ts'
+import { type Answer, ask, commandDeadlineMs, only, type Quiet } from './ask.ts'
 import type { Context } from './context.ts'
 import { mostSilentTries } from './figures.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from './lease-store.ts'
@@ -26,6 +26,7 @@ export interface Claim {
  * Each try without an answer re-arms an entry that nobody may know of, and so keeps others out. So after two of them in a
  * row the claim only checks, which changes nothing, until the store answers again.
  *
+ * @param quiet       heeded by its tries, and by what undoes them
  * @param onSend      a store command is sent
  * @param onSilence   a try has come to nothing, and not only because time was up
  * @param onLateGrant a try was granted after it had been given up; the next attempt answers it
@@ -33,6 +34,7 @@ export interface Claim {
 export function beginClaim(
   context: Context,
   wish: Omit<AcquireRequest, 'owner'>,
+  quiet: Quiet,
   onSend: () => void,
   onSilence: (failure: Unknown) => void,
   onLateGrant: () => void,
@@ -69,13 +71,18 @@ export function beginClaim(
   }
 
   const release = (): Promise<Answer<ReleaseOutcome>> =>
-    ask<ReleaseOutcome>(context, ttlMs, (signal) => only(store.release([{ key, owner }], signal)))
+    ask<ReleaseOutcome>(context, ttlMs, (signal) => only(store.release([{ key, owner }], signal)), { quiet })
 
-  /** A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. */
+  /**
+   * A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. Unless the ttl has
+   * undone it before the store wants to be asked anything.
+   */
   const undo = async (): Promise<void> => {
     const { outcome } = await release()
     if (outcome.type === 'released') return
-    await sleep(clock, commandDeadlineMs(context, ttlMs))
+    const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.untilMs - clock.monotonicMs())
+    if (restMs > ttlMs) return
+    await sleep(clock, restMs)
     await release()
   }
 
@@ -91,7 +98,7 @@ export function beginClaim(
     async attempt(leftMs, signal) {
       // A grant that comes late meanwhile ends it after the present try.
       const untilLateMs = (): number => (lateGrant ? 0 : leftMs())
-      const options = { leftMs: untilLateMs, signal, onSilence, onLate: hearLate }
+      const options = { leftMs: untilLateMs, signal, quiet, onSilence, onLate: hearLate }
       const answer = lateGrant ?? (await ask<TryOutcome>(context, ttlMs, send, options))
       return lateGrant ?? answer
     },

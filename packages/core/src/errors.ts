@@ -38,7 +38,7 @@ const brand = Symbol.for('leasehold.error')
  */
 export class LeaseholdError extends Error {
   /** The code that `instanceof` asks for; a subclass sets its own. */
-  static readonly code?: LeaseholdErrorCode
+  declare static readonly code?: LeaseholdErrorCode
 
   declare readonly code: LeaseholdErrorCode
 

@@ -53,16 +53,21 @@ export type LockerEvent =
 
 export type OnEvent = (event: LockerEvent) => void
 
-/** What tells the listener, whose errors are its own, and tells it only once that releases cannot be announced. */
+/** What tells a listener whose errors are its own: whether it throws at once or later, that changes nothing of a lock. */
+export function teller<T>(listener: ((told: T) => unknown) | undefined): (told: T) => void {
+  const tell = async (told: T): Promise<unknown> => listener?.(told)
+  return (told) => void tell(told).catch(() => undefined)
+}
+
+/** What tells of events, and only once that releases cannot be announced. */
 export function emitter(onEvent: OnEvent | undefined): OnEvent {
+  const tell = teller(onEvent)
   let toldUnannounced = false
-  // Async, so that a listener that throws, at once or later, changes nothing of what a lock does.
-  const tell = async (event: LockerEvent): Promise<void> => onEvent?.(event)
   return (event) => {
     if (event.type === 'unannounced') {
       if (toldUnannounced) return
       toldUnannounced = true
     }
-    tell(event).catch(() => undefined)
+    tell(event)
   }
 }

@@ -112,6 +112,7 @@ export class HeldLease implements Lease {
       this.#stop?.abort(this.#releasedError())
       // Only now: whoever listens to the events of this release may call it again.
       settle?.(this.#release(this.#grant.heldMs(now)))
+      this.#context.work.handOver(this.#released)
     }
     return this.#released
   }

@@ -1,5 +1,5 @@
 import { type Acquired, type Acquisition, acquisition, type Finding } from './acquisition.ts'
-import { ask, failed, unanswered } from './ask.ts'
+import { ask, failed, type Quiet, unanswered } from './ask.ts'
 import type { Context } from './context.ts'
 import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
 import type { Grant } from './grant.ts'
@@ -42,6 +42,8 @@ export class KeyQueue {
   #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
   /** What the last of us who tried the store has come to know. */
   #known: Finding | undefined
+  /** What one of us was told, the next one heeds: or each of a long line would ask in its turn. */
+  readonly #quiet: Quiet = { untilMs: 0 }
   /** How many grants have come too late for the last of us who tried. */
   #lateGrants = 0
   /** Our holder has been told that others of us wait. */
@@ -245,6 +247,7 @@ export class KeyQueue {
       leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
       fences,
       known: this.#known,
+      quiet: this.#quiet,
       toldContended,
       onFinding: (finding, lateGrants) => {
         this.#known = finding
@@ -333,7 +336,8 @@ export class KeyQueue {
     const { store } = this.#context
     const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
     // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
-    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, { once: true }).catch(failed(this.#context))
+    const options = { once: true, quiet: this.#quiet }
+    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome
       // The fence that the store knows is that of the first holder.

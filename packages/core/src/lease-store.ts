@@ -64,6 +64,8 @@ export interface Unknown {
   readonly type: 'unknown'
   readonly executed: Executed
   readonly cause?: unknown
+  /** For so long, from when it came, the store wants to be asked nothing, in milliseconds; where it says so. */
+  readonly retryAfterMs?: number | undefined
 }
 
 /** The store will not carry out this request however often it is repeated. */

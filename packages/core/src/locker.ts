@@ -8,7 +8,7 @@ import type { Grant } from './grant.ts'
 import { HeldLease } from './held-lease.ts'
 import type { Lease } from './lease.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
-import { openWork } from './open-work.ts'
+import { openWork, type WaitUntil } from './open-work.ts'
 import { type AcquireOptions, checkKey, checkName, demandObject, type Plan, planFor } from './options.ts'
 import type { ReleaseNotifier } from './release-notifier.ts'
 import { Renewal } from './renewal.ts'
@@ -24,6 +24,12 @@ export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   /** Names this locker to those who look at its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name?: string
   readonly onEvent?: OnEvent
+  /**
+   * Takes what goes on behind the caller's back: a release or `close` that nobody awaits, the undoing of an acquire that was
+   * given up. For runtimes that cut off or freeze what is under way once the response is sent: `(task) =>
+   * ctx.waitUntil(task)`. It gets promises that never reject; if it throws, that changes nothing.
+   */
+  readonly waitUntil?: WaitUntil
   /** Default: the runtime's. */
   readonly clock?: Clock
 }
@@ -101,19 +107,20 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
  */
 export function createLocker(options: LockerOptions): Locker {
   demandOption(Object(options) === options, 'options', 'an object with a store')
-  const { store, notifier, name, onEvent, clock = systemClock, ...defaults } = options
+  const { store, notifier, name, onEvent, waitUntil, clock = systemClock, ...defaults } = options
   demandOption(typeof store?.acquire === 'function', 'store', 'a store, such as redisStore()')
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
   const prefix = store.prefix ?? notifier?.prefix
   demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with the store's prefix, ${prefix}`)
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
+  demandOption(!waitUntil || typeof waitUntil === 'function', 'waitUntil', 'a function')
   checkName(name)
   planFor('-', defaults)
   demandOption(!('signal' in defaults), 'signal', 'given to each call')
 
   const emit = emitter(onEvent)
   const home = homeContext()
-  const work = openWork(home)
+  const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
   const context: Context = { store, notifier, clock, background, name, work, home, emit }
   const forgetUnheard = notifier?.onUnheard((cause) => emit({ type: 'unheard', cause }))
@@ -213,6 +220,7 @@ export function createLocker(options: LockerOptions): Locker {
         forgetUnheard?.()
         return notifier?.close()
       })
+      work.handOver(closing)
       return closing
     },
   }

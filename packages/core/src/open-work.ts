@@ -1,4 +1,5 @@
 import { LeaseholdError, type LossCause } from './errors.ts'
+import { teller } from './events.ts'
 import type { Home } from './home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
@@ -12,8 +13,10 @@ export interface OpenWork {
   /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
-  /** Does clean-up that no caller waits for, and keeps track of it. */
+  /** Does clean-up that no caller waits for, keeps track of it, and hands it over. */
   background(task: () => Promise<unknown>): void
+  /** Hands over what a caller need not wait for, to what keeps the runtime at it. */
+  handOver(task: Promise<unknown>): void
   /**
    * Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up, though no longer
    * than `cleanUpMs`: what it does not reach ends with its ttl.
@@ -21,19 +24,28 @@ export interface OpenWork {
   close(clock: Clock, graceMs: number, cleanUpMs: number): Promise<void>
 }
 
+/** Keeps the runtime at what a promise stands for, such as `ctx.waitUntil` of a Worker. */
+export type WaitUntil = (task: Promise<unknown>) => unknown
+
 /** A lease, as far as ending it goes. */
 interface Held {
   lose(cause: LossCause): void
   release(): Promise<unknown>
 }
 
-/** @param home runs a task in the locker's own async context, and not in that of the call that gave rise to it */
-export function openWork(home: Home): OpenWork {
+/**
+ * @param home      runs a task in the locker's own async context, and not in that of the call that gave rise to it
+ * @param waitUntil takes what may go on after the call that gave rise to it
+ */
+export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
   let closed = false
   let onIdle: (() => void) | undefined
+  const tell = teller(waitUntil)
+  // What is handed over never rejects: there it would be an error of the request.
+  const handOver = (task: Promise<unknown>): void => waitUntil && tell(task.catch(() => undefined))
 
   const assertOpen = (): void => {
     if (closed) throw closedError()
@@ -49,11 +61,13 @@ export function openWork(home: Home): OpenWork {
     const forget = (): unknown => tasks.delete(tracked)
     const tracked = home(task).then(forget, forget)
     tasks.add(tracked)
+    handOver(tracked)
   }
 
   return {
     assertOpen,
     background,
+    handOver,
 
     async wait(signal, run) {
       assertOpen()

@@ -1,5 +1,5 @@
 import { renewalLanes } from '@leasehold/core/sharing'
-import { ask, commandDeadlineMs, failed } from './ask.ts'
+import { ask, commandDeadlineMs, failed, retryAfterMs } from './ask.ts'
 import type { Context } from './context.ts'
 import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
@@ -140,7 +140,7 @@ export class Renewal {
       } else {
         const { error, cause } = (its ?? {}) as { error?: unknown; cause?: unknown }
         const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
-        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs)
+        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs, retryAfterMs(its))
         emit({ type: 'renewal-unanswered', key: grant.key, cause: error ?? cause })
       }
       this.#arm(grant, now)

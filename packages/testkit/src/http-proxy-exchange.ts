@@ -22,11 +22,16 @@ export interface CannedReply {
 /** What speaks of one connection, not of the request or reply, and is not passed on. */
 const ownToConnection = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding']
 
+/** Connections that have brought a request. */
+const used = new WeakSet<object>()
+
 /** A request on its way through the proxy, and the client that waits for its reply. */
 export class Exchange {
   readonly request: ProxiedRequest
   /** In the order of arrival. */
   place = 0
+  /** Its connection has brought no other before. */
+  readonly isFirst: boolean
   readonly #target: URL
   readonly #url: string
   readonly #body: Buffer
@@ -37,6 +42,8 @@ export class Exchange {
     this.#url = incoming.url ?? '/'
     this.#body = body
     this.#client = client
+    this.isFirst = !used.has(incoming.socket)
+    used.add(incoming.socket)
     const { pathname: path, searchParams: query } = new URL(this.#url, target)
     const { method = 'GET', headers } = incoming
     this.request = { method, path, query, headers, body: body.toString() }

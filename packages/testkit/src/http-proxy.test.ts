@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { Agent, createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type HttpProxy, startHttpProxy } from './http-proxy.ts'
@@ -115,6 +115,34 @@ describe('HttpProxy', () => {
     await duplicated
     expect(shouter.heard).toEqual(['a', 'a'])
     expect([proxy.requests, proxy.forwarded]).toEqual([{ '/': 1 }, { '/': 2 }])
+  })
+
+  it('sends every request twice until it is told otherwise', async () => {
+    proxy.duplicate('last')
+    expect([await ask('a'), await ask('b')]).toEqual(['A2', 'B4'])
+    proxy.duplicate('first')
+    expect(await ask('c')).toBe('C5')
+    proxy.restore()
+    expect(await ask('d')).toBe('D7')
+    expect(shouter.heard).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'd'])
+  })
+
+  it('answers the first request of each connection only, and carries all out', async () => {
+    proxy.cutKeptAlive()
+    // One connection at a time: the next request waits for it.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const overIt = (body: string): Promise<string> =>
+      new Promise((resolve) => {
+        const sent = request(proxy.url, { method: 'POST', agent }, (reply) => {
+          reply.setEncoding('utf8').on('data', resolve)
+        })
+        sent.on('error', ({ message }) => resolve(message)).end(body)
+      })
+    expect([await overIt('a'), await overIt('b'), await overIt('c')]).toEqual(['A1', 'socket hang up', 'C3'])
+    proxy.restore()
+    expect(await overIt('d')).toBe('D4')
+    expect(shouter.heard).toEqual(['a', 'b', 'c', 'd'])
+    agent.destroy()
   })
 
   it('lets others overtake a request, and sends it then', async () => {

@@ -81,7 +81,7 @@ export class HttpProxy implements AsyncDisposable {
     })
   }
 
-  /** Ends `blackHole` and `answer`. What was sent into the black hole arrives now, though its client may have gone. */
+  /** Ends `blackHole`, `answer`, `duplicate` and `cutKeptAlive`. What was sent into the black hole arrives now, though its client may have gone. */
   restore(): void {
     this.#always = (exchange) => this.#pass(exchange)
     this.#closed = undefined
@@ -91,6 +91,25 @@ export class HttpProxy implements AsyncDisposable {
   /** Answers every request by itself from now on, such as with 503 or a page of HTML. The server hears of none. */
   answer(reply: CannedReply): void {
     this.#always = async (exchange) => exchange.answer(reply)
+  }
+
+  /** Sends every request from now on to the server twice, one after the other, and delivers the first or the last reply. */
+  duplicate(delivered: 'first' | 'last' = 'first'): void {
+    this.#always = (exchange) => this.#sendTwice(exchange, delivered)
+  }
+
+  /**
+   * Answers only the first request of a connection from now on. Each later one is carried out, and its connection ends before
+   * the reply, as a kept-alive one may: some runtimes then send it again over another, and the caller does not hear of it.
+   */
+  cutKeptAlive(): void {
+    this.#always = async (exchange) => {
+      const reply = await this.#send(exchange)
+      if (!exchange.isFirst) {
+        reply.resume()
+        exchange.cut()
+      } else await this.#deliver(exchange, reply)
+    }
   }
 
   /** Answers the next request by itself; several calls are for as many requests. So are those below. */
@@ -112,11 +131,7 @@ export class HttpProxy implements AsyncDisposable {
 
   /** Sends the next request to the server twice, one after the other, and delivers the first or the last reply. */
   duplicateNext(delivered: 'first' | 'last' = 'first'): Promise<void> {
-    return this.#treatNext(async (exchange) => {
-      const replies = { first: await this.#send(exchange), last: await this.#send(exchange) }
-      replies[delivered === 'first' ? 'last' : 'first'].resume()
-      await this.#deliver(exchange, replies[delivered])
-    })
+    return this.#treatNext((exchange) => this.#sendTwice(exchange, delivered))
   }
 
   /**
@@ -164,6 +179,12 @@ export class HttpProxy implements AsyncDisposable {
 
   async #pass(exchange: Exchange): Promise<void> {
     await this.#deliver(exchange, await this.#send(exchange))
+  }
+
+  async #sendTwice(exchange: Exchange, delivered: 'first' | 'last'): Promise<void> {
+    const replies = { first: await this.#send(exchange), last: await this.#send(exchange) }
+    replies[delivered === 'first' ? 'last' : 'first'].resume()
+    await this.#deliver(exchange, replies[delivered])
   }
 
   async #send(exchange: Exchange): Promise<IncomingMessage> {

@@ -27,6 +27,8 @@ export interface FetchRequest {
 
 export interface FetchAnswer {
   readonly status: number
+  /** Where a limited server says when to ask again. */
+  readonly headers?: { get(name: string): string | null }
   text(): Promise<string>
 }
 

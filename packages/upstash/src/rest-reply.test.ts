@@ -3,10 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { repliesOf } from './rest-reply.ts'
 
 const call: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: ['lock:a'], args: [] }
-const replies = (status: number, text: string, count = 1): readonly ScriptReply[] =>
-  repliesOf(status, text, Array(count).fill(call), (said) => said.replaceAll('secret', '…'))
+const replies = (status: number, text: string, count = 1, headers?: Headers): readonly ScriptReply[] =>
+  repliesOf({ status, ...(headers && { headers }) }, text, Array(count).fill(call), (said) =>
+    said.replaceAll('secret', '…'),
+  )
 
 const value = (of: unknown): ScriptReply => ({ type: 'value', value: of, resent: false })
+/** A refusal; `resent` where it is not certain that the request was not carried out. */
+const error = (message: string, resent = false): ScriptReply => ({ type: 'error', message, ...(resent && { resent }) })
 const unknown = (executed: 'no' | 'unknown', about: string): unknown =>
   expect.objectContaining({
     type: 'unknown',
@@ -18,11 +22,8 @@ describe('an HTTP answer', () => {
   it('of status 200 has the result, or the error, of each call', () => {
     expect(replies(200, '{"result":["held",5,"-"]}')).toEqual([value(['held', 5, '-'])])
     expect(replies(200, '{"result":null}')).toEqual([value(null)])
-    expect(replies(200, '[{"result":"123"},{"error":"ERR secret"}]', 2)).toEqual([
-      value('123'),
-      { type: 'error', message: 'ERR …' },
-    ])
-    expect(replies(200, '[{"error":"ERR"},{"result":0}]', 2)).toEqual([{ type: 'error', message: 'ERR' }, value(0)])
+    expect(replies(200, '[{"result":"123"},{"error":"ERR secret"}]', 2)).toEqual([value('123'), error('ERR …')])
+    expect(replies(200, '[{"error":"ERR"},{"result":0}]', 2)).toEqual([error('ERR'), value(0)])
   })
 
   it.each([
@@ -48,17 +49,35 @@ describe('an HTTP answer', () => {
   })
 
   it('of status 400 has the server’s own error, which is each call’s', () => {
-    const error = { type: 'error', message: 'NOSCRIPT No matching script' }
-    expect(replies(400, '{"error":"NOSCRIPT No matching script"}')).toEqual([error])
-    expect(replies(400, '{"error":"NOSCRIPT No matching script"}', 2)).toEqual([error, error])
-    expect(replies(400, '<h1>Bad Request</h1>')).toEqual([unknown('unknown', 'HTTP 400')])
-    expect(replies(400, '{"result":1}')).toEqual([unknown('unknown', 'HTTP 400')])
+    const noScript = error('NOSCRIPT No matching script')
+    expect(replies(400, '{"error":"NOSCRIPT No matching script"}')).toEqual([noScript])
+    expect(replies(400, '{"error":"NOSCRIPT No matching script"}', 2)).toEqual([noScript, noScript])
   })
 
-  it.each([401, 403])('of status %i says that access is refused, and why', (status) => {
-    const message = `The server refused access (HTTP ${status}: WRONGPASS …); check url and token`
-    expect(replies(status, '{"error":"WRONGPASS secret"}', 2)).toEqual(Array(2).fill({ type: 'error', message }))
-    expect(replies(status, '<html>')).toMatchObject([{ type: 'error', message: expect.stringContaining(`${status}`) }])
+  it.each([401, 403])('of status %i refuses access, and says why', (status) => {
+    const message = `The server refused (HTTP ${status}: WRONGPASS …); check url and token`
+    expect(replies(status, '{"error":"WRONGPASS secret"}', 2)).toEqual([error(message), error(message)])
+  })
+
+  it('of status 413 refuses the request for its size', () => {
+    expect(replies(413, '{"error":"ERR the body is larger than 9 bytes"}')).toEqual([
+      error('The server refused (HTTP 413: ERR the body is larger than 9 bytes); send less'),
+    ])
+    expect(replies(413, '<html>')).toEqual([error('The server refused (HTTP 413); send less', true)])
+  })
+
+  it.each([400, 401, 402, 403, 404, 405, 409, 410, 411, 414, 415, 417, 421, 422, 423, 428, 431, 451, 494])(
+    'of status %i by somebody on the way is a refusal, though the request may have been carried out before',
+    (status) => {
+      const message = `The server refused (HTTP ${status}); check url and token`
+      for (const text of ['', '<h1>Not so</h1>', '{"result":1}', '{"message":"no"}']) {
+        expect(replies(status, text, 2)).toEqual([error(message, true), error(message, true)])
+      }
+    },
+  )
+
+  it.each([404, 405, 410, 421])('of status %i is not taken for the server’s own word, whatever its form', (status) => {
+    expect(replies(status, '{"error":"Not Found"}')).toMatchObject([{ type: 'error', resent: true }])
   })
 
   it('of status 429 says that nothing was done', () => {
@@ -66,7 +85,7 @@ describe('an HTTP answer', () => {
     expect(replies(429, '{"error":"ERR too many of secret"}')).toEqual([unknown('no', 'HTTP 429: ERR too many of …')])
   })
 
-  it.each([0, 201, 204, 302, 307, 404, 408, 413, 500, 502, 503, 504, 520])(
+  it.each([0, 201, 204, 302, 307, 408, 425, 500, 502, 503, 504, 520])(
     'of status %i is none, whatever it says',
     (status) => {
       for (const text of ['', '<html>', '{"error":"upstream timed out"}', '{"result":1}', '[{"result":1}]']) {
@@ -74,4 +93,35 @@ describe('an HTTP answer', () => {
       }
     },
   )
+
+  describe('that asks to be left alone for a while', () => {
+    const after = (said: string, status = 503): unknown => {
+      const [reply] = replies(status, '', 1, new Headers({ 'Retry-After': said }))
+      return (reply as { retryAfterMs?: number }).retryAfterMs
+    }
+
+    it.each([429, 503])('says with status %i for how long, in seconds', (status) => {
+      expect(after('2', status)).toBe(2_000)
+      expect(after('120', status)).toBe(120_000)
+    })
+
+    it('or until when, as a date', () => {
+      const inAMinute = after(new Date(Date.now() + 60_000).toUTCString())
+      expect(inAMinute).toBeGreaterThan(50_000)
+      expect(inAMinute).toBeLessThanOrEqual(60_000)
+    })
+
+    it.each(['', '0', 'soon', '-5', '1.5.2', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+      'is asked as usual if it says %j',
+      (said) => {
+        // A date that is over asks for nothing.
+        expect(Math.max(0, after(said) as number)).toBe(0)
+      },
+    )
+
+    it('and one without headers, or without that one, asks for nothing', () => {
+      expect(replies(503, '')).toMatchObject([{ type: 'unknown', retryAfterMs: 0 }])
+      expect(replies(503, '', 1, new Headers())).toMatchObject([{ type: 'unknown', retryAfterMs: 0 }])
+    })
+  })
 })

@@ -1,67 +1,76 @@
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import type { FetchAnswer } from './rest-endpoint.ts'
 
 /** What the body has for one call. */
 type Item = { readonly result?: unknown; readonly error?: unknown } | null | undefined
 
-/** No answer to a call, and why. */
-export const unanswered = (executed: 'no' | 'unknown', problem: string): ScriptReply => ({
+/** No answer to a call, why, and for how long the server wants to be asked nothing, where it says so. */
+export const unanswered = (executed: 'no' | 'unknown', problem: string, retryAfterMs?: number): ScriptReply => ({
   type: 'unknown',
   executed,
   cause: new Error(problem),
+  retryAfterMs,
 })
 
 /**
  * What an HTTP answer means for each of the calls.
  *
  * Only two statuses are the server's own: 200, and 400 for a command that failed. A gateway, proxy or login page on the
- * way may say anything else, after the command was carried out or before; so that is taken for no answer, except for
- * what speaks of the access itself.
+ * way may say anything else, after the command was carried out or before. What else of 4xx no repeat can change is a
+ * refusal; the rest is taken for no answer.
  *
  * @param clean removes from a text what is secret
  */
 export function repliesOf(
-  status: number,
+  { status, headers }: Pick<FetchAnswer, 'status' | 'headers'>,
   text: string,
   calls: readonly ScriptCall[],
   clean: (text: string) => string,
 ): readonly ScriptReply[] {
-  const body = parsed(text)
-  const error = errorIn(body as Item)
-  const answer = clean(`HTTP ${status}${error && `: ${error}`}`)
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    // A page of HTML, nothing, or half of an answer; the parser's message would quote it.
+  }
+  const error = errorIn(body)
+  const answer = `HTTP ${status}${error && `: ${error}`}`
+  // One call is answered by an object, several by a list of as many.
+  const items = calls.length === 1 ? [body] : body
+  const fits = status === 200 && Array.isArray(items) && items.length === calls.length
+
+  // All but the three that a repeat may change: too slow, too early, over a limit.
+  const refuses = /^4(?!08|2[59])/.test(`${status}`)
+  const refused = `The server refused (${answer}); ${status === 413 ? 'send less' : 'check url and token'}`
+  const refusal = refuses && ((status === 400 && error) || refused)
+  // These the server itself, which has a form of its own, says before it begins. Somebody on the way may have passed the
+  // request on, and may hide what became of it behind any page, such as one that says 404.
+  const resent = refuses && !(error && (status < 404 || status === 413))
   // Over a limit: turned away before anything was done.
   const executed = status === 429 ? 'no' : 'unknown'
-  const none = unanswered(executed, `The server did not answer (${answer})`)
+  const none = unanswered(executed, clean(`The server did not answer (${answer})`), retryAfterMs(headers))
 
-  const refused = status === 401 || status === 403 ? `The server refused access (${answer}); check url and token` : ''
-  const items: readonly Item[] =
-    status === 200 ? itemsIn(body, calls.length) : calls.map(() => ({ error: status === 400 ? error : refused }))
   return calls.map((_, index) => {
-    const item = items[index]
-    const message = errorIn(item)
-    if (message) return { type: 'error', message: clean(message) }
+    const item: Item = fits ? items[index] : undefined
+    const message = refusal || errorIn(item)
+    if (message) return { type: 'error', message: clean(message), ...(resent && { resent }) }
     if (item?.result === undefined) return none
     /*
-     * Sent once, so the answer is to the first sending: servers' fetch does not repeat a POST, and there is no connection
-     * to look at that could tell of one that was repeated on the way. Saying so of every answer would make each lease
-     * that was revoked look as if its own release had freed it.
+     * Some runtimes and proxies send a POST again when the connection is reset before the reply, and nothing here can show
+     * it. To suspect it of every answer would make each lease that was revoked look as if its own release had freed it;
+     * so the store tells, where each ending leaves its mark.
      */
     return { type: 'value', value: item.result, resent: false }
   })
 }
 
-/** One call is answered by an object, several by a list of as many. */
-function itemsIn(body: unknown, count: number): readonly Item[] {
-  const items = count === 1 ? [body] : body
-  return Array.isArray(items) && items.length === count ? items : []
+/** For how long it wants to be asked nothing, in milliseconds: in seconds, or as a date. What is neither asks for nothing. */
+function retryAfterMs(headers: FetchAnswer['headers']): number {
+  const after = headers?.get('Retry-After') ?? ''
+  return (/^\d+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now()) || 0
 }
 
-const errorIn = (item: Item): string => (typeof item?.error === 'string' ? item.error : '')
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // A page of HTML, nothing, or half of an answer; the parser's message would quote it.
-    return undefined
-  }
+const errorIn = (item: unknown): string => {
+  const error = (item as Item)?.error
+  return typeof error === 'string' ? error : ''
 }

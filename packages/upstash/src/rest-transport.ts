@@ -55,7 +55,7 @@ async function post(
       // Older runtimes of Workers throw for a `cache` they do not implement; these have no such property either.
       ...('cache' in Request.prototype && { cache: 'no-store' }),
     })
-    return repliesOf(answer.status, await answer.text(), calls, clean)
+    return repliesOf(answer, await answer.text(), calls, clean)
   } catch (error) {
     const { message, cause } = Object(error) as { message?: unknown; cause?: { code?: unknown } }
     // Even one that was refused a connection: runtimes do not say so in any common way.

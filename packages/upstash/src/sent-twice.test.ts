@@ -1,9 +1,12 @@
 import { createLocker, type LeaseStore, type Locker, type LockerEvent } from '@leasehold/core'
+import { guardedDelete, guardedSet } from '@leasehold/core/fencing'
+import type { RedisTransport } from '@leasehold/core/redis'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis } from '@upstash/redis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startTestGateway, type TestGateway } from '../test-gateway.ts'
 import { fetchStore } from './fetch-store.ts'
+import { fetchTransport } from './fetch-transport.ts'
 import { upstashStore } from './upstash-store.ts'
 
 /*
@@ -88,5 +91,81 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
     )
     await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 'done' })
     await sent
+  })
+
+  describe('all of them', () => {
+    const guarded = (): RedisTransport => fetchTransport({ url: proxy.url, token: gateway.token })
+    beforeEach(() => proxy.duplicate('last'))
+    afterEach(() => proxy.restore())
+
+    it('a whole life of a lock: taken, kept from others, renewed, extended, passed on and given back', async () => {
+      const copies = proxy.forwarded['/'] ?? 0
+      const arrived = proxy.requests['/'] ?? 0
+      const lease = await locks.acquire(key('life'), { ttl: '6s' })
+      expect(await others.tryAcquire(key('life'))).toBeNull()
+      expect(await locks.tryAcquire(key('life'))).toBeNull()
+      // By the schedule, after one to two seconds.
+      await expect.poll(() => lease.remaining(), { interval: 1, timeout: 20_000 }).toBeLessThan(5_000)
+      await expect.poll(() => lease.remaining(), { interval: 1, timeout: 20_000 }).toBeGreaterThan(5_000)
+      await lease.renew({ by: '30s' })
+      expect(lease.remaining()).toBeGreaterThan(30_000)
+      expect(lease.remaining()).toBeLessThanOrEqual(36_000)
+      const waiting = others.acquire(key('life'), { wait: '30s' })
+      expect(await lease.release()).toBe('released')
+      const next = await waiting
+      expect(next.fence).toBeGreaterThan(lease.fence as number)
+      expect([lease.signal.aborted, await next.release()]).toEqual([false, 'released'])
+      expect((proxy.forwarded['/'] ?? 0) - copies).toBe(2 * ((proxy.requests['/'] ?? 0) - arrived))
+    })
+
+    it('withLock gives the result of its work, time after time, and nobody is told of a loss', async () => {
+      events.length = 0
+      for (let round = 0; round < 10; round++) {
+        expect(await locks.withLock(key('rounds'), () => round, { renew: false })).toBe(round)
+      }
+      expect(events.filter(({ type }) => type === 'lost')).toEqual([])
+      const endings = events.flatMap((event) => (event.type === 'released' ? [event.outcome] : []))
+      expect(endings).toEqual(Array(10).fill('released'))
+    })
+
+    it('guarded writes: stored once by each, and a late holder is refused', async () => {
+      const [first, second] = [
+        await locks.withLock(key('guard'), ({ fence }) => fence),
+        await locks.withLock(key('guard'), ({ fence }) => fence),
+      ]
+      expect(await guardedSet(guarded(), key('data'), 'first', { fence: first })).toEqual({ stored: true })
+      expect(await guardedSet(guarded(), key('data'), 'second', { fence: second })).toEqual({ stored: true })
+      const refused = { highest: second }
+      expect(await guardedSet(guarded(), key('data'), 'late', { fence: first })).toEqual({ stored: false, ...refused })
+      expect(await guardedDelete(guarded(), key('data'), { fence: first })).toEqual({ deleted: false, ...refused })
+      expect(await gateway.redis.command('GET', key('data'))).toBe('second')
+      expect(await guardedDelete(guarded(), key('data'), { fence: second })).toEqual({ deleted: true })
+      expect(await gateway.redis.command('GET', key('data'))).toBeNull()
+    })
+
+    it.each([false, true])('a revocation just before the release is still a loss; retaken: %s', async (retaken) => {
+      const name = key(`revoked-${retaken}`)
+      const working = locks.withLock(
+        name,
+        async () => {
+          expect(await others.revoke(name)).toBe(true)
+          if (retaken) await others.acquire(name, { wait: 0, ttl: '30s', renew: false })
+          return 'done'
+        },
+        { ttl: '30s', renew: false },
+      )
+      await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 'done' })
+      expect(await others.isLocked(name)).toBe(retaken)
+    })
+
+    it('a revocation that is sent twice itself: its holder learns of it, and whoever comes next keeps the lock', async () => {
+      const lease = await others.acquire(key('twice'), { ttl: '30s', renew: false })
+      expect(await locks.revoke(key('twice'))).toBe(true)
+      const next = await others.acquire(key('twice'), { ttl: '30s', renew: false })
+      expect(await lease.release()).toBe('expired')
+      expect(await others.inspect(key('twice'))).toMatchObject({ held: true, fence: next.fence })
+      expect(await next.release()).toBe('released')
+      expect(await locks.revoke(key('twice'))).toBe(false)
+    })
   })
 })

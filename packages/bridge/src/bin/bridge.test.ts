@@ -195,7 +195,11 @@ test('a Redis user that may not listen, or not read, and a port that is taken, a
     const { code, err } = await run(['--redis', `redis://${user}:pw@127.0.0.1:${redis.port}`, '--token', token]).ended
     expect([code, linesOf(err)]).toEqual([
       1,
-      [expect.objectContaining({ reason: expect.stringMatching(/cannot listen .*"lock:".*: Redis refuses .*: NOPERM/) })],
+      [
+        expect.objectContaining({
+          reason: expect.stringMatching(/cannot listen .*"lock:".*: Redis refuses .*: NOPERM/),
+        }),
+      ],
     ])
   }
   const right = run(['--redis', `redis://enough:pw@127.0.0.1:${redis.port}`, '--token', token, '--port', '0'])

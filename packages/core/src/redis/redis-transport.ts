@@ -40,5 +40,13 @@ export type ScriptReply =
   | { readonly type: 'value'; readonly value: unknown; readonly resent: boolean }
   /** The server's own error text, such as `NOSCRIPT No matching script`; `resent` as for a value, where known. */
   | { readonly type: 'error'; readonly message: string; readonly resent?: boolean }
-  /** No answer. `executed: 'no'` only when the call was certainly not sent. */
-  | { readonly type: 'unknown'; readonly executed: 'no' | 'unknown'; readonly cause?: unknown }
+  /**
+   * No answer. `executed: 'no'` only when the call was certainly not carried out. `retryAfterMs`: for so long, from now, the
+   * server wants to be asked nothing; nothing or less where it does not say so.
+   */
+  | {
+      readonly type: 'unknown'
+      readonly executed: 'no' | 'unknown'
+      readonly cause?: unknown
+      readonly retryAfterMs?: number | undefined
+    }
