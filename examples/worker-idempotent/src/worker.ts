@@ -9,7 +9,15 @@ import { storedAnswers } from './stored-answers.ts'
 
 // At module scope: to make these sends nothing, and requests share no timer and no promise through them.
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
-const locks = createLocker({ store: fetchStore(redis), notifier: wakeUps(), name: 'payments', ttl: '30s', wait: '2s' })
+const locks = createLocker({
+  store: fetchStore(redis),
+  notifier: wakeUps(),
+  name: 'payments',
+  ttl: '30s',
+  wait: '2s',
+  // If the store does not answer, what the locker may have been granted is taken back behind us.
+  waitUntil,
+})
 const answers = storedAnswers(fetchTransport(redis))
 
 /** Who waits is woken through the bridge, if there is one, and polls otherwise. */
@@ -21,9 +29,6 @@ function wakeUps(): ReleaseNotifier | undefined {
   return bridgeNotifier({ url, token, onError })
 }
 
-/** How long a lock that nobody was told of may take to be given back, in milliseconds. */
-const cleanUpMs = 10_000
-
 async function answer(request: Request): Promise<Response> {
   try {
     if (new URL(request.url).pathname !== '/payments') throw new Problem(404, 'not-found', 'There is only /payments')
@@ -33,10 +38,7 @@ async function answer(request: Request): Promise<Response> {
     const payment = paymentFrom(body)
     return await answerOnce({ locks, answers }, key, body, (lease) => payFor(payment, key, lease.signal))
   } catch (error) {
-    const problem = problemResponse(error)
-    // The locker may have asked for the lock and heard nothing. It takes that back behind us, while the request lives.
-    if (problem.status === 503) waitUntil(new Promise((resolve) => setTimeout(resolve, cleanUpMs)))
-    return problem
+    return problemResponse(error)
   }
 }
 

@@ -26,7 +26,7 @@ export const bridgeProgram: BridgeContestant = {
   program: fileURLToPath(new URL('../../../packages/bridge/src/bin/bridge.ts', import.meta.url)),
   args: (redisPort) => [
     ...['--redis', `redis://127.0.0.1:${redisPort}`, '--port', '0'],
-    ...['--metrics-port', '0', '--per-client', limit, '--total', limit],
+    ...['--metrics-port', '0', '--per-client', limit, '--total', limit, '--keys-per-second', limit],
   ],
   env: { LEASEHOLD_BRIDGE_TOKENS: bridgeToken },
 }

@@ -29,8 +29,8 @@ export function gatewayAccess(
       async remove(key) {
         await command('DEL', prefix + key)
       },
-      async replace(key, ms) {
-        await command('SET', prefix + key, 'foreign-holder', ...(ms === null ? [] : ['PX', ms]))
+      async replace(key, ms, value = 'foreign-holder') {
+        await command('SET', prefix + key, value, ...(ms === null ? [] : ['PX', ms]))
       },
       async expiresInMs(key) {
         const left = Number(await command('PTTL', prefix + key))

@@ -14,7 +14,8 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
     fenceMemoryMs,
     admin: {
       remove: async (key) => tables.locks.delete(key),
-      replace: async (key, ms) => tables.locks.set(key, 'foreign-holder', ms === null ? Infinity : now() + ms, now()),
+      replace: async (key, ms, value = 'foreign-holder') =>
+        tables.locks.set(key, value, ms === null ? Infinity : now() + ms, now()),
       async expiresInMs(key) {
         const entry = tables.locks.get(key, now())
         return entry && leftMs(entry.expiresAtMs)

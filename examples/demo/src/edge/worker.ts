@@ -15,7 +15,7 @@ const transport = fetchTransport(redis)
 const server = env.SERVER_NAME
 const tell = (event: object): void => console.log(JSON.stringify({ at: Date.now(), ...event }))
 
-const notifier = wakeUpsFrom(env)
+const notifier = wakeUpsFrom(env, env.LOCK_PREFIX)
 const locker = createLocker({
   store: fetchStore({ ...redis, prefix: env.LOCK_PREFIX, fenceMemory: env.FENCE_MEMORY as Duration }),
   notifier: notifier && toldWakeUps(notifier, (key) => tell({ type: 'woken', key })),
