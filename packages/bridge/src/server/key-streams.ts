@@ -1,12 +1,16 @@
 import type { Context } from 'hono'
-import { EventStream } from '../http/event-stream.ts'
+import { EventStream, namedEvent } from '../http/event-stream.ts'
 import { sooner } from '../http/sooner.ts'
+import { UnreadTotal } from '../http/unread-total.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { problem } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 import type { WatchedKey } from './watched-key.ts'
 
-/** What a reader may leave unread, in bytes: the states of the most keys a stream can have, several times. */
+/**
+ * The memory that a reader may take with what it leaves unread: the states of the most keys a stream can have, several times.
+ * Releases hardly add to it, as one of each key is kept.
+ */
 const maxUnreadBytes = 262_144
 /**
  * A stream ends after so long, or up to a tenth sooner so that not all do at once, and its reader comes back: a half-open
@@ -27,10 +31,13 @@ interface StreamRequest {
 /** The event streams that are open, and how to open one. */
 export class KeyStreams {
   readonly #options: CheckedOptions
-  readonly #watch: ReleaseWatch
+  readonly #watch: Pick<ReleaseWatch, 'listenFor'>
   readonly #open = new Set<EventStream>()
+  readonly #unreadTotal = new UnreadTotal()
+  /** What tells of a release of a key, encoded for all its streams. */
+  readonly #releases = new WeakMap<WatchedKey, Uint8Array>()
 
-  constructor(options: CheckedOptions, watch: ReleaseWatch) {
+  constructor(options: CheckedOptions, watch: Pick<ReleaseWatch, 'listenFor'>) {
     this.#options = options
     this.#watch = watch
   }
@@ -48,6 +55,7 @@ export class KeyStreams {
     const stream = new EventStream({
       heartbeatMs,
       maxUnreadBytes,
+      unreadTotal: this.#unreadTotal,
       onEnd: () => {
         this.#open.delete(stream)
         for (const end of ends) end()
@@ -58,20 +66,32 @@ export class KeyStreams {
     onEvent({ type: 'streams', open: this.#open.size })
     // It makes the first bytes, with which a server sends the headers.
     stream.sendRetry(retryMs)
-    for (const key of keys) ends.push(pipe(key, watched(key), stream))
+    // The stream may end while it is told of its first keys, and then nobody else would undo what comes after that.
+    const atEnd = (end: () => void): void => {
+      if (stream.hasEnded) end()
+      else ends.push(end)
+    }
+    for (const key of keys) if (!stream.hasEnded) atEnd(this.#pipe(key, watched(key), stream))
     const lifetimeMs = Math.min(expiresInMs ?? longestStreamMs, sooner(longestStreamMs, 0.1))
-    ends.push(clock.schedule(() => stream.end(), lifetimeMs, 'background'))
+    atEnd(clock.schedule(() => stream.end(), lifetimeMs, 'background'))
     const leave = (): void => stream.end()
     gone.addEventListener('abort', leave)
-    ends.push(() => gone.removeEventListener('abort', leave))
+    atEnd(() => gone.removeEventListener('abort', leave))
     return c.body(stream.body, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
   }
-}
 
-/** Passes on what happens to a key, until the function it answers is called. */
-const pipe = (key: string, watched: WatchedKey, stream: EventStream): (() => void) =>
-  watched.follow({
-    state: (state) => stream.sendNamed('state', JSON.stringify({ key, ...state })),
-    released: () => stream.sendNamed('release', JSON.stringify({ key })),
-    unavailable: () => stream.end(),
-  })
+  /** Passes on what happens to a key, until the function it answers is called. */
+  #pipe(key: string, watched: WatchedKey, stream: EventStream): () => void {
+    return watched.follow({
+      state: (state) => stream.sendNamed('state', JSON.stringify({ key, ...state })),
+      released: () => stream.sendOnce(this.#release(key, watched)),
+      unavailable: () => stream.end(),
+    })
+  }
+
+  #release(key: string, watched: WatchedKey): Uint8Array {
+    const message = this.#releases.get(watched) ?? namedEvent('release', JSON.stringify({ key }))
+    this.#releases.set(watched, message)
+    return message
+  }
+}

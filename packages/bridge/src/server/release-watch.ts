@@ -6,6 +6,8 @@ import { WatchedKeys } from './watched-keys.ts'
 
 /** How long those who wait are kept, and a new one waits, for a lost connection to be back. */
 const deafGraceMs = 2_000
+/** After a connection is back every key is looked at, spread over so long. */
+const lookAgainSpreadMs = 250
 /** An answer to whether Redis can be asked is good for so long, however many ask. */
 const reachableForMs = 1_000
 /** Asked for when nothing but an answer is wanted. */
@@ -71,7 +73,7 @@ export class ReleaseWatch {
     this.#stopGrace?.()
     this.#stopGrace = undefined
     this.#options.onEvent({ type: 'listening' })
-    if (this.#wasListening) this.#keys.lookAgain()
+    if (this.#wasListening) this.#keys.lookAgain(lookAgainSpreadMs)
     this.#wasListening = true
   }
 

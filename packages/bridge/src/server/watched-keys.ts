@@ -1,4 +1,5 @@
 import type { Clock } from '@leasehold/core'
+import { FairTurns } from './fair-turns.ts'
 import type { Look } from './paced-look.ts'
 import { WatchedKey } from './watched-key.ts'
 
@@ -18,10 +19,12 @@ interface Entry {
 /** The keys that somebody waits for, or did a moment ago. */
 export class WatchedKeys {
   readonly #options: WatchedKeysOptions
+  readonly #turns: FairTurns
   readonly #entries = new Map<string, Entry>()
 
   constructor(options: WatchedKeysOptions) {
     this.#options = options
+    this.#turns = new FairTurns(options.clock)
   }
 
   /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
@@ -41,8 +44,9 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
-  lookAgain(): void {
-    for (const { watched } of [...this.#entries.values()]) watched.lookAgain()
+  /** Releases may have been missed: looks at every key that is waited for, spread over so long. */
+  lookAgain(spreadMs: number): void {
+    for (const { watched } of [...this.#entries.values()]) watched.lookAgain(Math.random() * spreadMs)
   }
 
   dismiss(): void {
@@ -62,7 +66,10 @@ export class WatchedKeys {
       entry.stopLinger?.()
       entry.stopLinger = clock.schedule(() => this.#entries.delete(key), lingerMs, 'background')
     }
-    const entry: Entry = { watched: new WatchedKey({ key, ...this.#options, onIdle }), stopLinger: undefined }
+    const entry: Entry = {
+      watched: new WatchedKey({ key, ...this.#options, turns: this.#turns, onIdle }),
+      stopLinger: undefined,
+    }
     this.#entries.set(key, entry)
     return entry
   }
