@@ -120,7 +120,7 @@ export class PollQueue {
 
   /** Answers all, and all of them now. */
   dismiss(answer: WaitAnswer): void {
-    this.#answerThose(answer, () => true)
+    for (const poll of [...this.#polls]) this.#leave(poll, answer)
     while (this.#tellOne());
   }
 

@@ -156,6 +156,21 @@ describe('a long poll', () => {
     expect(answered()).toBe(before + 3)
   })
 
+  test('is alone in its turn when the time of a holder has run out, though the turn before was of many', async () => {
+    const polls = Array.from({ length: 40 }, () => poll('1'))
+    const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(1_000)
+    expect(answered()).toBe(7)
+    lock = held('2', 2_000)
+    await clock.advance(500)
+    lock = free
+    await clock.advance(2_001)
+    expect(answered()).toBe(8)
+  })
+
   test('of others that come all the time while the lock is free does not keep the longest-waiting from its turn', async () => {
     const polls = [poll('1'), poll('1')]
     await clock.advance(1_000)
@@ -375,6 +390,32 @@ describe('a stream', () => {
     expect(told).toEqual(['held 1 60000', 'release'])
   })
 
+  test.each([
+    ['when releases may have been missed', async () => key.lookAgain(250)],
+    [
+      'when a look in between had no answer',
+      async () => {
+        key.released()
+        lock = { type: 'unavailable' }
+        await clock.advance(500)
+        lock = free
+      },
+    ],
+  ])('that was told that the lock is free is told once more %s', async (_, happens) => {
+    const { told } = follow()
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(1_000)
+    const before = told.length
+    await happens()
+    await clock.advance(50)
+    const meanwhile = told.length
+    await clock.advance(1_500)
+    expect(told.length).toBe(meanwhile + 1)
+    expect(before).toBe(2)
+  })
+
   test('thousand of one key are told in turns, and those of other keys in between', async () => {
     const turns = new FairTurns(clock)
     const look = async (): Promise<Seen> => held('1')
@@ -495,11 +536,13 @@ describe('a stream', () => {
 describe('a look', () => {
   test('for which nobody waits any more when the store is to be asked is not wanted', async () => {
     let ask = (): boolean => true
+    let asked = 0
     key = new WatchedKey({
       key: 'a',
       clock,
       look: (_, __, wanted = () => true) =>
         new Promise((resolve) => {
+          asked++
           ask = () => {
             const isWanted = wanted()
             resolve(isWanted ? held('1') : { type: 'unavailable' })
@@ -515,7 +558,7 @@ describe('a look', () => {
     const second = poll('1')
     // Who comes before that is known has a look of their own, and is not sent off.
     await clock.advance(250)
-    expect(second.answers).toEqual([])
+    expect([asked, second.answers]).toEqual([2, []])
     expect(ask()).toBe(true)
     await clock.advance(0)
     expect(second.answers).toEqual([])

@@ -128,25 +128,34 @@ export class WatchedKey {
     return this.#clock.monotonicMs() < endsMs ? this.#holder : undefined
   }
 
-  async #look(reason: LookReason): Promise<'again' | undefined> {
+  #look(reason: LookReason): Promise<'again' | undefined> {
     const before = this.#doubts
     let isDropped = false
     const wanted = (): boolean => {
       isDropped = !this.#isAwaited
       return !isDropped
     }
-    const seen = await this.#options.look(this.#options.key, reason, wanted)
-    if (!this.#isAwaited) return undefined
-    // Nobody waited when the store was to be asked, and somebody does now.
-    if (isDropped) return 'again'
-    if (seen.type !== 'looked') return this.#sawNothing(seen.type)
-    // A release came meanwhile, or was missed: what was seen may be what it ended.
-    const isStale = before !== this.#doubts
+    return new Promise((resolve) => {
+      const saw = (seen: Seen): void => {
+        // A release came meanwhile, or was missed: what was seen may be what it ended.
+        const isStale = seen.type === 'looked' && before !== this.#doubts
+        // Before anybody is told, who may come back at once: one look serves those alone who came before it was answered.
+        resolve(this.#isAwaited && (isDropped || isStale) ? 'again' : undefined)
+        if (this.#isAwaited && !isDropped) this.#saw(seen, isStale)
+      }
+      void this.#options.look(this.#options.key, reason, wanted).then(saw)
+    })
+  }
+
+  #saw(seen: Seen, isStale: boolean): void {
+    if (seen.type !== 'looked') {
+      this.#sawNothing(seen.type)
+      return
+    }
     if (isStale) this.#toldFree &&= seen.changed
     else if (seen.changed) this.#sawFree()
     else this.#sawHolder(seen)
     this.#followers.tellNew({ held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs })
-    return isStale ? 'again' : undefined
   }
 
   #sawHolder({ cursor, expiresInMs }: Extract<Seen, { type: 'looked' }>): void {
@@ -174,7 +183,7 @@ export class WatchedKey {
     if (this.#polls.size > 0) this.#beginTurn(size, woken)
   }
 
-  #sawNothing(type: 'unavailable' | 'bad-key'): undefined {
+  #sawNothing(type: 'unavailable' | 'bad-key'): void {
     this.#toldFree = false
     this.#polls.answerNew({ type })
     this.#followers.dismissNew()
