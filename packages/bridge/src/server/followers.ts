@@ -24,6 +24,8 @@ export interface Follower {
 
 interface Following {
   readonly follower: Follower
+  /** Its first look is still to come. */
+  isNew: boolean
   /** What it is about to be told. */
   state: KeyState | undefined
   /** Of so many releases it knows. */
@@ -41,13 +43,9 @@ export class Followers {
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #all = new Set<Following>()
-  /** Those whose first look is still to come. */
-  readonly #new = new Set<Following>()
-  /** Those who are about to be told the state. */
-  readonly #informed = new Set<Following>()
-  /** Those who are about to be told of a release; some may have left. */
-  #round: readonly Following[] = []
-  #nextInRound = 0
+  /** Those who are about to be told the state, and of a release; some may have left. */
+  #informed: Following[] | undefined
+  #round: Following[] | undefined
   /** How many releases there were, and of how many those of the last round were to be told. */
   #releases = 0
   #announced = 0
@@ -67,10 +65,9 @@ export class Followers {
 
   /** Follows until the function it answers is called; may be told the state, if that is known, before it has that function. */
   add(follower: Follower, known?: KeyState): () => void {
-    const following: Following = { follower, state: undefined, heard: this.#releases }
+    const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases }
     this.#all.add(following)
     if (known) this.#inform(following, known)
-    else this.#new.add(following)
     return () => {
       if (this.#remove(following)) this.#onLeave()
     }
@@ -78,23 +75,27 @@ export class Followers {
 
   /** Tells the state to those who do not know it yet. */
   tellNew(state: KeyState): void {
-    for (const following of [...this.#new]) this.#inform(following, state)
+    for (const following of this.#thoseNew()) this.#inform(following, state)
   }
 
   /** Tells of a release: everyone, or only those who know a state, because the others are about to. */
   tellReleased(whom?: 'knowing'): void {
     this.#releases++
-    if (whom) for (const following of this.#new) following.heard = this.#releases
+    if (whom) for (const following of this.#thoseNew()) following.heard = this.#releases
     this.#announceWhenDue()
   }
 
   /** Sends those away who do not know the state. */
   dismissNew(): void {
-    this.#dismiss([...this.#new])
+    this.#dismiss(this.#thoseNew())
   }
 
   dismissAll(): void {
     this.#dismiss([...this.#all])
+  }
+
+  #thoseNew(): readonly Following[] {
+    return [...this.#all].filter(({ isNew }) => isNew)
   }
 
   #dismiss(followings: readonly Following[]): void {
@@ -102,24 +103,22 @@ export class Followers {
   }
 
   #remove(following: Following): boolean {
-    this.#new.delete(following)
-    this.#informed.delete(following)
     if (!this.#all.delete(following)) return false
     if (this.#all.size === 0) this.#rest()
     return true
   }
 
   #inform(following: Following, state: KeyState): void {
-    this.#new.delete(following)
+    following.isNew = false
     following.state = state
-    this.#informed.add(following)
+    if (this.#informed) this.#informed.push(following)
+    else this.#informed = [following]
     this.#turns.add(this.#tellOne)
   }
 
   /** The next round begins when the one before is over, and a pause has passed. */
   #announceWhenDue(): void {
-    const isTelling = this.#nextInRound < this.#round.length
-    if (this.#stopPause || isTelling || this.#all.size === 0 || this.#announced === this.#releases) return
+    if (this.#stopPause || this.#round || this.#all.size === 0 || this.#announced === this.#releases) return
     const leftMs = this.#toldMs + leastDistanceMs - this.#clock.monotonicMs()
     if (leftMs <= 0) this.#announce()
     else this.#stopPause = this.#clock.schedule(() => this.#announce(), leftMs, 'background')
@@ -129,40 +128,40 @@ export class Followers {
     this.#stopPause = undefined
     this.#announced = this.#releases
     this.#toldMs = this.#clock.monotonicMs()
-    this.#round = [...this.#all].filter(({ heard }) => heard < this.#releases)
-    this.#nextInRound = 0
-    if (this.#round.length > 0) this.#turns.add(this.#tellOne)
+    const round = [...this.#all].filter(({ heard }) => heard < this.#releases)
+    if (round.length === 0) return
+    this.#round = round
+    this.#turns.add(this.#tellOne)
   }
 
   /** A state before a release: it may be what that has ended. */
   readonly #tellOne = (): boolean => {
-    for (const following of this.#informed) {
-      this.#informed.delete(following)
-      this.#tellState(following)
-      return true
-    }
-    const following = this.#round[this.#nextInRound]
-    if (!following) return false
-    this.#nextInRound++
-    if (this.#all.has(following) && following.heard < this.#announced) {
+    if (this.#informed) this.#tellOneState(this.#informed)
+    else if (this.#round) this.#tellOneRelease(this.#round)
+    return this.#informed !== undefined || this.#round !== undefined
+  }
+
+  #tellOneState(informed: Following[]): void {
+    const following = informed.shift()
+    if (informed.length === 0) this.#informed = undefined
+    if (!following?.state || !this.#all.has(following)) return
+    const { follower, state } = following
+    following.state = undefined
+    follower.state(state)
+  }
+
+  #tellOneRelease(round: Following[]): void {
+    const following = round.shift()
+    if (following && this.#all.has(following) && following.heard < this.#announced) {
       // Also of those that came while others were told.
       following.heard = this.#releases
       following.follower.released()
     }
-    if (this.#nextInRound < this.#round.length) return true
-    this.#endRound()
-    return this.#informed.size > 0
-  }
-
-  #tellState(following: Following): void {
-    const { follower, state } = following
-    following.state = undefined
-    if (state) follower.state(state)
+    if (round.length === 0) this.#endRound()
   }
 
   #endRound(): void {
-    this.#round = []
-    this.#nextInRound = 0
+    this.#round = undefined
     this.#toldMs = this.#clock.monotonicMs()
     this.#announceWhenDue()
   }
@@ -170,8 +169,7 @@ export class Followers {
   #rest(): void {
     this.#stopPause?.()
     this.#stopPause = undefined
-    this.#round = []
-    this.#nextInRound = 0
+    this.#round = undefined
     this.#announced = this.#releases
   }
 }

@@ -60,7 +60,7 @@ export class PollQueue {
   readonly #onLeave: () => void
   readonly #polls = new Set<Poll>()
   /** Those who are about to be told their answer. */
-  readonly #answered = new Set<Poll>()
+  #answered: Poll[] | undefined
 
   /** @param onLeave called when one waits no more */
   constructor(clock: Clock, turns: FairTurns, onLeave: () => void) {
@@ -137,19 +137,17 @@ export class PollQueue {
     for (const poll of polls) {
       this.#remove(poll)
       poll.answer = answer
-      this.#answered.add(poll)
     }
+    this.#answered = [...(this.#answered ?? []), ...polls]
     this.#turns.add(this.#tellOne)
     this.#onLeave()
   }
 
   readonly #tellOne = (): boolean => {
-    for (const poll of this.#answered) {
-      this.#answered.delete(poll)
-      if (poll.answer) poll.resolve(poll.answer)
-      break
-    }
-    return this.#answered.size > 0
+    const poll = this.#answered?.shift()
+    if (this.#answered?.length === 0) this.#answered = undefined
+    if (poll?.answer) poll.resolve(poll.answer)
+    return this.#answered !== undefined
   }
 
   readonly #leave = (poll: Poll, answer: WaitAnswer): void => {

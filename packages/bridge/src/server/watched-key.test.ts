@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LookReason } from './bridge-events.ts'
 import { FairTurns } from './fair-turns.ts'
 import type { Follower } from './followers.ts'
-import type { Seen } from './paced-look.ts'
+import type { Look, Seen } from './paced-look.ts'
 import type { WaitAnswer, WaitRequest } from './poll-queue.ts'
 import { WatchedKey } from './watched-key.ts'
 
@@ -18,16 +18,11 @@ beforeEach(() => {
   looks = []
   idle = 0
   lock = held('1')
-  key = new WatchedKey({
-    key: 'a',
-    clock,
-    look: async (_, reason) => {
-      looks.push(reason)
-      return typeof lock === 'function' ? lock() : lock
-    },
-    turns: new FairTurns(clock),
-    onIdle: () => idle++,
-  })
+  const look: Look = async (_, reason) => {
+    looks.push(reason)
+    return typeof lock === 'function' ? lock() : lock
+  }
+  key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
 })
 afterEach(async () => {
   key.dismiss()
@@ -420,7 +415,7 @@ describe('a stream', () => {
     const turns = new FairTurns(clock)
     const look = async (): Promise<Seen> => held('1')
     const [noisy, quiet] = ['noisy', 'quiet'].map(
-      (name) => new WatchedKey({ key: name, clock, turns, look, onIdle: () => undefined }),
+      (name) => new WatchedKey(name, { clock, turns, look }, () => undefined),
     ) as [WatchedKey, WatchedKey]
     const told: string[] = []
     const followerOf = (name: string): Follower => ({
@@ -537,21 +532,16 @@ describe('a look', () => {
   test('for which nobody waits any more when the store is to be asked is not wanted', async () => {
     let ask = (): boolean => true
     let asked = 0
-    key = new WatchedKey({
-      key: 'a',
-      clock,
-      look: (_, __, wanted = () => true) =>
-        new Promise((resolve) => {
-          asked++
-          ask = () => {
-            const isWanted = wanted()
-            resolve(isWanted ? held('1') : { type: 'unavailable' })
-            return isWanted
-          }
-        }),
-      turns: new FairTurns(clock),
-      onIdle: () => idle++,
-    })
+    const look: Look = (_, __, wanted = () => true) =>
+      new Promise((resolve) => {
+        asked++
+        ask = () => {
+          const isWanted = wanted()
+          resolve(isWanted ? held('1') : { type: 'unavailable' })
+          return isWanted
+        }
+      })
+    key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
     const first = poll('1')
     first.leave()
     expect(ask()).toBe(false)

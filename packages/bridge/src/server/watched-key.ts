@@ -30,14 +30,12 @@ interface Turn {
 
 const changed = { type: 'changed' } as const
 
+/** What all keys share. */
 export interface WatchedKeyOptions {
-  readonly key: string
   readonly clock: Clock
   readonly look: Look
-  /** How telling many is shared with other keys. */
+  /** How telling many is shared among keys. */
   readonly turns: FairTurns
-  /** The last of those who wait has gone. */
-  readonly onIdle: () => void
 }
 
 /**
@@ -50,8 +48,10 @@ export interface WatchedKeyOptions {
  * The cursor is compared for equality only. To be held with another cursor is to be held.
  */
 export class WatchedKey {
+  readonly #key: string
   readonly #options: WatchedKeyOptions
   readonly #clock: Clock
+  readonly #onIdle: () => void
   readonly #pacedLook: PacedLook
   readonly #polls: PollQueue
   readonly #followers: Followers
@@ -63,13 +63,17 @@ export class WatchedKey {
   /** The last that those who follow have heard is that the lock is free, and nothing can have been missed since. */
   #toldFree = false
 
-  constructor(options: WatchedKeyOptions) {
+  /** @param onIdle called when the last of those who wait has gone */
+  constructor(key: string, options: WatchedKeyOptions, onIdle: () => void) {
     const { clock, turns } = options
+    this.#key = key
     this.#options = options
     this.#clock = clock
+    this.#onIdle = onIdle
     this.#pacedLook = new PacedLook(clock, (reason) => this.#look(reason))
-    this.#polls = new PollQueue(clock, turns, () => this.#rest())
-    this.#followers = new Followers(clock, turns, () => this.#rest())
+    const rest = (): void => this.#rest()
+    this.#polls = new PollQueue(clock, turns, rest)
+    this.#followers = new Followers(clock, turns, rest)
   }
 
   /** Resolves when there is a reason to try again, or none to wait any longer. */
@@ -143,7 +147,7 @@ export class WatchedKey {
         resolve(this.#isAwaited && (isDropped || isStale) ? 'again' : undefined)
         if (this.#isAwaited && !isDropped) this.#saw(seen, isStale)
       }
-      void this.#options.look(this.#options.key, reason, wanted).then(saw)
+      void this.#options.look(this.#key, reason, wanted).then(saw)
     })
   }
 
@@ -258,6 +262,6 @@ export class WatchedKey {
     this.#stopExpiry?.()
     this.#stopExpiry = undefined
     this.#endTurn()
-    this.#options.onIdle()
+    this.#onIdle()
   }
 }

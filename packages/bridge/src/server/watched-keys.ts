@@ -1,7 +1,7 @@
 import type { Clock } from '@leasehold/core'
 import { FairTurns } from './fair-turns.ts'
 import type { Look } from './paced-look.ts'
-import { WatchedKey } from './watched-key.ts'
+import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
 
 /** A key that nobody waits for is remembered so long: the next poll of its waiter is about to come. */
 const lingerMs = 5_000
@@ -18,13 +18,11 @@ interface Entry {
 
 /** The keys that somebody waits for, or did a moment ago. */
 export class WatchedKeys {
-  readonly #options: WatchedKeysOptions
-  readonly #turns: FairTurns
+  readonly #options: WatchedKeyOptions
   readonly #entries = new Map<string, Entry>()
 
-  constructor(options: WatchedKeysOptions) {
-    this.#options = options
-    this.#turns = new FairTurns(options.clock)
+  constructor({ clock, look }: WatchedKeysOptions) {
+    this.#options = { clock, look, turns: new FairTurns(clock) }
   }
 
   /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
@@ -67,7 +65,7 @@ export class WatchedKeys {
       entry.stopLinger = clock.schedule(() => this.#entries.delete(key), lingerMs, 'background')
     }
     const entry: Entry = {
-      watched: new WatchedKey({ key, ...this.#options, turns: this.#turns, onIdle }),
+      watched: new WatchedKey(key, this.#options, onIdle),
       stopLinger: undefined,
     }
     this.#entries.set(key, entry)
