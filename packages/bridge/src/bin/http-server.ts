@@ -6,6 +6,11 @@ import type { Hono } from 'hono'
 
 /** How long a client may take to send its request, in milliseconds. */
 const requestTimeout = 30_000
+/**
+ * What Node keeps for a reader that is slower than its stream, in bytes, before the stream keeps the rest. In short writes each
+ * takes ten times its length: by default 700 kB for a connection, that nobody counts.
+ */
+const highWaterMark = 4_096
 
 export interface HttpServer {
   readonly url: string
@@ -23,7 +28,7 @@ export async function listen(
     overrideGlobalObjects: false,
     errorHandler: badRequest,
   })
-  const server = createServer({ requestTimeout }, listener)
+  const server = createServer({ requestTimeout, highWaterMark }, listener)
   const open = new Set<ServerResponse>()
   server.on('request', (_, response) => {
     open.add(response)
