@@ -273,14 +273,14 @@ describe('long polls of one key', () => {
     expect(bridge).toBeLessThanOrEqual(1 + late)
   })
 
-  it('cost the bridge a look for each wake-up that is passed on', async () => {
+  it('cost the bridge a look for each turn that nobody has taken', async () => {
     const held = await holder.acquire('passed-on')
-    const polls = [1, 2, 3].map(() => waiter.bridge.wait('passed-on', held.fence, '20s'))
+    const polls = [1, 2, 3, 4].map(() => waiter.bridge.wait('passed-on', held.fence, '20s'))
     await elapse(ms(1_000))
     expect(waiter.calls().bridge).toBe(1)
     await held.release()
-    // Nobody takes it, so 500 ms later it is the next one's turn.
-    expect(await Promise.all(polls)).toEqual([200, 200, 200])
+    // Nobody takes it, so 500 ms later it is the turn of the next two, and then of the last.
+    expect(await Promise.all(polls)).toEqual([200, 200, 200, 200])
     expect(waiter.calls().bridge).toBe(2)
   })
 

@@ -75,9 +75,6 @@ async function listen(signal: AbortSignal): Promise<ReadonlyMap<string, number[]
 const slowRounds = (times: readonly number[]): number =>
   times.filter((at, round) => at - (times[round - 1] ?? at) > turnMs - 100).length
 
-const countsOf = (times: ReadonlyMap<string, readonly number[]>): number[] =>
-  Array.from(times.values(), ({ length }) => length)
-
 test(
   'T-47: 200 streams that vanish keep nothing from 5 that stay, and nothing of them remains',
   async () => {
@@ -118,10 +115,13 @@ test(
       samples.push({ heap: await heap, resident: await resident })
       await elapse(Math.max(0, nextAt - performance.now()))
     }
-    await eventually(() => healthy.every((heard) => countsOf(heard).every((count) => count === samples.length)))
-    const delays = healthy.flatMap((heard) =>
-      healthyKeys.flatMap((key) => heard.get(key)?.map((at, index) => at - (released.get(key)?.[index] ?? 0)) ?? []),
-    )
+    // Releases that a slow machine brings close together may be told as one.
+    const delaysOf = (heard: ReadonlyMap<string, readonly number[]>): number[] =>
+      healthyKeys.flatMap(
+        (key) => released.get(key)?.map((at) => (heard.get(key)?.find((told) => told >= at) ?? Infinity) - at) ?? [],
+      )
+    await eventually(() => healthy.flatMap(delaysOf).every(Number.isFinite))
+    const delays = healthy.flatMap(delaysOf)
     // In the first third the program still warms up. Garbage comes and goes; what stays is in the least of each third.
     const third = Math.floor(samples.length / 3)
     const gained = (what: 'heap' | 'resident'): number => {

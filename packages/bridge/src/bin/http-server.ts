@@ -12,6 +12,11 @@ const requestTimeout = 30_000
  * to count a request's time with its first byte, so this may be longer than `requestTimeout`.
  */
 const keepAliveTimeout = 76_000
+/**
+ * What Node keeps for a reader that is slower than its stream, in bytes, before the stream keeps the rest. In short writes each
+ * takes ten times its length: by default 700 kB for a connection, that nobody counts.
+ */
+const highWaterMark = 4_096
 
 export interface HttpServer {
   readonly url: string
@@ -29,7 +34,7 @@ export async function listen(
     overrideGlobalObjects: false,
     errorHandler: badRequest,
   })
-  const server = createServer({ requestTimeout, keepAliveTimeout }, listener)
+  const server = createServer({ requestTimeout, keepAliveTimeout, highWaterMark }, listener)
   const open = new Set<ServerResponse>()
   server.on('request', (_, response) => {
     open.add(response)

@@ -1,4 +1,5 @@
 import type { Clock } from '@leasehold/core'
+import type { FairTurns } from './fair-turns.ts'
 
 export interface WaitRequest {
   /** The cursor that the refused acquire returned, or that of the last poll. */
@@ -21,23 +22,50 @@ export type WaitAnswer =
   /** The client has left. */
   | { readonly type: 'gone' }
 
-interface Poll {
+/** One object for all that one poll is, as there may be thousands: it is also what listens for its client's leaving. */
+class Poll {
   readonly request: WaitRequest
-  readonly settle: (answer: WaitAnswer) => void
+  readonly resolve: (answer: WaitAnswer) => void
+  readonly #leave: (poll: Poll, answer: WaitAnswer) => void
   cursor: string
   /** It has been seen, or heard, since it came that the lock is not simply free. */
   isParked: boolean
+  /** What it is about to be told. */
+  answer: WaitAnswer | undefined
+  stopTimer: (() => void) | undefined
+
+  constructor(
+    request: WaitRequest,
+    isParked: boolean,
+    resolve: (answer: WaitAnswer) => void,
+    leave: (poll: Poll, answer: WaitAnswer) => void,
+  ) {
+    this.request = request
+    this.isParked = isParked
+    this.resolve = resolve
+    this.#leave = leave
+    this.cursor = request.cursor
+  }
+
+  /** The client has left. */
+  handleEvent(): void {
+    this.#leave(this, { type: 'gone' })
+  }
 }
 
 /** The long polls of one key, longest-waiting first. Each leaves by itself when its time is up or its client has left. */
 export class PollQueue {
   readonly #clock: Clock
+  readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #polls = new Set<Poll>()
+  /** Those who are about to be told their answer. */
+  #answered: Poll[] | undefined
 
-  /** @param onLeave called after each answer */
-  constructor(clock: Clock, onLeave: () => void) {
+  /** @param onLeave called when one waits no more */
+  constructor(clock: Clock, turns: FairTurns, onLeave: () => void) {
     this.#clock = clock
+    this.#turns = turns
     this.#onLeave = onLeave
   }
 
@@ -47,24 +75,12 @@ export class PollQueue {
 
   add(request: WaitRequest, isParked: boolean): Promise<WaitAnswer> {
     return new Promise((resolve) => {
-      const leave = (): void => poll.settle({ type: 'gone' })
-      const poll: Poll = {
-        request,
-        cursor: request.cursor,
-        isParked,
-        settle: (answer) => {
-          if (!this.#polls.delete(poll)) return
-          stopTimer()
-          request.gone.removeEventListener('abort', leave)
-          resolve(answer)
-          this.#onLeave()
-        },
-      }
-      const timeUp = (): void => poll.settle({ type: 'unchanged', cursor: poll.cursor })
-      const stopTimer = this.#clock.schedule(timeUp, request.timeoutMs, 'background')
+      const poll = new Poll(request, isParked, resolve, this.#leave)
       this.#polls.add(poll)
-      request.gone.addEventListener('abort', leave)
-      if (request.gone.aborted) leave()
+      if (request.gone.aborted) return this.#leave(poll, { type: 'gone' })
+      const timeUp = (): void => this.#leave(poll, { type: 'unchanged', cursor: poll.cursor })
+      poll.stopTimer = this.#clock.schedule(timeUp, request.timeoutMs, 'background')
+      request.gone.addEventListener('abort', poll)
     })
   }
 
@@ -81,33 +97,70 @@ export class PollQueue {
     for (const poll of this.#polls) poll.isParked = true
   }
 
-  /** Answers the longest-waiting one that waits for the lock. */
-  answerNext(answer: WaitAnswer): WaitRequest | undefined {
-    for (const { request, settle } of this.#polls) {
-      if (request.forResult) continue
-      settle(answer)
-      return request
+  /** Answers so many of the longest-waiting ones that wait for the lock, and says which. */
+  answerNext(count: number, answer: WaitAnswer): readonly WaitRequest[] {
+    const meant: Poll[] = []
+    for (const poll of this.#polls) {
+      if (meant.length === count) break
+      if (!poll.request.forResult) meant.push(poll)
     }
-    return undefined
+    this.#answer(meant, answer)
+    return meant.map(({ request }) => request)
   }
 
   /** Answers those that wait for a result. */
   answerResults(answer: WaitAnswer): void {
-    this.#answer(answer, ({ request }) => request.forResult)
+    this.#answerThose(answer, ({ request }) => request.forResult)
   }
 
   /** Answers those that came since the last look; whether there were any that wait for the lock. */
   answerNew(answer: WaitAnswer): boolean {
-    return this.#answer(answer, ({ isParked }) => !isParked).some(({ request }) => !request.forResult)
+    return this.#answerThose(answer, ({ isParked }) => !isParked).some(({ request }) => !request.forResult)
   }
 
-  answerAll(answer: WaitAnswer): void {
-    this.#answer(answer, () => true)
+  /** Answers all, and all of them now. */
+  dismiss(answer: WaitAnswer): void {
+    for (const poll of [...this.#polls]) this.#leave(poll, answer)
+    while (this.#tellOne());
   }
 
-  #answer(answer: WaitAnswer, isMeant: (poll: Poll) => boolean): readonly Poll[] {
-    const meant = [...this.#polls].filter(isMeant)
-    for (const { settle } of meant) settle(answer)
+  #answerThose(answer: WaitAnswer, isMeant: (poll: Poll) => boolean): readonly Poll[] {
+    const meant: Poll[] = []
+    for (const poll of this.#polls) if (isMeant(poll)) meant.push(poll)
+    this.#answer(meant, answer)
     return meant
+  }
+
+  /** From now on they wait no more; they are told in turns. */
+  #answer(polls: readonly Poll[], answer: WaitAnswer): void {
+    if (polls.length === 0) return
+    for (const poll of polls) {
+      this.#remove(poll)
+      poll.answer = answer
+    }
+    this.#answered = [...(this.#answered ?? []), ...polls]
+    this.#turns.add(this.#tellOne)
+    this.#onLeave()
+  }
+
+  readonly #tellOne = (): boolean => {
+    const poll = this.#answered?.shift()
+    if (this.#answered?.length === 0) this.#answered = undefined
+    if (poll?.answer) poll.resolve(poll.answer)
+    return this.#answered !== undefined
+  }
+
+  readonly #leave = (poll: Poll, answer: WaitAnswer): void => {
+    if (!this.#remove(poll)) return
+    poll.resolve(answer)
+    this.#onLeave()
+  }
+
+  #remove(poll: Poll): boolean {
+    if (!this.#polls.delete(poll)) return false
+    poll.stopTimer?.()
+    poll.stopTimer = undefined
+    poll.request.gone.removeEventListener('abort', poll)
+    return true
   }
 }

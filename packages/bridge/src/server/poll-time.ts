@@ -4,6 +4,8 @@ import { sooner } from '../http/sooner.ts'
 const spreadFromMs = 10_000
 /** By how much of its time, at most. */
 const spread = 0.1
+/** Runtimes keep timers of the same length together: a few lengths cost less than as many as there are polls. */
+const stepMs = 100
 
 /**
  * How long a poll waits at most. Long ones end a little sooner than they might, at random: clients ask again at once, so those
@@ -11,5 +13,7 @@ const spread = 0.1
  *
  * @param random from 0 to 1; by default drawn anew
  */
-export const pollTimeMs = (timeoutMs: number, random?: number): number =>
-  timeoutMs < spreadFromMs ? timeoutMs : Math.ceil(sooner(timeoutMs, spread, random))
+export function pollTimeMs(timeoutMs: number, random?: number): number {
+  if (timeoutMs < spreadFromMs) return timeoutMs
+  return Math.min(timeoutMs, Math.ceil(sooner(timeoutMs, spread, random) / stepMs) * stepMs)
+}

@@ -1,9 +1,11 @@
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LookReason } from './bridge-events.ts'
-import type { Seen } from './paced-look.ts'
+import { FairTurns } from './fair-turns.ts'
+import type { Follower } from './followers.ts'
+import type { Look, Seen } from './paced-look.ts'
 import type { WaitAnswer, WaitRequest } from './poll-queue.ts'
-import { type Follower, WatchedKey } from './watched-key.ts'
+import { WatchedKey } from './watched-key.ts'
 
 let clock: ManualClock
 let key: WatchedKey
@@ -16,15 +18,11 @@ beforeEach(() => {
   looks = []
   idle = 0
   lock = held('1')
-  key = new WatchedKey({
-    key: 'a',
-    clock,
-    look: async (_, reason) => {
-      looks.push(reason)
-      return typeof lock === 'function' ? lock() : lock
-    },
-    onIdle: () => idle++,
-  })
+  const look: Look = async (_, reason) => {
+    looks.push(reason)
+    return typeof lock === 'function' ? lock() : lock
+  }
+  key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
 })
 afterEach(async () => {
   key.dismiss()
@@ -112,18 +110,73 @@ describe('a long poll', () => {
     expect(looks).toEqual(['first-waiter', 'passed-on'])
   })
 
-  test('that does not take the lock loses its turn after 500 ms, and the next is answered, until none is left', async () => {
-    const polls = [poll('1'), poll('1'), poll('1')]
+  test('that does not take the lock loses its turn after 500 ms, and the next turn is of twice as many', async () => {
+    const polls = Array.from({ length: 40 }, () => poll('1'))
     await clock.advance(1_000)
     lock = free
     key.released()
+    const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
     await clock.advance(499)
-    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0, 0])
+    expect(answered()).toBe(1)
     await clock.advance(1)
-    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 0])
+    expect(answered()).toBe(1 + 2)
+    for (const count of [7, 15, 31, 40]) {
+      await clock.advance(500)
+      expect(answered()).toBe(count)
+    }
+    expect(polls.every(({ answers }) => answers[0]?.type === 'changed')).toBe(true)
+    expect(looks).toEqual(['first-waiter', ...Array(5).fill('passed-on')])
+  })
+
+  test.each([
+    ['a release is heard', () => key.released()],
+    ['the lock was seen to be held', () => undefined],
+  ])('is alone again in its turn once %s', async (_, happens) => {
+    const polls = Array.from({ length: 40 }, () => poll('1'))
+    const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(1_000)
+    expect(answered()).toBe(7)
+    lock = held('2')
+    happens()
     await clock.advance(500)
-    expect(polls.map(({ answers }) => answers)).toEqual([changed, changed, changed])
-    expect(looks).toEqual(['first-waiter', 'passed-on', 'passed-on'])
+    const before = answered()
+    lock = free
+    key.released()
+    await clock.advance(499)
+    expect(answered()).toBe(before + 1)
+    await clock.advance(1)
+    expect(answered()).toBe(before + 3)
+  })
+
+  test('is alone in its turn when the time of a holder has run out, though the turn before was of many', async () => {
+    const polls = Array.from({ length: 40 }, () => poll('1'))
+    const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(1_000)
+    expect(answered()).toBe(7)
+    lock = held('2', 2_000)
+    await clock.advance(500)
+    lock = free
+    await clock.advance(2_001)
+    expect(answered()).toBe(8)
+  })
+
+  test('of others that come all the time while the lock is free does not keep the longest-waiting from its turn', async () => {
+    const polls = [poll('1'), poll('1')]
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    for (let at = 0; at < 500; at += 100) {
+      poll('1')
+      await clock.advance(100)
+    }
+    await clock.advance(100)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1])
   })
 
   test('whose connection is found closed when it is answered passes the wake-up on at once', async () => {
@@ -218,8 +271,10 @@ describe('a long poll', () => {
     polls.push(poll('2'), poll('3'), poll('4'))
     key.released()
     lock = free
-    await clock.advance(400)
-    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 0, 0])
+    await clock.advance(499)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0, 0, 0])
+    await clock.advance(1)
+    expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 1, 0])
   })
 
   test('for a result is answered by a release, with all others of its kind, and takes no turn', async () => {
@@ -261,8 +316,123 @@ describe('a stream', () => {
     const { told } = follow()
     await clock.advance(0)
     key.released()
+    expect(told).toEqual(['held 1 10000', 'release'])
+    await clock.advance(50)
     key.released()
     expect(told).toEqual(['held 1 10000', 'release', 'release'])
+  })
+
+  test('is told of many releases at once and then each 50 ms, and of the last of them in any case', async () => {
+    const { told } = follow()
+    await clock.advance(0)
+    for (let at = 0; at < 1_000; at += 5) {
+      key.released()
+      await clock.advance(5)
+    }
+    expect(told).toEqual(['held 1 10000', ...Array(21).fill('release')])
+    await clock.advance(400)
+    expect(told).toHaveLength(1 + 21)
+    key.released()
+    key.released()
+    expect(told).toHaveLength(1 + 22)
+    await clock.advance(50)
+    expect(told).toHaveLength(1 + 23)
+  })
+
+  test('that comes between two releases is not told of the first', async () => {
+    lock = held('1')
+    follow()
+    await clock.advance(1_000)
+    key.released()
+    await clock.advance(10)
+    key.released()
+    lock = held('2')
+    poll('1')
+    await clock.advance(0)
+    const { told } = follow()
+    await clock.advance(40)
+    expect(told).toEqual(['held 2 10001'])
+  })
+
+  test('that comes after a release, while a look from before it is under way, is told that the lock is free', async () => {
+    let answer = (_: Seen): void => undefined
+    lock = () =>
+      new Promise((resolve) => {
+        answer = resolve
+      })
+    follow()
+    await clock.advance(10)
+    key.released()
+    const { told } = follow()
+    lock = free
+    answer(held('1', 60_000))
+    await clock.advance(300)
+    expect(told).toEqual(['held 1 60000', 'release'])
+  })
+
+  test('that comes while connections were lost and a look is under way is told of what that could not see', async () => {
+    let answer = (_: Seen): void => undefined
+    lock = () =>
+      new Promise((resolve) => {
+        answer = resolve
+      })
+    const { told } = follow()
+    await clock.advance(10)
+    key.lookAgain(0)
+    lock = free
+    answer(held('1', 60_000))
+    await clock.advance(250)
+    expect(told).toEqual(['held 1 60000', 'release'])
+  })
+
+  test.each([
+    ['when releases may have been missed', async () => key.lookAgain(250)],
+    [
+      'when a look in between had no answer',
+      async () => {
+        key.released()
+        lock = { type: 'unavailable' }
+        await clock.advance(500)
+        lock = free
+      },
+    ],
+  ])('that was told that the lock is free is told once more %s', async (_, happens) => {
+    const { told } = follow()
+    await clock.advance(1_000)
+    lock = free
+    key.released()
+    await clock.advance(1_000)
+    const before = told.length
+    await happens()
+    await clock.advance(50)
+    const meanwhile = told.length
+    await clock.advance(1_500)
+    expect(told.length).toBe(meanwhile + 1)
+    expect(before).toBe(2)
+  })
+
+  test('thousand of one key are told in turns, and those of other keys in between', async () => {
+    const turns = new FairTurns(clock)
+    const look = async (): Promise<Seen> => held('1')
+    const [noisy, quiet] = ['noisy', 'quiet'].map(
+      (name) => new WatchedKey(name, { clock, turns, look }, () => undefined),
+    ) as [WatchedKey, WatchedKey]
+    const told: string[] = []
+    const followerOf = (name: string): Follower => ({
+      state: () => undefined,
+      released: () => told.push(name),
+      unavailable: () => undefined,
+    })
+    for (let count = 0; count < 1_000; count++) noisy.follow(followerOf('noisy'))
+    quiet.follow(followerOf('quiet'))
+    await clock.advance(1_000)
+    noisy.released()
+    expect(told.length).toBeLessThanOrEqual(32)
+    quiet.released()
+    await clock.advance(0)
+    expect(told.indexOf('quiet')).toBeLessThanOrEqual(33)
+    expect(told).toHaveLength(1_001)
+    for (const each of [noisy, quiet]) each.dismiss()
   })
 
   test('that comes while the holder is known costs no look', async () => {
@@ -355,6 +525,33 @@ describe('a stream', () => {
     key.released()
     expect(told).toEqual(['held 1 10000'])
     expect(idle).toBe(1)
+  })
+})
+
+describe('a look', () => {
+  test('for which nobody waits any more when the store is to be asked is not wanted', async () => {
+    let ask = (): boolean => true
+    let asked = 0
+    const look: Look = (_, __, wanted = () => true) =>
+      new Promise((resolve) => {
+        asked++
+        ask = () => {
+          const isWanted = wanted()
+          resolve(isWanted ? held('1') : { type: 'unavailable' })
+          return isWanted
+        }
+      })
+    key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
+    const first = poll('1')
+    first.leave()
+    expect(ask()).toBe(false)
+    const second = poll('1')
+    // Who comes before that is known has a look of their own, and is not sent off.
+    await clock.advance(250)
+    expect([asked, second.answers]).toEqual([2, []])
+    expect(ask()).toBe(true)
+    await clock.advance(0)
+    expect(second.answers).toEqual([])
   })
 })
 

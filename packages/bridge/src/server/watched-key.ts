@@ -1,32 +1,16 @@
 import type { Clock } from '@leasehold/core'
 import type { LookReason } from './bridge-events.ts'
+import type { FairTurns } from './fair-turns.ts'
+import { type Follower, Followers, type KeyState } from './followers.ts'
 import { type Look, PacedLook, type Seen } from './paced-look.ts'
 import { PollQueue, type WaitAnswer, type WaitRequest } from './poll-queue.ts'
 
-/** How long whoever was woken has to take the lock before the next one is. */
+/** How long whoever was woken has to take the lock before the next ones are. */
 const turnMs = 500
 /** After a look that the store did not answer. */
 const retryLookMs = 1_000
 /** What is left of a millisecond when Redis has rounded a remaining time down. */
 const roundingMs = 1
-
-/** A key's state as a stream is told of it. */
-export interface KeyState {
-  readonly held: boolean
-  readonly cursor: string
-  /** Milliseconds; null without expiry, and when the lock is free. */
-  readonly expiresIn: number | null
-}
-
-/** Who wants to hear everything about a key: an event stream. */
-export interface Follower {
-  /** Once, before anything but perhaps a release that came sooner. */
-  state(state: KeyState): void
-  /** The lock was released or revoked, or was found to be free. */
-  released(): void
-  /** The state cannot be had, now or for a while, so that nothing can be promised. There will be no other call. */
-  unavailable(): void
-}
 
 interface Holder {
   readonly cursor: string
@@ -34,14 +18,24 @@ interface Holder {
   readonly endsMs: number | undefined
 }
 
+/** The time that those who were woken have to take the lock. */
+interface Turn {
+  /** How many polls it is for. If none of them takes the lock, the next turn is for twice as many. */
+  readonly size: number
+  /** How many of them are not known to have left. */
+  present: number
+  readonly stop: () => void
+  isOver: boolean
+}
+
 const changed = { type: 'changed' } as const
 
+/** What all keys share. */
 export interface WatchedKeyOptions {
-  readonly key: string
   readonly clock: Clock
   readonly look: Look
-  /** The last of those who wait has gone. */
-  readonly onIdle: () => void
+  /** How telling many is shared among keys. */
+  readonly turns: FairTurns
 }
 
 /**
@@ -54,25 +48,32 @@ export interface WatchedKeyOptions {
  * The cursor is compared for equality only. To be held with another cursor is to be held.
  */
 export class WatchedKey {
+  readonly #key: string
   readonly #options: WatchedKeyOptions
   readonly #clock: Clock
+  readonly #onIdle: () => void
   readonly #pacedLook: PacedLook
   readonly #polls: PollQueue
-  /** Whether each has been told the state. */
-  readonly #followers = new Map<Follower, boolean>()
+  readonly #followers: Followers
   #holder: Holder | undefined
-  /** How many releases were heard, to know whether one came while a look was under way. */
-  #releases = 0
+  /** How often something happened after which a look that was under way is worth nothing. */
+  #doubts = 0
   #stopExpiry: (() => void) | undefined
-  #stopTurn: (() => void) | undefined
-  /** The last that those who follow have heard is that the lock is free. */
+  #turn: Turn | undefined
+  /** The last that those who follow have heard is that the lock is free, and nothing can have been missed since. */
   #toldFree = false
 
-  constructor(options: WatchedKeyOptions) {
+  /** @param onIdle called when the last of those who wait has gone */
+  constructor(key: string, options: WatchedKeyOptions, onIdle: () => void) {
+    const { clock, turns } = options
+    this.#key = key
     this.#options = options
-    this.#clock = options.clock
-    this.#pacedLook = new PacedLook(options.clock, (reason) => this.#look(reason))
-    this.#polls = new PollQueue(options.clock, () => this.#rest())
+    this.#clock = clock
+    this.#onIdle = onIdle
+    this.#pacedLook = new PacedLook(clock, (reason) => this.#look(reason))
+    const rest = (): void => this.#rest()
+    this.#polls = new PollQueue(clock, turns, rest)
+    this.#followers = new Followers(clock, turns, rest)
   }
 
   /** Resolves when there is a reason to try again, or none to wait any longer. */
@@ -85,44 +86,39 @@ export class WatchedKey {
     return answer
   }
 
-  /** Follows the key until the function it answers is called. */
+  /** Follows the key until the function it answers is called. The follower may be told something before it has that. */
   follow(follower: Follower): () => void {
     const known = this.#freshHolder()
-    this.#followers.set(follower, known !== undefined)
-    if (known) {
-      follower.state(this.#stateOf(known))
-      this.#armExpiry()
-    } else this.#pacedLook.request('first-waiter')
-    return () => {
-      if (this.#followers.delete(follower)) this.#rest()
-    }
+    const leave = this.#followers.add(follower, known && this.#stateOf(known))
+    if (known) this.#armExpiry()
+    else this.#pacedLook.request('first-waiter')
+    return leave
   }
 
   /** A release was announced. */
   released(): void {
-    this.#releases++
+    this.#doubts++
     this.#holder = undefined
-    this.#tellFree()
-    this.#wakeNext()
+    const woken = this.#wake(1)
     this.#polls.lineUp()
-    // For streams too, though all were told: nobody would see the time of the next holder run out.
-    if (this.#isAwaited) this.#takeTurn()
+    this.#tellFree()
+    // For streams too, though all are told: nobody would see the time of the next holder run out.
+    if (this.#isAwaited) this.#beginTurn(1, woken)
   }
 
-  /** Releases may have been missed. */
+  /** Releases may have been missed; looks in so long. */
   lookAgain(delayMs: number): void {
+    this.#doubts++
     this.#holder = undefined
+    this.#toldFree = false
     if (this.#isAwaited) this.#pacedLook.request('reconnected', delayMs)
   }
 
   /** Everyone who waits is sent away, to come back or to check by themselves. */
   dismiss(): void {
     this.#holder = undefined
-    this.#polls.answerAll({ type: 'unavailable' })
-    for (const follower of [...this.#followers.keys()]) {
-      this.#followers.delete(follower)
-      follower.unavailable()
-    }
+    this.#polls.dismiss({ type: 'unavailable' })
+    this.#followers.dismissAll()
     this.#rest()
   }
 
@@ -136,81 +132,102 @@ export class WatchedKey {
     return this.#clock.monotonicMs() < endsMs ? this.#holder : undefined
   }
 
-  async #look(reason: LookReason): Promise<'again' | undefined> {
-    const before = this.#releases
-    const seen = await this.#options.look(this.#options.key, reason, () => this.#isAwaited)
-    if (!this.#isAwaited) return undefined
-    if (seen.type === 'unwanted') return 'again'
-    if (seen.type !== 'looked') return this.#sawNothing(seen.type)
-    // A release came meanwhile: what was seen may be what it ended.
-    const isStale = before !== this.#releases
-    if (!isStale && seen.changed) this.#sawFree(reason)
-    else if (!isStale) this.#sawHolder(seen)
-    this.#tellNew({ held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs })
-    return isStale ? 'again' : undefined
+  #look(reason: LookReason): Promise<'again' | undefined> {
+    const before = this.#doubts
+    return new Promise((resolve) => {
+      const saw = (seen: Seen): void => {
+        // A release came meanwhile, or was missed: what was seen may be what it ended.
+        const isStale = seen.type === 'looked' && before !== this.#doubts
+        const isWorthNothing = isStale || seen.type === 'unwanted'
+        // Before anybody is told, who may come back at once: one look serves those alone who came before it was answered.
+        resolve(this.#isAwaited && isWorthNothing ? 'again' : undefined)
+        if (this.#isAwaited && seen.type !== 'unwanted') this.#saw(seen, isStale)
+      }
+      void this.#options.look(this.#key, reason, () => this.#isAwaited).then(saw)
+    })
+  }
+
+  #saw(seen: Exclude<Seen, { readonly type: 'unwanted' }>, isStale: boolean): void {
+    if (seen.type !== 'looked') {
+      this.#sawNothing(seen.type)
+      return
+    }
+    if (isStale) this.#toldFree &&= seen.changed
+    else if (seen.changed) this.#sawFree()
+    else this.#sawHolder(seen)
+    this.#followers.tellNew({ held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs })
   }
 
   #sawHolder({ cursor, expiresInMs }: Extract<Seen, { type: 'looked' }>): void {
     const endsMs = expiresInMs === null ? undefined : this.#clock.monotonicMs() + expiresInMs + roundingMs
     this.#holder = { cursor, endsMs }
     this.#toldFree = false
+    this.#endTurn()
     this.#polls.park(cursor)
     this.#armExpiry()
   }
 
-  /** Those whose first look it was try at once; otherwise the longest-waiting does, and everyone who follows. */
-  #sawFree(reason: LookReason): void {
+  /**
+   * Those whose first look it was try at once, and so does everyone who follows. Of the others it is the turn of the
+   * longest-waiting one, or of twice as many as in the turn that has passed; unless somebody has a turn still.
+   */
+  #sawFree(): void {
     this.#holder = undefined
     this.#armExpiry()
-    // A holder whom the bridge never saw may have come and gone, but only where something had run out or was missed.
-    if (!this.#toldFree || reason === 'expiry' || reason === 'reconnected') this.#tellFree('knowing')
-    if (!this.#polls.answerNew(changed)) this.#wakeNext()
-    if (this.#polls.size > 0) this.#takeTurn()
+    if (!this.#toldFree) this.#tellFree('knowing')
+    const isTried = this.#polls.answerNew(changed)
+    if (this.#turn && !this.#turn.isOver) return
+    const size = this.#turn ? 2 * this.#turn.size : 1
+    const woken = this.#turn || !isTried ? this.#wake(size) : []
+    this.#endTurn()
+    if (this.#polls.size > 0) this.#beginTurn(size, woken)
   }
 
-  #sawNothing(type: 'unavailable' | 'bad-key'): undefined {
+  #sawNothing(type: 'unavailable' | 'bad-key'): void {
+    this.#toldFree = false
     this.#polls.answerNew({ type })
-    for (const [follower, isTold] of [...this.#followers]) {
-      if (isTold) continue
-      this.#followers.delete(follower)
-      follower.unavailable()
-    }
+    this.#followers.dismissNew()
     if (this.#isAwaited) this.#armLook(retryLookMs)
     else this.#rest()
   }
 
-  /** Tells the state to those who do not know it yet. */
-  #tellNew(state: KeyState): void {
-    for (const [follower, isTold] of [...this.#followers]) {
-      if (isTold) continue
-      this.#followers.set(follower, true)
-      follower.state(state)
-    }
-  }
-
-  /** Tells everyone, or only those who know a state, because the others are about to. */
+  /** Tells those who follow: everyone, or only those who know a state, because the others are about to. */
   #tellFree(whom?: 'knowing'): void {
     this.#toldFree = true
-    for (const [follower, isTold] of [...this.#followers]) if (isTold || !whom) follower.released()
+    this.#followers.tellReleased(whom)
   }
 
-  #wakeNext(): void {
+  /** It is the turn of so many of those who wait for the lock. Who waits for a result takes none. */
+  #wake(count: number): readonly WaitRequest[] {
     this.#polls.answerResults(changed)
-    const woken = this.#polls.answerNext(changed)
-    // Found closed before it had its answer: it is the next one's turn.
-    woken?.gone.addEventListener('abort', () => this.#passOn(), { once: true })
+    return this.#polls.answerNext(count, changed)
   }
 
   /** Gives whoever was told some time to take the lock. */
-  #takeTurn(): void {
-    this.#stopTurn?.()
-    this.#stopTurn = this.#clock.schedule(() => this.#passOn(), turnMs, 'background')
+  #beginTurn(size: number, woken: readonly WaitRequest[]): void {
+    this.#endTurn()
+    const stop = this.#clock.schedule(() => this.#passOn(turn), turnMs, 'background')
+    const turn: Turn = { size, present: woken.length, stop, isOver: false }
+    this.#turn = turn
+    const leave = (): void => {
+      turn.present--
+      if (turn.present === 0) this.#passOn(turn)
+    }
+    // Found closed before it had its answer.
+    for (const { gone } of woken) gone.addEventListener('abort', leave, { once: true })
   }
 
-  #passOn(): void {
-    this.#stopTurn?.()
-    this.#stopTurn = undefined
+  /** The lock may be free still. */
+  #passOn(turn: Turn): void {
+    if (turn !== this.#turn) return
+    turn.stop()
+    turn.isOver = true
     if (this.#isAwaited) this.#pacedLook.request('passed-on')
+  }
+
+  #endTurn(): void {
+    this.#turn?.stop()
+    this.#turn = undefined
   }
 
   #armExpiry(): void {
@@ -239,9 +256,8 @@ export class WatchedKey {
     if (this.#isAwaited) return
     this.#pacedLook.cancel()
     this.#stopExpiry?.()
-    this.#stopTurn?.()
     this.#stopExpiry = undefined
-    this.#stopTurn = undefined
-    this.#options.onIdle()
+    this.#endTurn()
+    this.#onIdle()
   }
 }

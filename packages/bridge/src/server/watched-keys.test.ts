@@ -47,3 +47,17 @@ test('a release of a key that nobody waits for is dropped', () => {
   keys.released('a')
   expect(keys.size).toBe(0)
 })
+
+test('when releases may have been missed all keys are looked at, spread over the time that is given', async () => {
+  const { clock, keys, looks } = watchedKeys()
+  for (let index = 0; index < 1_000; index++) void keys.get(`key ${index}`).wait({ ...request, timeoutMs: 60_000 })
+  await clock.advance(10_000)
+  expect(looks()).toBe(1_000)
+  keys.lookAgain(4_000)
+  await clock.advance(2_000)
+  expect(looks()).toBeGreaterThan(1_300)
+  expect(looks()).toBeLessThan(1_700)
+  await clock.advance(2_000)
+  expect(looks()).toBe(2_000)
+  keys.close()
+})

@@ -1,6 +1,7 @@
 import type { Clock } from '@leasehold/core'
+import { FairTurns } from './fair-turns.ts'
 import type { Look } from './paced-look.ts'
-import { WatchedKey } from './watched-key.ts'
+import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
 
 /** A key that nobody waits for is remembered so long: the next poll of its waiter is about to come. */
 const lingerMs = 5_000
@@ -17,11 +18,11 @@ interface Entry {
 
 /** The keys that somebody waits for, or did a moment ago. */
 export class WatchedKeys {
-  readonly #options: WatchedKeysOptions
+  readonly #options: WatchedKeyOptions
   readonly #entries = new Map<string, Entry>()
 
-  constructor(options: WatchedKeysOptions) {
-    this.#options = options
+  constructor({ clock, look }: WatchedKeysOptions) {
+    this.#options = { clock, look, turns: new FairTurns(clock) }
   }
 
   /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
@@ -41,7 +42,7 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
-  /** Releases may have been missed: looks at each key, at some time within so long. */
+  /** Releases may have been missed: looks at every key that is waited for, spread over so long. */
   lookAgain(spreadMs: number): void {
     for (const { watched } of [...this.#entries.values()]) watched.lookAgain(Math.random() * spreadMs)
   }
@@ -63,7 +64,10 @@ export class WatchedKeys {
       entry.stopLinger?.()
       entry.stopLinger = clock.schedule(() => this.#entries.delete(key), lingerMs, 'background')
     }
-    const entry: Entry = { watched: new WatchedKey({ key, ...this.#options, onIdle }), stopLinger: undefined }
+    const entry: Entry = {
+      watched: new WatchedKey(key, this.#options, onIdle),
+      stopLinger: undefined,
+    }
     this.#entries.set(key, entry)
     return entry
   }

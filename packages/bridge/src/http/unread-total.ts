@@ -1,0 +1,39 @@
+/** Who leaves something unread. */
+export interface UnreadStream {
+  /** Ends it, and forgets what is unread. */
+  cutOff(): void
+}
+
+/** What the readers of many streams leave unread, all together: if that is too much, those go who leave the most. */
+export class UnreadTotal {
+  readonly #maxBytes: number
+  readonly #streams = new Map<UnreadStream, number>()
+  #bytes = 0
+
+  /** @param maxBytes default 64 MB: half of what a Durable Object has */
+  constructor(maxBytes = 64_000_000) {
+    this.#maxBytes = maxBytes
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The stream takes so much now; 0 when nothing is unread any more. */
+  set(stream: UnreadStream, bytes: number): void {
+    this.#bytes += bytes - (this.#streams.get(stream) ?? 0)
+    if (bytes > 0) this.#streams.set(stream, bytes)
+    else this.#streams.delete(stream)
+    while (this.#bytes > this.#maxBytes) this.#cutOffMost()
+  }
+
+  #cutOffMost(): void {
+    let most: UnreadStream | undefined
+    let mostBytes = 0
+    for (const [stream, bytes] of this.#streams) if (bytes > mostBytes) [most, mostBytes] = [stream, bytes]
+    if (!most) return
+    this.#bytes -= mostBytes
+    this.#streams.delete(most)
+    most.cutOff()
+  }
+}

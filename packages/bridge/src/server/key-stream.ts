@@ -1,0 +1,113 @@
+import type { Clock } from '@leasehold/core'
+import { EventStream, namedEvent } from '../http/event-stream.ts'
+import type { UnreadTotal } from '../http/unread-total.ts'
+import type { Follower, KeyState } from './followers.ts'
+import type { WatchedKey } from './watched-key.ts'
+
+/**
+ * The memory that a reader may take with what it leaves unread: the states of the most keys a stream can have, several times.
+ * Releases hardly add to it, as one of each key is kept.
+ */
+const maxUnreadBytes = 262_144
+/** When a reader is told to come back after a lost connection. */
+const retryMs = 1_000
+
+export interface KeyStreamOptions {
+  readonly clock: Clock
+  readonly heartbeatMs: number
+  readonly lifetimeMs: number
+  readonly unreadTotal: UnreadTotal
+  readonly messages: ReleaseMessages
+  /** Aborted when the client has left. */
+  readonly gone: AbortSignal
+  /** Called once, when the stream has ended. */
+  readonly onEnd: (stream: KeyStream) => void
+}
+
+/** One event stream: open until its client leaves or its time is over, and then nothing of it remains. */
+export class KeyStream {
+  readonly #events: EventStream
+  readonly #messages: ReleaseMessages
+  readonly #gone: AbortSignal
+  readonly #stopLifetime: () => void
+  readonly #onEnd: (stream: KeyStream) => void
+  #leaveKeys: readonly (() => void)[] = []
+
+  constructor({ clock, heartbeatMs, lifetimeMs, unreadTotal, messages, gone, onEnd }: KeyStreamOptions) {
+    this.#messages = messages
+    this.#gone = gone
+    this.#onEnd = onEnd
+    this.#events = new EventStream({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd: () => this.#ended() })
+    this.#stopLifetime = clock.schedule(() => this.#events.end(), lifetimeMs, 'background')
+    gone.addEventListener('abort', this)
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.#events.body
+  }
+
+  /** Passes on what happens to these keys, which it finds one by one. */
+  begin(keys: readonly string[], watchedOf: (key: string) => WatchedKey): void {
+    // It makes the first bytes, with which a server sends the headers.
+    this.#events.sendRetry(retryMs)
+    for (const key of keys) {
+      // It may end while it is told of a key, and then nobody else would undo what comes after that.
+      if (this.#events.hasEnded) return
+      const watched = watchedOf(key)
+      const leave = watched.follow(new StreamedKey(key, watched, this.#messages, this.#events))
+      if (this.#events.hasEnded) leave()
+      else this.#leaveKeys = [...this.#leaveKeys, leave]
+    }
+  }
+
+  /** The client has left. */
+  handleEvent(): void {
+    this.#events.end()
+  }
+
+  #ended(): void {
+    this.#stopLifetime()
+    this.#gone.removeEventListener('abort', this)
+    for (const leave of this.#leaveKeys) leave()
+    this.#leaveKeys = []
+    this.#onEnd(this)
+  }
+}
+
+/** A key on its way to a stream. */
+class StreamedKey implements Follower {
+  readonly #key: string
+  readonly #watched: WatchedKey
+  readonly #messages: ReleaseMessages
+  readonly #events: EventStream
+
+  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: EventStream) {
+    this.#key = key
+    this.#watched = watched
+    this.#messages = messages
+    this.#events = events
+  }
+
+  state(state: KeyState): void {
+    this.#events.sendNamed('state', JSON.stringify({ key: this.#key, ...state }))
+  }
+
+  released(): void {
+    this.#events.sendOnce(this.#messages.of(this.#watched, this.#key))
+  }
+
+  unavailable(): void {
+    this.#events.end()
+  }
+}
+
+/** What tells of a release of a key, encoded once for all of its streams, as long as anyone may follow the key. */
+export class ReleaseMessages {
+  readonly #messages = new WeakMap<WatchedKey, Uint8Array>()
+
+  of(watched: WatchedKey, key: string): Uint8Array {
+    const message = this.#messages.get(watched) ?? namedEvent('release', JSON.stringify({ key }))
+    this.#messages.set(watched, message)
+    return message
+  }
+}
