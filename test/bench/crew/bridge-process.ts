@@ -65,7 +65,9 @@ export async function startBridgeProcess(
         return use as ProcessUse
       },
       async metric(metricName) {
-        const page = await (await fetch(`${metricsUrl}/metrics`, { signal: AbortSignal.timeout(answerLimitMs) })).text()
+        // A connection that is kept would count as one that is open.
+        const asked = { headers: { connection: 'close' }, signal: AbortSignal.timeout(answerLimitMs) }
+        const page = await (await fetch(`${metricsUrl}/metrics`, asked)).text()
         const values = page.matchAll(new RegExp(`^\\w*${metricName}(?:\\{.*\\})? (\\d+)`, 'gm'))
         return sum(Array.from(values, ([, value]) => Number(value)))
       },

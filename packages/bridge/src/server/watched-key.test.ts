@@ -537,7 +537,7 @@ describe('a look', () => {
         asked++
         ask = () => {
           const isWanted = wanted()
-          resolve(isWanted ? held('1') : { type: 'unavailable' })
+          resolve(isWanted ? held('1') : { type: 'unwanted' })
           return isWanted
         }
       })
