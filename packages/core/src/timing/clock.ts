@@ -26,8 +26,8 @@ export const systemClock: Clock = {
   schedule(callback, delayMs, mode) {
     let timer: unknown
     const arm = (leftMs: number): void => {
-      const stepMs = Math.min(leftMs, longestTimerMs)
-      timer = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : callback()), stepMs)
+      const laterMs = leftMs - longestTimerMs
+      timer = laterMs > 0 ? setTimeout(arm, longestTimerMs, laterMs) : setTimeout(callback, leftMs)
       if (mode) (timer as { unref?: () => void }).unref?.()
     }
     arm(delayMs)

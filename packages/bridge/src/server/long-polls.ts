@@ -1,0 +1,53 @@
+import type { Context } from 'hono'
+import type { CheckedOptions } from './bridge-options.ts'
+import type { WaitAnswer } from './poll-queue.ts'
+import { problem } from './problem.ts'
+import type { ReleaseWatch } from './release-watch.ts'
+import type { WaitQuery } from './wait-query.ts'
+
+/** The long polls that are open, and how to answer one. */
+export class LongPolls {
+  readonly #options: Pick<CheckedOptions, 'onEvent'>
+  readonly #watch: Pick<ReleaseWatch, 'listenFor'>
+  #open = 0
+
+  constructor(options: Pick<CheckedOptions, 'onEvent'>, watch: Pick<ReleaseWatch, 'listenFor'>) {
+    this.#options = options
+    this.#watch = watch
+  }
+
+  /**
+   * Answers when there is something to tell, or its time is up.
+   *
+   * @param onEnd called once, when it is answered
+   */
+  async answer(c: Context, { key, ...query }: WaitQuery, onEnd: () => void): Promise<Response> {
+    const { onEvent } = this.#options
+    const gone = c.req.raw.signal
+    try {
+      const watched = await this.#watch.listenFor(gone)
+      if (!watched) return problem(c, 503, 'The bridge hears of no release now; look for yourself and come back')
+      onEvent({ type: 'waits', open: ++this.#open })
+      const answer = await watched(key).wait({ ...query, gone })
+      onEvent({ type: 'waits', open: --this.#open })
+      return this.#told(c, answer)
+    } finally {
+      onEnd()
+    }
+  }
+
+  #told(c: Context, answer: WaitAnswer): Response {
+    switch (answer.type) {
+      case 'changed':
+        this.#options.onEvent({ type: 'wake-up' })
+        return c.json({ changed: true })
+      case 'unchanged':
+        return c.body(null, 204, { 'leasehold-cursor': answer.cursor })
+      case 'bad-key':
+        return problem(c, 400, 'There can be no lock with this key')
+      default:
+        // Also for a client that has left, who will not see it.
+        return problem(c, 503, 'The bridge cannot tell now; look for yourself and come back')
+    }
+  }
+}

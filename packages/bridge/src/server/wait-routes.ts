@@ -1,0 +1,81 @@
+import type { Context, Hono } from 'hono'
+import type { Client } from './access.ts'
+import type { BridgeParts } from './bridge-parts.ts'
+import { ClientLimits } from './client-limits.ts'
+import { KeyStreams } from './key-streams.ts'
+import { LongPolls } from './long-polls.ts'
+import { pollTimeMs } from './poll-time.ts'
+import { ProblemError } from './problem.ts'
+import { keysOf, waitOf } from './wait-query.ts'
+
+/** The longest path and query, in bytes: what proxies let pass. */
+const longestUrl = 4_096
+
+/**
+ * What waiters ask. All of it is in the handlers: each middleware before them would keep a frame and its closures for as long as
+ * somebody waits.
+ */
+export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, needsRedis }: BridgeParts): void {
+  const polls = new LongPolls(options, watch)
+  const streams = new KeyStreams(options, watch)
+  const limits = new ClientLimits(options.limits, options.clock)
+  const allowed = options.origins.length > 0 ? 'GET, OPTIONS' : 'GET'
+
+  /** What the request asks for. @throws ProblemError */
+  function queryOf(c: Context): URLSearchParams {
+    c.header('leasehold-prefix', prefix)
+    // HEAD would be routed like GET, and the stream that it opens have no reader.
+    if (c.req.method !== 'GET') {
+      c.header('allow', allowed)
+      throw new ProblemError(405, 'The method is GET')
+    }
+    return smallQueryOf(c)
+  }
+  /** Takes places for the client, who needs Redis from now on; answers what gives them back. @throws ProblemError */
+  function enter(client: Client, keys: readonly string[]): () => void {
+    const leave = limits.take(client.subject, keys)
+    const done = needsRedis()
+    return () => {
+      leave()
+      done()
+    }
+  }
+
+  app.all('/v1/wait', async (c) => {
+    const asked = queryOf(c)
+    const client = await clientOf(c)
+    const query = waitOf(asked)
+    demandCovered(client, [query.key])
+    const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
+    return polls.answer(c, { ...query, timeoutMs }, enter(client, [query.key]))
+  })
+  app.all('/v1/events', async (c) => {
+    const asked = queryOf(c)
+    const client = await clientOf(c)
+    const keys = keysOf(asked)
+    demandCovered(client, keys)
+    return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: enter(client, keys) })
+  })
+}
+
+/** @throws ProblemError, which says of which of the given keys, so that a client can go on with the others. */
+function demandCovered(client: Client, keys: readonly string[]): void {
+  const forbidden = keys.filter((key) => !client.covers(key))
+  if (forbidden.length > 0) throw new ProblemError(403, 'The ticket is not for all of these keys', { keys: forbidden })
+}
+
+/** @throws ProblemError */
+function smallQueryOf({ req }: Context): URLSearchParams {
+  const target = req.url.slice(req.url.indexOf('/', req.url.indexOf('://') + 3))
+  if (target.length > longestUrl) {
+    throw new ProblemError(
+      414,
+      `The path and query may have ${longestUrl} bytes; open another stream for the other keys`,
+    )
+  }
+  if (Number(req.header('content-length') ?? 0) > 0 || req.header('transfer-encoding') !== undefined) {
+    throw new ProblemError(413, 'A request has no body')
+  }
+  const [, query = ''] = target.split('?', 2)
+  return new URLSearchParams(query)
+}
