@@ -8,15 +8,9 @@ import { ProblemError, problem } from '../server/problem.ts'
 export function metricsApp(page: () => Promise<MetricsPage>, token: string | undefined): Hono {
   const app = new Hono()
   app.onError((error, c) =>
-    error instanceof ProblemError
-      ? problem(c, error.status, error.message)
-      : problem(c, 500, 'The numbers cannot be told'),
+    problem(c, error instanceof ProblemError ? error : new ProblemError(500, 'The numbers cannot be told')),
   )
-  app.notFound((c) => problem(c, 404, 'The path is /metrics'))
-  app.use(async (c, next) => {
-    c.header('cache-control', 'no-store')
-    await next()
-  })
+  app.notFound((c) => problem(c, new ProblemError(404, 'The path is /metrics')))
   app.use('/metrics', methods('GET', 'HEAD'))
   app.get('/metrics', metricsRoute(page, token, systemClock))
   return app

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { problem } from '../server/problem.ts'
+import { ProblemError, problem } from '../server/problem.ts'
 import { type BridgeNamespace, type BridgeStubOptions, bridgeStub } from './bridge-stub.ts'
 
 /** What a Worker exports by default. */
@@ -28,11 +28,11 @@ export function bridgeHandler<Env>(
       bridgeStub(namespaceOf(env), options).fetch(raw, { signal: raw.signal }),
     )
   }
-  app.notFound((c) => problem(c, 404, 'The paths are /v1/wait and /v1/events'))
+  app.notFound((c) => problem(c, new ProblemError(404, 'The paths are /v1/wait and /v1/events')))
   app.onError((error, c) => {
     // A mistake, of the settings' function or ours: the request fails, and the Worker's log has it.
     if (!isOfPlatform(error)) throw error
-    return problem(c, 503, 'The bridge cannot be reached now; look for yourself and come back')
+    return problem(c, new ProblemError(503, 'The bridge cannot be reached now; look for yourself and come back'))
   })
   return { fetch: async (request, env) => app.fetch(request, env as Env & object) }
 }

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@leasehold/core'
 import { Hono } from 'hono'
-import { problem } from '../server/problem.ts'
+import { ProblemError, problem } from '../server/problem.ts'
 import type { BridgeObjectSettings } from './bridge-settings.ts'
 import { type OpenBridge, openBridge } from './open-bridge.ts'
 
@@ -53,4 +53,4 @@ export function bridgeObject<Env>(settings: (env: Env) => BridgeObjectSettings):
 }
 
 const notSetUp = ({ message }: InvalidOptionError): Hono =>
-  new Hono().all('*', (c) => problem(c, 500, `The bridge is not set up. ${message}`))
+  new Hono().all('*', (c) => problem(c, new ProblemError(500, `The bridge is not set up. ${message}`)))

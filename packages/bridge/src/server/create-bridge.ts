@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { access } from './access.ts'
 import { type BridgeOptions, type CheckedOptions, checkOptions } from './bridge-options.ts'
@@ -52,22 +52,20 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
   }
 
   const app = new Hono()
+  const refuse = (c: Context, refusal: ProblemError): Response => {
+    // A client that has left was not refused.
+    if (!c.req.raw.signal.aborted) onEvent({ type: 'refused', status: refusal.status })
+    return problem(c, refusal)
+  }
+  // All refusals come by here, so that no middleware is in the way of who waits: it would keep its frame for as long.
   app.onError((error, c) => {
-    if (error instanceof ProblemError) {
-      return problem(c, error.status, error.message, error.members, error.retryAfter)
-    }
+    if (error instanceof ProblemError) return refuse(c, error)
     onEvent({ type: 'failed', error })
-    return problem(c, 500, 'The bridge failed')
+    return refuse(c, new ProblemError(500, 'The bridge failed'))
   })
   app.notFound((c) => {
     c.header('leasehold-prefix', parts.prefix)
-    return problem(c, 404, 'The paths are /v1/wait and /v1/events')
-  })
-  app.use(async (c, next) => {
-    c.header('cache-control', 'no-store')
-    await next()
-    // A client that has left was not refused.
-    if (c.res.status >= 400 && !c.req.raw.signal.aborted) onEvent({ type: 'refused', status: c.res.status })
+    return refuse(c, new ProblemError(404, 'The paths are /v1/wait and /v1/events'))
   })
   addHealthRoutes(app, parts, guardsReadiness)
   if (origins.length > 0) app.use('/v1/*', crossOrigin(origins))

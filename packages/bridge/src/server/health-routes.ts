@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import type { BridgeParts } from './bridge-parts.ts'
 import { methods } from './methods.ts'
 import { metricsRoute } from './metrics-route.ts'
-import { problem } from './problem.ts'
+import { noStore, ProblemError } from './problem.ts'
 
 /**
  * What operators and their programs ask.
@@ -17,14 +17,15 @@ export function addHealthRoutes(
   const { signal, metrics, clock } = options
   const onlyReads = methods('GET', 'HEAD')
   app.use('/healthz', onlyReads)
-  app.get('/healthz', (c) => c.text('ok'))
+  app.get('/healthz', (c) => c.text('ok', 200, noStore))
   app.use('/readyz', onlyReads)
   app.get('/readyz', async (c) => {
     if (guardsReadiness) await clientOf(c)
-    if (signal.aborted) return problem(c, 503, 'The bridge is stopping')
+    if (signal.aborted) throw new ProblemError(503, 'The bridge is stopping')
     const done = needsRedis()
     const why = await watch.whyNotReady(c.req.raw.signal).finally(done)
-    return why === undefined ? c.text('ok') : problem(c, 503, why)
+    if (why !== undefined) throw new ProblemError(503, why)
+    return c.text('ok', 200, noStore)
   })
   if (!metrics) return
   app.use('/metrics', onlyReads)

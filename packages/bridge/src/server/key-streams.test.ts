@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { checkOptions } from './bridge-options.ts'
 import { KeyStreams } from './key-streams.ts'
 import type { Seen } from './paced-look.ts'
+import { type ProblemError, problem } from './problem.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
 const held = (cursor: string): Seen => ({ type: 'looked', changed: false, cursor, expiresInMs: 60_000 })
@@ -40,6 +41,7 @@ afterEach(async () => {
 async function ask(wanted: readonly string[], expiresInMs?: number, signal?: AbortSignal) {
   const onEnd = vi.fn()
   const app = new Hono().get('/', (c) => streams.answer(c, { keys: wanted, expiresInMs, onEnd }))
+  app.onError((error, c) => problem(c, error as ProblemError))
   const response = await app.request('/', signal && { signal })
   const reader = response.body?.getReader()
   const read = async (): Promise<string | undefined> => {

@@ -3,7 +3,7 @@ import { sooner } from '../http/sooner.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { KeyStream, ReleaseMessages } from './key-stream.ts'
-import { problem } from './problem.ts'
+import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 
 /**
@@ -44,7 +44,7 @@ export class KeyStreams {
     const watched = await this.#watch.listenFor(gone)
     if (!watched || gone.aborted) {
       onEnd()
-      return problem(c, 503, 'The bridge hears of no release now; look for yourself and come back')
+      throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
     }
     const stream = new KeyStream({
       clock,
@@ -62,7 +62,11 @@ export class KeyStreams {
     this.#open.add(stream)
     this.#tellHowMany()
     stream.begin(keys, watched)
-    return c.body(stream.body, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    return c.body(stream.body, 200, {
+      ...noStore,
+      'content-type': 'text/event-stream',
+      'x-accel-buffering': 'no',
+    })
   }
 
   #tellHowMany(): void {

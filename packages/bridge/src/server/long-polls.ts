@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { CheckedOptions } from './bridge-options.ts'
 import type { WaitAnswer } from './poll-queue.ts'
-import { problem } from './problem.ts'
+import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 import type { WaitQuery } from './wait-query.ts'
 
@@ -26,7 +26,7 @@ export class LongPolls {
     const gone = c.req.raw.signal
     try {
       const watched = await this.#watch.listenFor(gone)
-      if (!watched) return problem(c, 503, 'The bridge hears of no release now; look for yourself and come back')
+      if (!watched) throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
       onEvent({ type: 'waits', open: ++this.#open })
       const answer = await watched(key).wait({ ...query, gone })
       onEvent({ type: 'waits', open: --this.#open })
@@ -40,14 +40,14 @@ export class LongPolls {
     switch (answer.type) {
       case 'changed':
         this.#options.onEvent({ type: 'wake-up' })
-        return c.json({ changed: true })
+        return c.json({ changed: true }, 200, noStore)
       case 'unchanged':
-        return c.body(null, 204, { 'leasehold-cursor': answer.cursor })
+        return c.body(null, 204, { ...noStore, 'leasehold-cursor': answer.cursor })
       case 'bad-key':
-        return problem(c, 400, 'There can be no lock with this key')
+        throw new ProblemError(400, 'There can be no lock with this key')
       default:
         // Also for a client that has left, who will not see it.
-        return problem(c, 503, 'The bridge cannot tell now; look for yourself and come back')
+        throw new ProblemError(503, 'The bridge cannot tell now; look for yourself and come back')
     }
   }
 }

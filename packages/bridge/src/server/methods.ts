@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import { problem } from './problem.ts'
+import { ProblemError } from './problem.ts'
 
 /** Lets these methods pass, and refuses others by naming these. */
 export const methods =
@@ -7,5 +7,5 @@ export const methods =
   async (c, next) => {
     if (allowed.includes(c.req.method)) return next()
     c.header('allow', allowed.join(', '))
-    return problem(c, 405, `The method is ${allowed[0]}`)
+    throw new ProblemError(405, `The method is ${allowed[0]}`)
   }

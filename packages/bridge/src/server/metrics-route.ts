@@ -1,7 +1,7 @@
 import type { Clock } from '@leasehold/core'
 import type { Handler } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
-import { ProblemError } from './problem.ts'
+import { noStore, ProblemError } from './problem.ts'
 
 /** Numbers, in the form that whoever collects them reads. */
 export interface MetricsPage {
@@ -37,6 +37,6 @@ export function metricsRoute(make: () => Promise<MetricsPage>, token: string | u
       throw new ProblemError(401, 'Send the token of the metrics in the Authorization header, as Bearer')
     }
     const { contentType, text } = await page()
-    return c.body(text, 200, { 'content-type': contentType })
+    return c.body(text, 200, { ...noStore, 'content-type': contentType })
   }
 }

@@ -25,30 +25,32 @@ export interface ProblemMembers {
   readonly keys?: readonly string[]
 }
 
-/** An error as every error of the bridge is told: RFC 9457. `detail` is a sentence for whoever wrote the client. */
-export function problem(
-  c: Context,
-  status: ProblemStatus,
-  detail: string,
-  members?: ProblemMembers,
-  retryAfter: number = retryAfterSeconds,
-): Response {
-  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail, ...members })
+/** An error as every error of the bridge is told: RFC 9457. */
+export function problem(c: Context, { status, message, members, retryAfter }: ProblemError): Response {
+  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail: message, ...members })
   return c.body(body, status, {
+    ...noStore,
     'content-type': 'application/problem+json',
     ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
   })
 }
 
+/** What every answer says of itself. */
+export const noStore = { 'cache-control': 'no-store' } as const
+
 /** A request that cannot be served as it is. */
 export class ProblemError extends Error {
   readonly status: ProblemStatus
   readonly members: ProblemMembers | undefined
-  readonly retryAfter: number | undefined
+  /** Seconds. */
+  readonly retryAfter: number
 
-  /** @param retryAfter seconds */
-  constructor(status: ProblemStatus, detail: string, members?: ProblemMembers, retryAfter?: number) {
+  /**
+   * @param detail     a sentence for whoever wrote the client
+   * @param retryAfter when it makes sense to come back after a 429 or 503, in seconds
+   */
+  constructor(status: ProblemStatus, detail: string, members?: ProblemMembers, retryAfter: number = retryAfterSeconds) {
     super(detail)
     this.name = 'ProblemError'
     this.status = status
