@@ -27,7 +27,7 @@ export class Bridge extends bridgeObject((env: Env) => ({
   ...env.SETTINGS,
   metrics: {
     page: async () => ({ contentType: 'application/json', text: JSON.stringify(open) }),
-    token: env.BRIDGE_TOKEN,
+    token: `metrics-${env.BRIDGE_TOKEN}`,
   },
   onEvent: (event) => {
     if (event.type === 'waits' || event.type === 'streams') open[event.type] = event.open

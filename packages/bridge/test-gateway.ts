@@ -3,6 +3,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis, type RedisConfigNodejs } from '@upstash/redis'
 import { listen } from './src/bin/http-server.ts'
 import { type IoredisGateway, ioredisGateway } from './src/bin/ioredis-gateway.ts'
+import { unreadableAddress } from './src/gateway/answers.ts'
 import { createGateway, type GatewayOptions } from './src/gateway/index.ts'
 
 export const token = 'test-token-4f1d-0123456789abcdef-0123456789abcdef'
@@ -24,7 +25,11 @@ export async function startTestGateway(options: Partial<GatewayOptions> = {}): P
   const server = await startRedis()
   const network = await startTcpProxy({ port: server.port })
   const redis = ioredisGateway(`redis://127.0.0.1:${network.port}`, { unansweredMs: options.deadlineMs ?? 5_000 })
-  const http = await listen(createGateway({ redis, tokens: [token], ...options }), { host: '127.0.0.1', port: 0 })
+  const http = await listen(
+    createGateway({ redis, tokens: [token], ...options }),
+    { host: '127.0.0.1', port: 0 },
+    unreadableAddress,
+  )
   return {
     server,
     network,

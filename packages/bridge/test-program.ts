@@ -71,13 +71,14 @@ export interface BridgeProgram extends AsyncDisposable {
 
 const bridgeMain = fileURLToPath(new URL('src/bin/bridge.ts', import.meta.url))
 const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
+const metricsToken = 'metrics-token-5a08-0123456789abcdef01'
 
 /** Starts the bridge program on a free port of 127.0.0.1. */
 export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgram> {
   const env = {
     LEASEHOLD_BRIDGE_REDIS: redisUrl,
     LEASEHOLD_BRIDGE_TOKENS: bridgeToken,
-    LEASEHOLD_BRIDGE_METRICS_TOKEN: bridgeToken,
+    LEASEHOLD_BRIDGE_METRICS_TOKEN: metricsToken,
   }
   const run = (port: string): RunningProgram => runProgram(bridgeMain, ['--port', port], env)
   let running = run('0')
@@ -92,7 +93,9 @@ export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgra
     port: Number(port),
     token: bridgeToken,
     async metric(name) {
-      const page = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${bridgeToken}` } })).text()
+      const page = await (
+        await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
+      ).text()
       const values = page.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm)
       return Array.from(values, ([, of, value]) => (of === name ? Number(value) : 0)).reduce(
         (sum, value) => sum + value,

@@ -5,12 +5,14 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
 import { quiet } from '../support/quiet.ts'
-import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
+import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 
 /** A key that changes hands all the time, and those who follow it. */
 const noisyStreams = rounds(1_000, 200)
 const noisyMs = ms(20_000, 2_000)
 const releaseEachMs = 6
+/** What a wake-up may take beyond twice that of a quiet bridge: the scheduling of a busy machine. */
+const slackMs = rounds(5, 100)
 /** From one message about a key to the next. */
 const distanceMs = 50
 
@@ -61,6 +63,8 @@ async function wakeUps(listener: Listener, key: string, forMs: number): Promise<
   return times.sort((a, b) => a - b)
 }
 
+const median = (sorted: readonly number[]): number => sorted[sorted.length >> 1] ?? Number.NaN
+
 test(
   'a tenant whose lock changes hands all the time, before many streams, keeps no other from its wake-up',
   async () => {
@@ -76,7 +80,8 @@ test(
     const published = (performance.now() - beganAt) / releaseEachMs
     const shown = [quietTimes, times].map((all) => all.map((each) => each.toFixed(0)).join(' '))
     console.log(`told after ms, quiet: ${shown[0]}; beside ${published.toFixed(0)} releases: ${shown[1]}`)
-    expect(times[times.length >> 1]).toBeLessThan(limit(20))
+    expect(times.length).toBeGreaterThanOrEqual(5)
+    expect(median(times)).toBeLessThan(2 * median(quietTimes) + slackMs)
 
     // What came last is told too, and no oftener than was promised, however long all of it took.
     const counts = (): number[] => noisy.map(({ releases }, stream) => releases - (before[stream] ?? 0))

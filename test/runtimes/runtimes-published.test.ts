@@ -66,7 +66,7 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
       /** Starts a program of the bridge, on this runtime if that is one of those for which it is published. */
       async function serve(program: 'bridge' | 'gateway'): Promise<RunningProgram & { readonly url: string }> {
         const main = packages.file('@leasehold/bridge', `dist/bin/${program}.js`)
-        const metrics = program === 'bridge' ? ['--metrics-token', token] : []
+        const metrics = program === 'bridge' ? ['--metrics-token', `metrics-${token}`] : []
         const args = [main, '--redis', redis.url, '--port', '0', '--token', token, ...metrics]
         const server = run(context, runtime.serves ? runtime : node24, ...args)
         const [url = ''] = /http:[\d./:]+/.exec(await server.line(/http:/)) ?? []

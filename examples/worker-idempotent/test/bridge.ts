@@ -8,13 +8,14 @@ export interface Bridge extends Program {
 }
 
 const token = 'bridge-token-0123456789abcdef0123'
+const metricsToken = 'metrics-token-0123456789abcdef012'
 
 export async function startBridge(redisUrl: string): Promise<Bridge> {
   const program = await startProgram('leasehold-bridge', {
     LEASEHOLD_BRIDGE_REDIS: redisUrl,
     LEASEHOLD_BRIDGE_TOKENS: token,
-    LEASEHOLD_BRIDGE_METRICS_TOKEN: token,
+    LEASEHOLD_BRIDGE_METRICS_TOKEN: metricsToken,
   })
-  const headers = { authorization: `Bearer ${token}` }
+  const headers = { authorization: `Bearer ${metricsToken}` }
   return { ...program, token, metrics: async () => (await fetch(`${program.url}/metrics`, { headers })).text() }
 }

@@ -29,6 +29,7 @@ export type {
 } from './lease-store.ts'
 export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
 export { notifiedWaiter } from './notified-waiter.ts'
+export type { WaitUntil } from './open-work.ts'
 export type { AcquireOptions } from './options.ts'
 export type { ReleaseNotifier, Subscription } from './release-notifier.ts'
 export { backoff, poll, type WaitStrategy } from './timing/backoff.ts'

@@ -53,6 +53,7 @@ export interface RenewRequest {
 /** Gives a lease back by its token, or undoes an acquire of which only the owner is known. */
 export type ReleaseRequest = { readonly key: string } & ({ readonly token: string } | { readonly owner: string })
 
+/** A question about one lock. */
 export interface LookRequest {
   readonly key: string
   /** What a refused acquire, or the last look, answered; `-` for none. */

@@ -38,7 +38,7 @@ async function timeOf(settles: Promise<unknown>): Promise<number> {
 /** Resolves when the bridge has so many connections of this kind. */
 function opened(mode: Mode, count: number): Promise<void> {
   const line = `\nleasehold_bridge_${mode === 'sse' ? 'streams' : 'waits'} ${count}\n`
-  const headers = { authorization: `Bearer ${token}` }
+  const headers = { authorization: `Bearer metrics-${token}` }
   return until(async () => (await (await fetch(`${bridgeUrl}/metrics`, { headers })).text()).includes(line))
 }
 

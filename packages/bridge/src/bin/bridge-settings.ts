@@ -37,16 +37,17 @@ Release notifications over HTTP, for waiters that cannot subscribe to Redis.
   --port <number>          default 8789; 0 for a free one           LEASEHOLD_BRIDGE_PORT
   --host <address>         default 127.0.0.1: this machine only     LEASEHOLD_BRIDGE_HOST
   --cors <origin>          pages of it may ask; may be repeated     LEASEHOLD_BRIDGE_CORS (separated by commas)
-  --per-client <number>    open waits and streams, default 1000     LEASEHOLD_BRIDGE_PER_CLIENT
-  --total <number>         the same of all clients, default 10000   LEASEHOLD_BRIDGE_TOTAL
+  --per-client <number>    open waits and streams of one client,    LEASEHOLD_BRIDGE_PER_CLIENT
+                           default 1000
+  --per-key <number>       those of one client for one key,         LEASEHOLD_BRIDGE_PER_KEY
+                           default as --per-client
+  --total <number>         those of all clients, default 10000      LEASEHOLD_BRIDGE_TOTAL
+  --keys-per-second <n>    keys that one client may ask about,      LEASEHOLD_BRIDGE_KEYS_PER_SECOND
+                           default 2000
   --metrics-port <number>  serves /metrics on a port of its own     LEASEHOLD_BRIDGE_METRICS_PORT
   --metrics-host <address> for that port, default 127.0.0.1         LEASEHOLD_BRIDGE_METRICS_HOST
   --metrics-token <token>  asked for by /metrics, which without     LEASEHOLD_BRIDGE_METRICS_TOKEN
                            a port of its own is at --port
-  --per-key <number>       the same of one client for one key,      LEASEHOLD_BRIDGE_PER_KEY
-                           default as --per-client
-  --keys-per-second <n>    that one client may ask about,           LEASEHOLD_BRIDGE_KEYS_PER_SECOND
-                           default 2000
   --help                   this text
   --version                which version it is
 

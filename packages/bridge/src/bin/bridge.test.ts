@@ -11,6 +11,7 @@ import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
 const token = 'sesame-8f20b7-0123456789abcdef0123'
+const metricsToken = 'sesame-metrics-0123456789abcdef0123'
 
 let redis: RedisServer
 let client: Redis
@@ -43,7 +44,8 @@ const linesOf = (text: string): readonly Readonly<Record<string, unknown>>[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-const get = (url: string): Promise<Response> => fetch(url, { headers: { authorization: `Bearer ${token}` } })
+const get = (url: string, credential: string = token): Promise<Response> =>
+  fetch(url, { headers: { authorization: `Bearer ${credential}` } })
 
 test('one command starts it, it says so in JSON without its token, and a waiter is told of a release', async () => {
   const running = run(['--redis', redis.url, '--port', '0', '--token', token])
@@ -67,7 +69,6 @@ test('one command starts it, it says so in JSON without its token, and a waiter 
 })
 
 test('it tells whether it is well to whoever asks, and its numbers to whoever has their token', async () => {
-  const metricsToken = 'sesame-metrics-0123456789abcdef0123'
   const running = run([], {
     LEASEHOLD_BRIDGE_REDIS: redis.url,
     LEASEHOLD_BRIDGE_TOKENS: token,
@@ -112,12 +113,12 @@ test('its numbers can have an address of their own, and nothing else is there', 
 })
 
 test('that address asks for the token of the numbers, if there is one', async () => {
-  const more = ['--metrics-port', '0', '--metrics-token', token]
+  const more = ['--metrics-port', '0', '--metrics-token', metricsToken]
   const running = run(['--redis', redis.url, '--token', token, '--port', '0', ...more])
   const url = await readyUrl(running)
   const { metricsUrl } = linesOf(running.out()).at(-1) as { metricsUrl: string }
   expect((await fetch(`${metricsUrl}/metrics`)).status).toBe(401)
-  expect((await get(`${metricsUrl}/metrics`)).status).toBe(200)
+  expect((await get(`${metricsUrl}/metrics`, metricsToken)).status).toBe(200)
   expect((await get(`${url}/metrics`)).status).toBe(404)
 })
 
@@ -133,12 +134,14 @@ test('it keeps a connection for longer than proxies do, so that none sends a req
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s tells those who wait to come back, and ends it', async (signal) => {
-  const running = run(['--redis', redis.url, '--port', '0', '--token', token, '--metrics-token', token])
+  const running = run(['--redis', redis.url, '--port', '0', '--token', token, '--metrics-token', metricsToken])
   const url = await readyUrl(running)
   await using _ = await locks.acquire('waited-for')
   const stream = await get(`${url}/v1/events?key=waited-for`)
   const poll = get(`${url}/v1/wait?key=waited-for&since=-`)
-  await expect.poll(async () => (await get(`${url}/metrics`)).text()).toContain('leasehold_bridge_waits 1')
+  await expect
+    .poll(async () => (await get(`${url}/metrics`, metricsToken)).text())
+    .toContain('leasehold_bridge_waits 1')
   // Those of the tests before were killed.
   await expect.poll(() => redis.command('PUBSUB', 'NUMPAT')).toBe(1)
   running.child.kill(signal)

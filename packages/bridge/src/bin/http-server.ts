@@ -13,8 +13,8 @@ const requestTimeout = 30_000
  */
 const keepAliveTimeout = 76_000
 /**
- * What Node keeps for a reader that is slower than its stream, in bytes, before the stream keeps the rest. In short writes each
- * takes ten times its length: by default 700 kB for a connection, that nobody counts.
+ * How many bytes Node keeps for a slow reader before the stream keeps the rest. Nobody counts what Node keeps, and a short write
+ * takes ten times its length in memory: with Node's default, 700 kB for a connection.
  */
 const highWaterMark = 4_096
 
@@ -24,15 +24,19 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>
 }
 
-/** @throws Error if the address cannot be had. */
+/**
+ * @param unreadable answers a request whose address is none, which the app does not see
+ * @throws Error if the address cannot be had.
+ */
 export async function listen(
   app: Hono,
   { host, port }: { readonly host: string; readonly port: number },
+  unreadable: () => Response = () => new Response('The address cannot be read', { status: 400 }),
 ): Promise<HttpServer> {
   const listener = getRequestListener(app.fetch, {
     // `Request` and `Response` stay what Node made them.
     overrideGlobalObjects: false,
-    errorHandler: badRequest,
+    errorHandler: unreadable,
   })
   const server = createServer({ requestTimeout, keepAliveTimeout, highWaterMark }, listener)
   const open = new Set<ServerResponse>()
@@ -61,10 +65,4 @@ export async function listen(
       await closed
     },
   }
-}
-
-/** An address that is none, before the app has seen it. */
-function badRequest(): Response {
-  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-  return new Response('{"error":"ERR the address cannot be read"}', { status: 400, headers })
 }

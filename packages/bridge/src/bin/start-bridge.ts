@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { checkTokens } from '../http/bearer-tokens.ts'
 import { createBridge } from '../server/index.ts'
+import { bareProblem, ProblemError } from '../server/problem.ts'
 import { redisSettings } from '../server/redis-settings.ts'
 import { bridgeLog } from './bridge-log.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
@@ -65,8 +66,8 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
       const { detail } = (await ready.json()) as { detail: string }
       throw new Error(`cannot listen for releases under "${prefix}", or read locks: ${detail}`)
     }
-    servers.push(await listen(app, settings))
-    if (metricsAddress) servers.push(await listen(metricsApp(metrics.page, metricsToken), metricsAddress))
+    servers.push(await listen(app, settings, unreadable))
+    if (metricsAddress) servers.push(await listen(metricsApp(metrics.page, metricsToken), metricsAddress, unreadable))
   } catch (error) {
     await stop(0)
     throw error
@@ -75,6 +76,9 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   const address = { url: main.url, ...(beside && { metricsUrl: beside.url }), prefix }
   return { address, stop: () => stop(graceMs) }
 }
+
+/** A request whose address is none, before the app has seen it. */
+const unreadable = (): Response => bareProblem(new ProblemError(400, 'The address cannot be read'))
 
 /** Connects for the first time. @throws Error that says why it cannot, without credentials. */
 async function connect(redis: Redis): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { unreadableAddress } from '../gateway/answers.ts'
 import { createGateway } from '../gateway/index.ts'
 import { checkAllowed } from './allowed-commands.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
@@ -42,7 +43,7 @@ export async function startGateway(settings: GatewaySettings, log: Logger, joine
     await redis.open()
     const unasked = await checkAllowed(allowed, redis, AbortSignal.timeout(deadlineMs))
     if (unasked) log.warn({ reason: unasked }, 'what --allow names could not be checked')
-    server = await listen(app, settings)
+    server = await listen(app, settings, unreadableAddress)
   } catch (error) {
     redis.close()
     throw error

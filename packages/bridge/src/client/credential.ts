@@ -5,8 +5,8 @@ import { tokenMs } from './figures.ts'
 
 /**
  * Answers the token to send: the one there is, unless that is the one that was refused. Then, and before the first
- * request, a function is asked, and may answer the same again. Rejects if it does, answers no token, or is too slow, once
- * that has been told.
+ * request, a function is asked, and may answer the same again. Rejects, once that has been told, if the function
+ * fails, answers no token, or is too slow.
  *
  * Where calls share, one question serves all who need the answer at the time. Elsewhere only the answer is shared.
  */

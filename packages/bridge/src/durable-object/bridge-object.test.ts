@@ -3,6 +3,7 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bridgeToken } from '../../test-bridge.ts'
 import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
 
 /* In one object after another, in the order that they stand here. Database 3, so that the object is seen to select it. */
@@ -40,7 +41,8 @@ test('it connects to Redis when a request that is let in needs that, and for no 
   const nobody = { authorization: 'Bearer wrong' }
   expect((await worker.get('/healthz')).status).toBe(200)
   expect((await worker.get('/nothing')).status).toBe(404)
-  expect((await worker.get('/metrics')).status).toBe(200)
+  const collector = { authorization: `Bearer metrics-${bridgeToken}` }
+  expect((await worker.get('/metrics', collector)).status).toBe(200)
   expect((await worker.get('/v1/wait?key=a')).status).toBe(400)
   for (const path of ['/v1/wait?key=a&since=-', '/v1/events?key=a', '/readyz', '/metrics']) {
     const refused = await worker.get(path, nobody)

@@ -25,7 +25,7 @@ export type BridgeObjectClass<Env> = new (state: unknown, env: Env) => BridgeObj
  *
  * While a setting is missing or bad, every request is answered by a 500 that names it, and nothing is connected.
  *
- * @param settings called with the Worker's `env` each time that connections are about to be needed. What it throws by
+ * @param settings called with the Worker's `env` by the first request, and by the first after connections were closed. What it throws by
  *   itself is not answered, but fails the request, and is in the Worker's log.
  */
 export function bridgeObject<Env>(settings: (env: Env) => BridgeObjectSettings): BridgeObjectClass<Env> {

@@ -31,6 +31,13 @@ export function answerError(c: Context, status: ContentfulStatusCode, error: str
   return answerJson(c, errorJson(error), status)
 }
 
+/** To a request whose address is none, which no app has seen. */
+export const unreadableAddress = (): Response =>
+  new Response(errorJson('ERR the address cannot be read'), {
+    status: 400,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  })
+
 /**
  * What went wrong before Redis answered. Nothing of it reaches the client but what is written here: an error of a client
  * library may hold the command, and with it a lock's token.

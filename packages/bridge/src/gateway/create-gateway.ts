@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
 import type { EventStream } from '../http/event-stream.ts'
+import { UnreadTotal } from '../http/unread-total.ts'
 import { answerError, answerFailure, answerJson } from './answers.ts'
 import { commandList } from './command-list.ts'
 import { commandRoutes } from './command-routes.ts'
@@ -44,7 +45,14 @@ export function createGateway(given: GatewayOptions): Hono {
   const commands = commandRoutes(options, list, sync)
   const streams = new Set<EventStream>()
   const places = new StreamPlaces(options)
-  const streaming = { options, subscribe: sharedSubscriptions(redis), streams, places, list }
+  const streaming = {
+    options,
+    subscribe: sharedSubscriptions(redis),
+    streams,
+    places,
+    list,
+    unreadTotal: new UnreadTotal(),
+  }
   signal?.addEventListener('abort', () => {
     for (const stream of [...streams]) stream.end()
   })

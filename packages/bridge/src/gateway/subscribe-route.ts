@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { baseRoutePath } from 'hono/route'
 import { EventStream } from '../http/event-stream.ts'
 import { textOf } from '../http/text.ts'
+import type { UnreadTotal } from '../http/unread-total.ts'
 import { answerError } from './answers.ts'
 import type { CommandList } from './command-list.ts'
 import { withinDeadline } from './deadline.ts'
@@ -25,6 +26,8 @@ interface Streaming {
   readonly streams: Set<EventStream>
   readonly places: StreamPlaces
   readonly list: CommandList
+  /** What their readers leave unread. */
+  readonly unreadTotal: UnreadTotal
 }
 
 /** How the wait for the first confirmation came out. */
@@ -41,7 +44,7 @@ export function subscribeRoute(
   streaming: Streaming,
   pattern: boolean,
 ): (c: Context<TokenContext>) => Promise<Response> {
-  const { options, subscribe, streams, places, list } = streaming
+  const { options, subscribe, streams, places, list, unreadTotal } = streaming
   const [command, confirmation, event] = pattern
     ? (['PSUBSCRIBE', 'psubscribe', 'pmessage'] as const)
     : (['SUBSCRIBE', 'subscribe', 'message'] as const)
@@ -64,7 +67,12 @@ export function subscribeRoute(
     }
 
     let onEnd = (): void => undefined
-    const stream = new EventStream({ heartbeatMs: options.heartbeatMs, maxUnreadBytes, onEnd: () => onEnd() })
+    const stream = new EventStream({
+      heartbeatMs: options.heartbeatMs,
+      maxUnreadBytes,
+      unreadTotal,
+      onEnd: () => onEnd(),
+    })
     const opening = new Promise<Opening>((resolve) => {
       const unsubscribe = subscribe(
         { pattern, name },

@@ -13,10 +13,6 @@ export class Unread {
   #length = 0
   readonly #once = new Set<Uint8Array>()
 
-  get isEmpty(): boolean {
-    return this.#length === 0 && this.#once.size === 0
-  }
-
   /** In bytes. */
   get memory(): number {
     return (this.#buffer ? this.#buffer.length + bufferBytes : 0) + this.#once.size * entryBytes

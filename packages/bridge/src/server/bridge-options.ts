@@ -107,7 +107,7 @@ export function checkOptions(options: BridgeOptions): CheckedOptions {
     },
     origins: checkedOrigins(options.cors?.origins ?? []),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),
-    metrics: checkedMetrics(options.metrics),
+    metrics: checkedMetrics(options.metrics, auth?.tokens),
     signal: options.signal ?? new AbortController().signal,
     clock,
     onEvent,
@@ -127,10 +127,19 @@ function checkedAuth({ tokens = [], ticketSecrets = [], longestTicket }: BridgeA
   }
 }
 
-function checkedMetrics(metrics: BridgeMetricsPage | undefined): BridgeMetricsPage | undefined {
+function checkedMetrics(
+  metrics: BridgeMetricsPage | undefined,
+  tokens: readonly string[] = [],
+): BridgeMetricsPage | undefined {
   if (!metrics) return undefined
   if (typeof metrics.page !== 'function') throw new InvalidOptionError('metrics.page', 'must be a function')
   checkTokens('metrics.token', [metrics.token])
+  if (tokens.includes(metrics.token)) {
+    throw new InvalidOptionError(
+      'metrics.token',
+      'must be none of auth.tokens: whoever collects numbers may not wait for keys',
+    )
+  }
   return metrics
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@leasehold/core'
+import { mostKeys } from './wait-query.ts'
 
 /** What was not used is saved up for so long. */
 const savedMs = 2_500
@@ -52,14 +53,11 @@ export class KeyRate {
   }
 
   #forget(nowMs: number): void {
-    // Longer than the time in which the most overdrawn account is full again.
-    const generationMs = savedMs + mostOverdrawn / this.#keysPerMs
+    // Longer than the time in which an account that a stream has overdrawn is full again.
+    const generationMs = savedMs + mostKeys / this.#keysPerMs
     if (nowMs - this.#beganMs < generationMs) return
     this.#older = nowMs - this.#beganMs < 2 * generationMs ? this.#accounts : new Map()
     this.#accounts = new Map()
     this.#beganMs = nowMs
   }
 }
-
-/** By how many keys an account may be overdrawn: the most that a stream has. */
-const mostOverdrawn = 50

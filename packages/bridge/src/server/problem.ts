@@ -26,15 +26,22 @@ export interface ProblemMembers {
 }
 
 /** An error as every error of the bridge is told: RFC 9457. */
-export function problem(c: Context, { status, message, members, retryAfter }: ProblemError): Response {
-  const body = JSON.stringify({ type: 'about:blank', title: titles[status], status, detail: message, ...members })
-  return c.body(body, status, {
-    ...noStore,
-    'content-type': 'application/problem+json',
-    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-    ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
-  })
-}
+export const problem = (c: Context, error: ProblemError): Response =>
+  c.body(bodyOf(error), error.status, headersOf(error))
+
+/** The same, where no request has reached the app. */
+export const bareProblem = (error: ProblemError): Response =>
+  new Response(bodyOf(error), { status: error.status, headers: headersOf(error) })
+
+const bodyOf = ({ status, message, members }: ProblemError): string =>
+  JSON.stringify({ type: 'about:blank', title: titles[status], status, detail: message, ...members })
+
+const headersOf = ({ status, retryAfter }: ProblemError): Record<string, string> => ({
+  ...noStore,
+  'content-type': 'application/problem+json',
+  ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+  ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
+})
 
 /** What every answer says of itself. */
 export const noStore = { 'cache-control': 'no-store' } as const

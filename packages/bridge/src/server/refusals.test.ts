@@ -474,6 +474,7 @@ test.each([
   [{ metrics: { token } }, 'metrics.page'],
   [{ metrics: { page: metrics.page } }, 'metrics.token'],
   [{ metrics: { page: metrics.page, token: 's'.repeat(31) } }, 'metrics.token'],
+  [{ metrics: { page: metrics.page, token } }, 'metrics.token'],
   [{ cors: { origins: ['*'] } }, 'cors.origins'],
 ])('the options %j are refused by name', (options, option) => {
   expect(() => bridge(options as never)).toThrow(`Option "${option}"`)

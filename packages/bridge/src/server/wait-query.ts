@@ -2,7 +2,8 @@ import { ProblemError } from './problem.ts'
 
 /** The longest key, in bytes of UTF-8: that of the store. */
 const longestKey = 512
-const mostKeys = 50
+/** The most keys of a stream. */
+export const mostKeys = 50
 /** Workers' proxies give a silent request up, and a half-open client holds one no longer than this. */
 const longestTimeoutMs = 25_000
 
