@@ -140,7 +140,9 @@ export class Renewal {
       } else {
         const { error, cause } = (its ?? {}) as { error?: unknown; cause?: unknown }
         const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
-        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs, retryAfterMs(its))
+        // No longer than from one renewal to the next: the lease must not end without another try.
+        const quietMs = Math.min(retryAfterMs(its), grant.ttlMs / 3)
+        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs, quietMs)
         emit({ type: 'renewal-unanswered', key: grant.key, cause: error ?? cause })
       }
       this.#arm(grant, now)

@@ -159,14 +159,27 @@ describe('a lease whose store wants to be asked nothing for a while', () => {
     expect(lease.signal.aborted).toBe(false)
   })
 
-  it('is lost when its validity ends before that, and nothing is sent for it', async () => {
+  it('is tried again a third of its ttl later all the same, and lost when its validity ends', async () => {
     const lease = await locks.acquire('k', { ttl: '30s' })
     const { signal } = lease
     store.always('renew', turnedAway(3_600_000))
     await clock.advance(30_000)
     expect(signal.reason).toMatchObject({ cause: 'unreachable' })
-    expect(times('renew')).toHaveLength(1)
+    const tried = times('renew')
+    expect(tried).toHaveLength(3)
+    for (const [index, at] of tried.entries()) if (index > 0) expect(at - (tried[index - 1] ?? 0)).toBe(10_000)
     expect(clock.pending).toBe(0)
+  })
+
+  it('is renewed by its schedule again once a renewal was answered in between', async () => {
+    const lease = await locks.acquire('k', { ttl: '30s' })
+    store.next('renew', turnedAway(120_000))
+    await clock.advance(12_000)
+    await lease.renew({ ttl: '30s' })
+    await clock.advance(60_000)
+    expect(lease.signal.aborted).toBe(false)
+    expect(times('renew').length).toBeGreaterThan(4)
+    await lease.release()
   })
 
   it('is renewed soon after a renewal without an answer that says nothing of it', async () => {

@@ -80,10 +80,24 @@ describe('an HTTP answer', () => {
     expect(replies(status, '{"error":"Not Found"}')).toMatchObject([{ type: 'error', resent: true }])
   })
 
-  it('of status 429 says that nothing was done', () => {
-    expect(replies(429, '', 2)).toEqual(Array(2).fill(unknown('no', 'HTTP 429')))
-    expect(replies(429, '{"error":"ERR too many of secret"}')).toEqual([unknown('no', 'HTTP 429: ERR too many of …')])
+  it('of status 429 may be to a copy: the request itself may have been carried out before', () => {
+    expect(replies(429, '', 2)).toEqual(Array(2).fill(unknown('unknown', 'HTTP 429')))
+    expect(replies(429, '{"error":"ERR too many of secret"}')).toEqual([
+      unknown('unknown', 'HTTP 429: ERR too many of …'),
+    ])
   })
+
+  it.each(['TOOLARGE a reply of 70000 bytes', 'TOODEEP a reply'])(
+    'that says %j is to what was carried out',
+    (error) => {
+      for (const [status, text, count] of [
+        [400, JSON.stringify({ error }), 1],
+        [200, JSON.stringify([{ error }, { result: 1 }]), 2],
+      ] as const) {
+        expect(replies(status, text, count)[0]).toMatchObject({ type: 'unknown', executed: 'unknown' })
+      }
+    },
+  )
 
   it.each([0, 201, 204, 302, 307, 408, 425, 500, 502, 503, 504, 520])(
     'of status %i is none, whatever it says',
@@ -102,7 +116,11 @@ describe('an HTTP answer', () => {
 
     it.each([429, 503])('says with status %i for how long, in seconds', (status) => {
       expect(after('2', status)).toBe(2_000)
-      expect(after('120', status)).toBe(120_000)
+      expect(after('120', status)).toBe(60_000)
+    })
+
+    it.each([408, 500, 502, 504])('but not with status %i', (status) => {
+      expect(after('2', status)).toBe(0)
     })
 
     it('or until when, as a date', () => {
@@ -111,7 +129,7 @@ describe('an HTTP answer', () => {
       expect(inAMinute).toBeLessThanOrEqual(60_000)
     })
 
-    it.each(['', '0', 'soon', '-5', '1.5.2', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    it.each(['', '0', 'soon', '-5', '1.5.2', 'Thu, 01 Jan 1970 00:00:00 GMT', 'in 2099', '2099-01-01'])(
       'is asked as usual if it says %j',
       (said) => {
         // A date that is over asks for nothing.

@@ -12,6 +12,9 @@ export const unanswered = (executed: 'no' | 'unknown', problem: string, retryAft
   retryAfterMs,
 })
 
+/** No server makes a caller pause for longer. */
+const longestRetryAfterMs = 60_000
+
 /**
  * What an HTTP answer means for each of the calls.
  *
@@ -46,15 +49,17 @@ export function repliesOf(
   // These the server itself, which has a form of its own, says before it begins. Somebody on the way may have passed the
   // request on, and may hide what became of it behind any page, such as one that says 404.
   const resent = refuses && !(error && (status < 404 || status === 413))
-  // Over a limit: turned away before anything was done.
-  const executed = status === 429 ? 'no' : 'unknown'
-  const none = unanswered(executed, clean(`The server did not answer (${answer})`), retryAfterMs(headers))
+  // Even over a limit, which a copy of the request may not have been: see below.
+  const none = (message: string): ScriptReply =>
+    unanswered('unknown', clean(message), /^(429|503)$/.test(`${status}`) ? retryAfterMs(headers) : 0)
 
   return calls.map((_, index) => {
     const item: Item = fits ? items[index] : undefined
     const message = refusal || errorIn(item)
+    // Of the gateway: it was carried out, and its reply was more than may be sent.
+    if (/^TOO(LARGE|DEEP) /.test(message)) return none(message)
     if (message) return { type: 'error', message: clean(message), ...(resent && { resent }) }
-    if (item?.result === undefined) return none
+    if (item?.result === undefined) return none(`The server did not answer (${answer})`)
     /*
      * Some runtimes and proxies send a POST again when the connection is reset before the reply, and nothing here can show
      * it. To suspect it of every answer would make each lease that was revoked look as if its own release had freed it;
@@ -67,7 +72,8 @@ export function repliesOf(
 /** For how long it wants to be asked nothing, in milliseconds: in seconds, or as a date. What is neither asks for nothing. */
 function retryAfterMs(headers: FetchAnswer['headers']): number {
   const after = headers?.get('Retry-After') ?? ''
-  return (/^\d+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now()) || 0
+  const ms = /^\d+$/.test(after) ? Number(after) * 1_000 : /GMT$/.test(after) && Date.parse(after) - Date.now()
+  return Math.min(ms || 0, longestRetryAfterMs)
 }
 
 const errorIn = (item: unknown): string => {

@@ -20,10 +20,10 @@ test('flags say it all, and have defaults', () => {
   })
   expect(settingsOf(needed, {})).not.toHaveProperty('maxStreamsPerToken')
   const more = ['--token', 'two', '--port=0', '--host', '::1', '--allow', 'KEYS', '--allow=INFO', '--deadline', '100']
-  const most = ['--max-body', '1', '--max-reply', '2', '--max-streams', '3', '--max-streams-per-token', '4']
+  const most = ['--max-body', '1', '--max-reply', '65536', '--max-streams', '3', '--max-streams-per-token', '4']
   const settings = settingsOf([...needed, ...more, ...most], {})
   expect(settings).toMatchObject({ tokens: ['one', 'two'], port: 0, host: '::1', deadlineMs: 100 })
-  expect(settings).toMatchObject({ maxBodyBytes: 1, maxReplyBytes: 2, maxStreams: 3, maxStreamsPerToken: 4 })
+  expect(settings).toMatchObject({ maxBodyBytes: 1, maxReplyBytes: 65_536, maxStreams: 3, maxStreamsPerToken: 4 })
   expect(settings.allowed).toEqual(['KEYS', 'INFO'])
   expect(settings.commands.slice(-2)).toEqual(['KEYS', 'INFO'])
 })
@@ -35,7 +35,7 @@ test('the environment says it where flags do not', () => {
     LEASEHOLD_GATEWAY_PORT: '80',
     LEASEHOLD_GATEWAY_HOST: '',
     LEASEHOLD_GATEWAY_ALLOW: 'KEYS,CONFIG GET',
-    LEASEHOLD_GATEWAY_MAX_REPLY: '1000',
+    LEASEHOLD_GATEWAY_MAX_REPLY: '100000',
     LEASEHOLD_GATEWAY_MAX_STREAMS: '10',
     LEASEHOLD_GATEWAY_MAX_STREAMS_PER_TOKEN: '5',
   }
@@ -43,7 +43,7 @@ test('the environment says it where flags do not', () => {
     redisUrl: env.LEASEHOLD_GATEWAY_REDIS,
     tokens: ['one', 'two'],
     port: 80,
-    maxReplyBytes: 1_000,
+    maxReplyBytes: 100_000,
     maxStreams: 10,
     maxStreamsPerToken: 5,
   })

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { commandList } from '../gateway/command-list.ts'
+import { leastReplyBytes } from '../gateway/gateway-options.ts'
 import { defaultCommands } from '../gateway/index.ts'
 import { type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
 
@@ -92,7 +93,7 @@ export function gatewaySettings(args: readonly string[], env: Environment): Gate
     maxReplyBytes: wholeNumber(
       '--max-reply',
       given['max-reply'] ?? variable('MAX_REPLY') ?? '16777216',
-      1,
+      leastReplyBytes,
       largestBytes,
     ),
     maxStreams: wholeNumber('--max-streams', given['max-streams'] ?? variable('MAX_STREAMS') ?? '1000', 0, mostStreams),

@@ -44,6 +44,9 @@ export interface GatewayOptions {
 export type CheckedOptions = Required<Omit<GatewayOptions, 'signal' | 'onError'>> &
   Pick<GatewayOptions, 'signal' | 'onError'>
 
+/** The replies of locks fit into this: to them, one that does not is an answer that was lost. */
+export const leastReplyBytes = 65_536
+
 /** @throws InvalidOptionError naming the option, never with a token in it. */
 export function checkOptions(options: GatewayOptions): CheckedOptions {
   const { redis, tokens } = options
@@ -59,7 +62,7 @@ export function checkOptions(options: GatewayOptions): CheckedOptions {
     deadlineMs: wholeNumber('deadlineMs', options.deadlineMs, 5_000),
     maxBodyBytes: wholeNumber('maxBodyBytes', options.maxBodyBytes, 1_048_576),
     maxPipeline: wholeNumber('maxPipeline', options.maxPipeline, 1_000),
-    maxReplyBytes: wholeNumber('maxReplyBytes', options.maxReplyBytes, 16 * 1_048_576),
+    maxReplyBytes: wholeNumber('maxReplyBytes', options.maxReplyBytes, 16 * 1_048_576, leastReplyBytes),
     maxStreams,
     maxStreamsPerToken: wholeNumber('maxStreamsPerToken', options.maxStreamsPerToken, share),
     heartbeatMs: wholeNumber('heartbeatMs', options.heartbeatMs, 10_000, 1, longestHeartbeatMs),

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { slicedBody } from './sliced-body.ts'
 
 /** Many pieces that are some 80 kB to 90 kB as bytes each. */
@@ -32,6 +32,24 @@ test('lets others have their turn between its slices, however fast it is read', 
   isRead = true
   // Two pieces a slice.
   expect(turns.size).toBeGreaterThanOrEqual(20)
+})
+
+test('fails for a reader that stops reading, and lets go of what is left', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let isOver = false
+  function* watched(): Generator<string> {
+    try {
+      yield* pieces(100)
+    } finally {
+      isOver = true
+    }
+  }
+  const reader = slicedBody(watched()).getReader()
+  await reader.read()
+  await vi.advanceTimersByTimeAsync(30_000)
+  await expect(reader.closed).rejects.toThrow('stopped reading')
+  expect([isOver, vi.getTimerCount()]).toEqual([true, 0])
+  vi.useRealTimers()
 })
 
 test('is made no faster than it is read, and not at all once nobody reads it', async () => {

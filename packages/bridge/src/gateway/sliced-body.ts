@@ -2,16 +2,24 @@ import { bytesOf } from '../http/text.ts'
 
 /** How much is written in one go, in characters: some milliseconds of work. */
 const sliceLength = 65_536
+/** How long a reader may take for a slice, in milliseconds. All that is left stands in memory for as long. */
+const sliceMs = 30_000
 
 /**
  * A body made of pieces of text while it is read, so that it never stands in memory as a whole, and so that other requests
- * have their turn between two slices of it, however fast its reader is.
+ * have their turn between two slices of it, however fast its reader is. It fails for a reader that stops reading.
  */
 export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
   let first = true
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const giveUp = (controller: ReadableStreamDefaultController): void => {
+    rest.return?.()
+    controller.error(new Error('The reader of a reply has stopped reading'))
+  }
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
+      clearTimeout(timer)
       if (!first) await turn()
       first = false
       const slice: string[] = []
@@ -25,6 +33,11 @@ export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array>
       }
       if (length > 0) controller.enqueue(bytesOf(slice.join('')))
       if (piece.done) controller.close()
+      else timer = setTimeout(() => giveUp(controller), sliceMs)
+    },
+    cancel: () => {
+      clearTimeout(timer)
+      rest.return?.()
     },
   })
 }
