@@ -70,10 +70,10 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       // A release between the refusal and now was heard by nobody, unless the notifier looks for itself.
       if (isNew && !notifier.looks) return readSignals(subscribed)
 
-      const { live } = subscribed
+      const { live, looks = notifier.looks } = subscribed
       const untilMs = live ? reliedMs : Math.min(reliedMs, restMs(plan, tally.refusals, jitter()))
       const present = later(refusal, clock.monotonicMs() - sinceMs)
-      const timerMs = live && notifier.looks ? untilMs : checkMs(present, untilMs, tally)
+      const timerMs = live && looks ? untilMs : checkMs(present, untilMs, tally)
       const delayMs = Math.min(timerMs, leftMs())
       const distanceMs = Math.min(floorMs(falseSignals, reliedMs), delayMs)
       if (distanceMs > 0) await sleep(clock, distanceMs, signal, (wake) => wakes.onSignal(seenWakes, wake))

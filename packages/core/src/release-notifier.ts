@@ -39,6 +39,11 @@ export interface Subscription {
   readonly ready: Promise<void>
   /** Whether releases are being heard at this moment. */
   readonly live: boolean
+  /**
+   * Whether the notifier watches the present holder at this moment, so that it tells of its end whatever that is; by default as
+   * the notifier `looks`. If not, the waiter checks when the holder's remaining time is over.
+   */
+  readonly looks?: boolean | undefined
   /** A count of signals so far: a level, not an edge, so a signal between two waits is not lost. */
   readonly signals: number
   /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */

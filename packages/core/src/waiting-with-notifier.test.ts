@@ -312,6 +312,19 @@ describe('a waiter whose notifier looks for itself', () => {
     expect(acquiring.value?.commands).toBe(2)
   })
 
+  it('checks when the remaining time is over of a holder that the notifier does not watch', async () => {
+    await occupy(500)
+    const notifier = new ScriptedNotifier({ looks: true })
+    const acquiring = follow(locker({ notifier }).acquire('k', { recheck: '30s' }), clock)
+    await clock.advance(0)
+    const [subscription] = notifier.subscriptions
+    if (subscription) subscription.looks = false
+    notifier.signal()
+    await clock.advance(1_000)
+    expect(acquiring).toMatchObject({ state: 'fulfilled' })
+    expect(acquiring.atMs).toBeLessThanOrEqual(600)
+  })
+
   it('takes what it learnt while it was subscribing for a signal', async () => {
     const release = await occupy()
     const notifier = new ScriptedNotifier({ looks: true, confirms: false })

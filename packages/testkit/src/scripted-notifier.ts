@@ -61,6 +61,8 @@ export class ScriptedNotifier implements ReleaseNotifier {
 }
 
 export class ScriptedSubscription implements Subscription {
+  /** Whether it claims to watch the present holder; by default as its notifier looks. */
+  looks: boolean | undefined
   readonly key: string
   readonly cursor: string
   readonly ready: Promise<void>

@@ -15,6 +15,9 @@ export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) =
         get live() {
           return subscription.live
         },
+        get looks() {
+          return subscription.looks
+        },
         get signals() {
           return subscription.signals
         },

@@ -72,6 +72,20 @@ describe('the keys of a stream', () => {
     expect([await isReady(free), free.live, free.signals]).toEqual([true, true, 1])
   })
 
+  it('are watched by the bridge as long as it knows the holder: not from a release to the next state', async () => {
+    const [subscription] = (await listening('a')) as [Subscription]
+    expect([subscription.live, subscription.looks]).toEqual([true, true])
+    bridge.last.releases('a')
+    await clock.advance(0)
+    expect([subscription.live, subscription.looks]).toEqual([true, false])
+    bridge.last.state('a', true)
+    await clock.advance(0)
+    expect([subscription.live, subscription.looks]).toEqual([true, true])
+    bridge.last.state('a', false)
+    await clock.advance(0)
+    expect(subscription.looks).toBe(false)
+  })
+
   it('are signalled to those who wait for them and to no others', async () => {
     const [a, twin, b] = (await listening('a', 'a', 'b')) as [Subscription, Subscription, Subscription]
     expect(bridge.last.keys).toEqual(['a', 'b'])

@@ -98,6 +98,8 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
       const heard = (): number | undefined => current?.heard.get(key)
       const listener = listenerOf({
         isLive: () => heard() !== undefined,
+        // Since it told of a release it may not know who has the lock, if anybody.
+        looks: () => heard() === -Infinity,
         closed() {
           listeners.delete(listener)
           if (listeners.size > 0) return

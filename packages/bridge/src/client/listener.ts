@@ -3,6 +3,8 @@ import type { Subscription } from '@leasehold/core'
 /** What a listener needs of the connection that it listens by. */
 export interface Hearing {
   isLive(): boolean
+  /** The bridge watches the present holder; by default it does while it is live. */
+  looks?(): boolean
   /** Somebody waits for the next signal. */
   awaited?(): void
   closed(): void
@@ -29,6 +31,9 @@ export function listenerOf(hearing: Hearing): Listener {
     letGo,
     get live() {
       return open && hearing.isLive()
+    },
+    get looks() {
+      return hearing.looks?.()
     },
     get signals() {
       return signals

@@ -58,6 +58,26 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     return performance.now() - start
   }
 
+  it('does not wait for a holder whom the bridge never saw longer than its remaining time', async () => {
+    const locks = locker({}, { strategy: never })
+    const held = await holds()
+    const acquiring = locks.acquire(key)
+    await opened()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    // Whoever is woken finds another, who is gone in silence before the bridge looks.
+    await bridge.server.command(
+      'EVAL',
+      `redis.call('SET', KEYS[1], 'rival.1', 'PX', 300) redis.call('PUBLISH', ARGV[1], 'released 1')`,
+      1,
+      `lock:${key}`,
+      `lock:release:${key}`,
+    )
+    const tookMs = await timeOf(acquiring)
+    expect(tookMs).toBeLessThan(10_000)
+    await (await acquiring).release()
+    await held.release()
+  })
+
   it('is woken by a release, with two script calls however long the wait', async () => {
     const locks = locker({}, { strategy: never })
     for (const waitMs of [100, 1_000]) {

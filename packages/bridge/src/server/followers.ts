@@ -14,7 +14,10 @@ export interface KeyState {
 
 /** Who wants to hear everything about a key: an event stream. */
 export interface Follower {
-  /** Once, before anything but perhaps a release that came sooner. */
+  /**
+   * Once, before anything but perhaps a release that came sooner; and again when the bridge knows who has the lock since it told
+   * of a release.
+   */
   state(state: KeyState): void
   /** The lock was released or revoked, or was found to be free: once or several times since the last call. */
   released(): void
@@ -30,6 +33,8 @@ interface Following {
   state: KeyState | undefined
   /** Of so many releases it knows. */
   heard: number
+  /** How many there were when it was last told the state. */
+  stated: number
 }
 
 /**
@@ -65,7 +70,7 @@ export class Followers {
 
   /** Follows until the function it answers is called; may be told the state, if that is known, before it has that function. */
   add(follower: Follower, known?: KeyState): () => void {
-    const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases }
+    const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases, stated: 0 }
     this.#all.add(following)
     if (known) this.#inform(following, known)
     return () => {
@@ -76,6 +81,13 @@ export class Followers {
   /** Tells the state to those who do not know it yet. */
   tellNew(state: KeyState): void {
     for (const following of this.#thoseNew()) this.#inform(following, state)
+  }
+
+  /** Tells who has the lock to those who do not know that yet: they were told of a release since. */
+  tellHeld(state: KeyState): void {
+    for (const following of this.#all) {
+      if (following.isNew || following.stated !== this.#releases) this.#inform(following, state)
+    }
   }
 
   /** Tells of a release: everyone, or only those who know a state, because the others are about to. */
@@ -110,6 +122,7 @@ export class Followers {
 
   #inform(following: Following, state: KeyState): void {
     following.isNew = false
+    following.stated = this.#releases
     following.state = state
     if (this.#informed) this.#informed.push(following)
     else this.#informed = [following]

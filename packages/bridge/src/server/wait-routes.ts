@@ -76,6 +76,6 @@ function smallQueryOf({ req }: Context): URLSearchParams {
   if (Number(req.header('content-length') ?? 0) > 0 || req.header('transfer-encoding') !== undefined) {
     throw new ProblemError(413, 'A request has no body')
   }
-  const [, query = ''] = target.split('?', 2)
-  return new URLSearchParams(query)
+  const at = target.indexOf('?')
+  return new URLSearchParams(at < 0 ? '' : target.slice(at + 1))
 }

@@ -470,7 +470,8 @@ describe('a stream', () => {
     await clock.advance(500)
     lock = free
     await clock.advance(1_001)
-    expect(told).toEqual(['held 1 60000', 'release', 'release'])
+    // Who has the lock is told, so that those who were refused since can rely on it.
+    expect(told).toEqual(['held 1 60000', 'release', 'held 2 1000', 'release'])
     expect(looks).toEqual(['first-waiter', 'passed-on', 'expiry'])
   })
 

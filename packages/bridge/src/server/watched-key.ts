@@ -81,8 +81,9 @@ export class WatchedKey {
     const known = this.#freshHolder()
     const isKnown = known?.cursor === request.cursor
     const answer = this.#polls.add(request, isKnown)
+    if (request.gone.aborted) return answer
     if (isKnown) this.#armExpiry()
-    else if (!request.gone.aborted) this.#pacedLook.request('first-waiter')
+    else this.#pacedLook.request('first-waiter')
     return answer
   }
 
@@ -155,7 +156,9 @@ export class WatchedKey {
     if (isStale) this.#toldFree &&= seen.changed
     else if (seen.changed) this.#sawFree()
     else this.#sawHolder(seen)
-    this.#followers.tellNew({ held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs })
+    const state = { held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs }
+    if (seen.changed || isStale) this.#followers.tellNew(state)
+    else this.#followers.tellHeld(state)
   }
 
   #sawHolder({ cursor, expiresInMs }: Extract<Seen, { type: 'looked' }>): void {
