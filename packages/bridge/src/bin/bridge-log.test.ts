@@ -79,3 +79,15 @@ test('what happens all the time is not told, and at the end nothing is held back
   joined.end()
   expect(lines).toMatchObject([{ reason: noPermission.message }, { times: 2 }])
 })
+
+test('that looks are answered again is told once, and before that how often they were not', async () => {
+  tell({ type: 'store-asked', keys: 3, problem: unanswered })
+  tell({ type: 'store-asked', keys: 3, problem: unanswered })
+  tell({ type: 'store-asked', keys: 3 })
+  tell({ type: 'store-asked', keys: 3 })
+  expect(lines.map(({ msg, times }) => [msg, times])).toEqual([
+    ['Redis did not answer looks', undefined],
+    ['Redis did not answer looks', undefined],
+    ['Redis answers looks again', undefined],
+  ])
+})

@@ -5,6 +5,7 @@ import { more, plain } from './program-log.ts'
 
 /** The log of a bridge: what an operator should know. What happens all the time is counted and not written down. */
 export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
+  let unanswered = false
   return (event) => {
     switch (event.type) {
       case 'listening':
@@ -22,7 +23,16 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
         return
       }
       case 'store-asked': {
-        if (!event.problem) return
+        if (!event.problem) {
+          if (unanswered)
+            joined.write('answered', (times) => {
+              joined.flush('store')
+              log.info({ ...more(times) }, 'Redis answers looks again')
+            })
+          unanswered = false
+          return
+        }
+        unanswered = true
         const reason = reasonOf(event.problem)
         joined.write(`store ${reason}`, (times) => log.warn({ reason, ...more(times) }, 'Redis did not answer looks'))
         return

@@ -160,16 +160,16 @@ test.each([
     /Redis at 127\.0\.0\.1:1: .*ECONNREFUSED/,
   ],
   ['a wrong flag', ['--prot', '1'], 2, /Unknown option '--prot'.*Try --help/],
-  ['a short token', ['--redis', 'redis://127.0.0.1', '--token', 'sesame'], 2, /auth\.tokens.*32/],
+  ['a short token', ['--redis', 'redis://127.0.0.1', '--token', 'sesame'], 2, /--token .*32/],
   [
     'a short token for the numbers',
     ['--redis', 'redis://127.0.0.1', '--token', token, '--metrics-token', 'sesame', '--metrics-port', '0'],
     2,
-    /metrics\.token.*32/,
+    /--metrics-token .*32/,
   ],
   ['no token', ['--redis', 'redis://127.0.0.1'], 2, /--token/],
-  ['a short secret', ['--redis', 'redis://127.0.0.1', '--ticket-secret', 'sesame'], 2, /ticketSecrets.*32/],
-  ['a bad prefix', ['--redis', 'redis://127.0.0.1', '--token', token, '--prefix', '{'], 2, /\\"prefix\\"/],
+  ['a short secret', ['--redis', 'redis://127.0.0.1', '--ticket-secret', 'sesame'], 2, /--ticket-secret .*32/],
+  ['a bad prefix', ['--redis', 'redis://127.0.0.1', '--token', token, '--prefix', '{'], 2, /--prefix must/],
 ] as const)('%s: it says so and does not start', async (_, args, code, problem) => {
   const { err, ...rest } = await run(args).ended
   expect(rest).toEqual({ code, out: '' })

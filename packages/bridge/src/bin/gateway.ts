@@ -3,4 +3,6 @@ import { gatewaySettings, usage } from './gateway-settings.ts'
 import { runProgram } from './run-program.ts'
 import { startGateway } from './start-gateway.ts'
 
-await runProgram({ name: 'leasehold-gateway', usage, settings: gatewaySettings, start: startGateway })
+const flags = { tokens: '--token' }
+
+await runProgram({ name: 'leasehold-gateway', usage, flags, settings: gatewaySettings, start: startGateway })

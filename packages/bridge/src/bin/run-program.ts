@@ -9,6 +9,8 @@ export interface Program<Settings> {
   readonly name: string
   /** What `--help` prints. */
   readonly usage: string
+  /** By which flag an option is set, where it is told by the option's name that it is bad. */
+  readonly flags: Readonly<Record<string, string>>
   /** @throws SettingsError naming the flag and the variable. */
   readonly settings: (args: readonly string[], env: Environment) => Settings | 'help' | 'version'
   /** @throws Error that says what cannot be used: Redis, the address, an option. */
@@ -31,7 +33,7 @@ export async function runProgram<Settings>(program: Program<Settings>): Promise<
     else if (settings === 'version') console.log(versionIn(manifest))
     else await run(program, settings)
   } catch (error) {
-    tellWhyNot(program.name, error as Error)
+    tellWhyNot(program, error as Error)
   }
 }
 
@@ -58,9 +60,10 @@ async function run<Settings>({ name, start }: Program<Settings>, settings: Setti
 }
 
 /** To a person at a terminal in plain words, and else as a line that whoever collects logs can read. */
-function tellWhyNot(name: string, error: Error): void {
+function tellWhyNot({ name, flags }: Pick<Program<unknown>, 'name' | 'flags'>, error: Error): void {
   const ofSettings = error instanceof SettingsError || error instanceof InvalidOptionError
   process.exitCode = ofSettings ? 2 : 1
-  if (process.stderr.isTTY) process.stderr.write(`${name}: ${error.message}\n${ofSettings ? 'Try --help\n' : ''}`)
-  else programLog(name, 2).fatal({ reason: error.message, ...(ofSettings && { hint: 'Try --help' }) }, 'not started')
+  const reason = error.message.replace(/^Option "(.*?)"/, (whole, option: string) => flags[option] ?? whole)
+  if (process.stderr.isTTY) process.stderr.write(`${name}: ${reason}\n${ofSettings ? 'Try --help\n' : ''}`)
+  else programLog(name, 2).fatal({ reason, ...(ofSettings && { hint: 'Try --help' }) }, 'not started')
 }

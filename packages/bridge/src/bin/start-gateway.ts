@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { unreadableAddress } from '../gateway/answers.ts'
-import { createGateway } from '../gateway/index.ts'
+import { createGateway, type GatewayRedis } from '../gateway/index.ts'
+import { isError } from '../gateway/reply-shape.ts'
 import { checkAllowed } from './allowed-commands.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { type HttpServer, listen } from './http-server.ts'
@@ -41,6 +42,7 @@ export async function startGateway(settings: GatewaySettings, log: Logger, joine
         joined.write(`failed ${plain(err).message}`, (times) => log.error({ err, ...more(times) }, 'a request failed')),
     })
     await redis.open()
+    await demandAnswer(redis, deadlineMs)
     const unasked = await checkAllowed(allowed, redis, AbortSignal.timeout(deadlineMs))
     if (unasked) log.warn({ reason: unasked }, 'what --allow names could not be checked')
     server = await listen(app, settings, unreadableAddress)
@@ -56,6 +58,12 @@ export async function startGateway(settings: GatewaySettings, log: Logger, joine
       redis.close()
     },
   }
+}
+
+/** What `/readyz` asks. @throws Error that says why Redis does not answer it */
+async function demandAnswer({ pipeline }: GatewayRedis, deadlineMs: number): Promise<void> {
+  const [pong = null] = await pipeline([['PING']], AbortSignal.timeout(deadlineMs))
+  if (isError(pong)) throw new Error(`cannot use Redis: ${pong.error}`)
 }
 
 /** That it is back is told at once, and before that how often it was lost. */

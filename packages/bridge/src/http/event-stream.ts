@@ -20,7 +20,7 @@ const heartbeat = bytesOf(': heartbeat\n\n')
 export interface EventStreamOptions {
   /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
-  /** The memory that a reader may take with what it leaves unread, before it is cut off: more than it can want late. */
+  /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
   readonly maxUnreadBytes: number
   /** That of all streams, where it is limited. */
   readonly unreadTotal?: UnreadTotal
@@ -136,8 +136,8 @@ export class EventStream {
   }
 
   #keep(bytes: Uint8Array, once: boolean): void {
-    this.#unread ??= new Unread()
-    if (this.#unread.memory < this.#maxUnreadBytes) {
+    this.#unread ??= new Unread(this.#maxUnreadBytes)
+    if (this.#unread.hasRoom(bytes.length)) {
       if (once) this.#unread.addOnce(bytes)
       else this.#unread.add(bytes)
       this.#unreadTotal?.set(this, this.#unread.memory)

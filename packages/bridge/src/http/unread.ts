@@ -9,9 +9,20 @@ const leastCapacity = 256
  * their length, so they are joined to one as they come.
  */
 export class Unread {
+  readonly #maxBytes: number
   #buffer: Uint8Array | undefined
   #length = 0
   readonly #once = new Set<Uint8Array>()
+
+  /** @param maxBytes what is added should not be more; more memory is not set aside for it */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Whether this many bytes can be added. What is more than all that may be there can only come first. */
+  hasRoom(bytes: number): boolean {
+    return this.#length === 0 || this.#length + this.#once.size * entryBytes + bytes <= this.#maxBytes
+  }
 
   /** In bytes. */
   get memory(): number {
@@ -45,7 +56,9 @@ export class Unread {
   }
 
   #grow(length: number): void {
-    const larger = new Uint8Array(Math.max(leastCapacity, length, 2 * (this.#buffer?.length ?? 0)))
+    const larger = new Uint8Array(
+      Math.max(leastCapacity, length, Math.min(2 * (this.#buffer?.length ?? 0), this.#maxBytes)),
+    )
     if (this.#buffer) larger.set(this.#buffer.subarray(0, this.#length))
     this.#buffer = larger
   }

@@ -7,5 +7,5 @@ export const methods =
   async (c, next) => {
     if (allowed.includes(c.req.method)) return next()
     c.header('allow', allowed.join(', '))
-    throw new ProblemError(405, `The method is ${allowed[0]}`)
+    throw new ProblemError(405, `The method is ${allowed.join(' or ')}`)
   }
