@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { startRedis } from '@leasehold/testkit/redis'
 import { build } from 'esbuild'
@@ -34,7 +34,9 @@ beforeAll(async () => {
   ])
   runProgram([process.execPath, '-e', 'setInterval(() => undefined, 1_000)'], tmpdir())
   const { LEFTOVERS_FILE = '', LEFTOVERS_ENDING } = process.env
-  writeFileSync(LEFTOVERS_FILE, JSON.stringify(descendantsOf(process.ppid)))
+  // Whoever waits for the file finds all of it.
+  writeFileSync(`${LEFTOVERS_FILE}.part`, JSON.stringify(descendantsOf(process.ppid)))
+  renameSync(`${LEFTOVERS_FILE}.part`, LEFTOVERS_FILE)
   if (LEFTOVERS_ENDING === 'fails') throw new Error('on purpose')
   await new Promise(() => undefined)
 })
