@@ -7,8 +7,8 @@ import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/te
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 
-/** A key that changes hands all the time, and those who follow it. */
-const noisyStreams = rounds(1_000, 200)
+/** A key that changes hands all the time, and those who follow it: with the other one, as many as one client may open. */
+const noisyStreams = rounds(999, 200)
 const noisyMs = ms(20_000, 2_000)
 const releaseEachMs = 6
 /** What a wake-up may take beyond twice that of a quiet bridge: the scheduling of a busy machine. */

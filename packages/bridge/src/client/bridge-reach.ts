@@ -35,7 +35,11 @@ export function bridgeReach(
   clock: Clock,
   { tell, over }: Troubles,
 ): BridgeReach {
-  const request = bridgeRequest(endpoint, clock, tell)
+  const request = bridgeRequest(endpoint, clock, (cause) => {
+    // Time was lost already: who waits checks by themselves at once.
+    reach.failed(longPauseMs + 1)
+    tell('token', 0, 'The token function failed', cause)
+  })
   /** Until when each key is. It stays here as long again, so that to be forbidden anew is no news. */
   const forbidden = new Map<string, number>()
   let notBeforeMs = -Infinity

@@ -1,15 +1,14 @@
 import type { Clock } from '@leasehold/core'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
 import { credential } from './credential.ts'
-import type { Troubles } from './troubles.ts'
 
 /** Sends a GET. If the bridge does not take the token and there is another, once more with that. */
 export function bridgeRequest(
   { url, token, fetch: given }: BridgeEndpoint,
   clock: Clock,
-  tell: Troubles['tell'],
+  onTokenFailure: (cause: unknown) => void,
 ): (path: string, signal: AbortSignal) => Promise<BridgeAnswer> {
-  const tokenAfter = credential(token, clock, (cause) => tell('token', 0, 'The token function failed', cause))
+  const tokenAfter = credential(token, clock, onTokenFailure)
 
   async function get(path: string, signal: AbortSignal, refused?: string): Promise<BridgeAnswer> {
     const bearer = await tokenAfter(refused)

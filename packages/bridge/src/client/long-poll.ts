@@ -1,7 +1,7 @@
 import { attempt } from './attempt.ts'
 import { readJson } from './body-text.ts'
 import type { OpenChannel } from './channel.ts'
-import { inDoubtS, lateMs, longPauseMs, mostShared, refusedMs, soonMs, usualS } from './figures.ts'
+import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, usualS } from './figures.ts'
 import { listenerOf } from './listener.ts'
 
 /**
@@ -72,9 +72,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
       stop = undefined
       heard = changed !== undefined
       wanted = !changed
-      // What took so long to fail is not worth waiting for any more, be it the first time.
-      const slow = clock.monotonicMs() - askedAtMs > longPauseMs
-      const tell = changed ?? ((forbids(key) || reach.failed() || slow) && reliedOn)
+      const tell = changed ?? ((forbids(key) || reach.failed()) && reliedOn)
       reliedOn = heard || (reliedOn && !tell)
       if (tell) listener.signal()
       next()

@@ -51,6 +51,14 @@ describe('a function for the token', () => {
     expect([token.mock.calls.length, sent(), a.live]).toEqual([1, ['Bearer ticket-1', 'Bearer ticket-1'], true])
   })
 
+  it.each(['sse', 'long-poll'] as const)('that never answers is a reason to look after 4 s, by %s', async (mode) => {
+    const subscription = notifierWith(() => new Promise<string>(() => undefined), mode).subscribe('a', '1')
+    await clock.advance(4_100)
+    expect([subscription.live, sent(), told()]).toEqual([false, [], [['token', 0]]])
+    // A stream was not relied on before.
+    expect(subscription.signals).toBe(mode === 'sse' ? 0 : 1)
+  })
+
   it('may answer without a promise', async () => {
     notifierWith(() => 'ticket').subscribe('a', '1')
     await clock.advance(20)
