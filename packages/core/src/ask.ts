@@ -92,7 +92,6 @@ export async function ask<O>(
         if (stop !== latest) return
       } else {
         uncertain--
-        quiet.untilMs = 0
         if (over || answer) {
           onLate?.(outcome, sentAt)
           return

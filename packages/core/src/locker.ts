@@ -25,8 +25,8 @@ export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   readonly name?: string
   readonly onEvent?: OnEvent
   /**
-   * Takes what goes on behind the caller's back: a release or `close` that nobody awaits, the undoing of an acquire that was
-   * given up. For runtimes that cut off or freeze what is under way once the response is sent: `(task) =>
+   * Takes what may go on behind the caller's back: each release and `close`, whether or not it is awaited, and the undoing of an
+   * acquire that was given up. For runtimes that cut off or freeze what is under way once the response is sent: `(task) =>
    * ctx.waitUntil(task)`. It gets promises that never reject; if it throws, that changes nothing.
    */
   readonly waitUntil?: WaitUntil

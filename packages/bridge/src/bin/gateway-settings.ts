@@ -64,7 +64,7 @@ const largestBytes = 2 ** 30
 const mostStreams = 1_000_000
 
 /**
- * Answers by name if only help or the version was asked for.
+ * Answers `help` or `version` if only that was asked for.
  *
  * @throws SettingsError naming the flag and the variable.
  */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Duration } from '@leasehold/core'
+import { type Duration, parseDuration } from '@leasehold/core'
 
 /** What the programs of this package have in common: flags first, and then the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -48,8 +48,12 @@ export function wholeNumber(flag: string, text: string, least: number, most: num
 
 /** @throws SettingsError */
 export function duration(flag: string, text: string): Duration {
-  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return text as Duration
-  throw new SettingsError(`${flag} must be a time such as 90m or 24h`)
+  try {
+    parseDuration(flag, text)
+    return text as Duration
+  } catch {
+    throw new SettingsError(`${flag} must be a time such as 90m or 24h`)
+  }
 }
 
 /** The version that a package's manifest says. */

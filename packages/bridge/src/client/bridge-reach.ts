@@ -79,9 +79,10 @@ export function bridgeReach(
       const nowMs = clock.monotonicMs()
       // Connections that were lost together have failed once.
       if (nowMs >= notBeforeMs) failures = nowMs - notBeforeMs > wellMs ? 1 : failures + 1
-      // No bridge asks for a longer one.
+      const ownMs = strategy.delayMs(failures, Math.random())
+      // No bridge asks for a longer one. Up to a quarter more, so that not all come back together.
       const askedMs = Math.min(leastMs, refusedMs) * (1 + Math.random() / 4)
-      notBeforeMs = Math.max(notBeforeMs, nowMs + Math.max(strategy.delayMs(failures, Math.random()), askedMs))
+      notBeforeMs = Math.max(notBeforeMs, nowMs + ownMs, nowMs + askedMs)
       return failures > 1 || notBeforeMs - nowMs > longPauseMs
     },
   }

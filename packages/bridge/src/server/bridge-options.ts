@@ -1,7 +1,13 @@
-import { type Clock, type Duration, InvalidOptionError, type LeaseStore, systemClock } from '@leasehold/core'
+import {
+  type Clock,
+  type Duration,
+  InvalidOptionError,
+  type LeaseStore,
+  parseDuration,
+  systemClock,
+} from '@leasehold/core'
 import type { RedisSubscriber } from '@leasehold/core/redis'
 import { checkTokens } from '../http/bearer-tokens.ts'
-import { durationMs } from '../http/duration.ts'
 import { longestHeartbeatMs } from '../http/event-stream.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
@@ -34,7 +40,7 @@ export interface BridgeOptions {
 export interface BridgeMetricsPage {
   /** Makes the page. A page is good for ten times as long as it took to make, a second at most. */
   readonly page: () => Promise<MetricsPage>
-  /** Who asks for the page sends it, like a token of `auth`, which is none for this. 32 characters or more. */
+  /** Whoever asks for the page sends it, as a bearer token of 32 characters or more; none of those of `auth`. */
   readonly token: string
 }
 
@@ -123,7 +129,7 @@ function checkedAuth({ tokens = [], ticketSecrets = [], longestTicket }: BridgeA
   return {
     tokens,
     ticketSecrets,
-    longestTicketMs: durationMs('auth.longestTicket', longestTicket ?? defaultLongestTicket),
+    longestTicketMs: parseDuration('auth.longestTicket', longestTicket ?? defaultLongestTicket),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { sooner } from '../http/sooner.ts'
+import { soonerInSteps } from '../http/sooner.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { KeyStream, ReleaseMessages } from './key-stream.ts'
@@ -13,14 +13,13 @@ import type { ReleaseWatch } from './release-watch.ts'
 const longestStreamMs = 900_000
 /** By how much of its time, at most. */
 const spread = 0.1
-/** Runtimes keep timers of the same length together: a few lengths cost less than as many as there are streams. */
 const stepMs = 1_000
 
 interface StreamRequest {
   readonly keys: readonly string[]
   /** When its reader is not allowed to hear more, in milliseconds from now. */
   readonly expiresInMs: number | undefined
-  /** Called once, when the stream has ended. */
+  /** Called once, when the stream has ended; not if there is none, because opening it was refused. */
   readonly onEnd: () => void
 }
 
@@ -37,19 +36,20 @@ export class KeyStreams {
     this.#watch = watch
   }
 
-  /** Answers at once with the headers; the state of each key follows as soon as it is known. */
+  /**
+   * Answers at once with the headers; the state of each key follows as soon as it is known.
+   *
+   * @throws ProblemError (503) if no release would be heard now, or the client has left
+   */
   async answer(c: Context, { keys, expiresInMs, onEnd }: StreamRequest): Promise<Response> {
     const { clock, heartbeatMs } = this.#options
     const gone = c.req.raw.signal
     const watched = await this.#watch.listenFor(gone)
-    if (!watched || gone.aborted) {
-      onEnd()
-      throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
-    }
+    if (gone.aborted) throw new ProblemError(503, 'The client has left')
     const stream = new KeyStream({
       clock,
       heartbeatMs,
-      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, lifetimeMs()),
+      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, soonerInSteps(longestStreamMs, spread, stepMs)),
       unreadTotal: this.#unreadTotal,
       messages: this.#messages,
       gone,
@@ -73,5 +73,3 @@ export class KeyStreams {
     this.#options.onEvent({ type: 'streams', open: this.#open.size })
   }
 }
-
-const lifetimeMs = (): number => Math.ceil(sooner(longestStreamMs, spread) / stepMs) * stepMs

@@ -16,24 +16,15 @@ export class LongPolls {
     this.#watch = watch
   }
 
-  /**
-   * Answers when there is something to tell, or its time is up.
-   *
-   * @param onEnd called once, when it is answered
-   */
-  async answer(c: Context, { key, ...query }: WaitQuery, onEnd: () => void): Promise<Response> {
+  /** Answers when there is something to tell, or its time is up. @throws ProblemError */
+  async answer(c: Context, { key, ...query }: WaitQuery): Promise<Response> {
     const { onEvent } = this.#options
     const gone = c.req.raw.signal
-    try {
-      const watched = await this.#watch.listenFor(gone)
-      if (!watched) throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
-      onEvent({ type: 'waits', open: ++this.#open })
-      const answer = await watched(key).wait({ ...query, gone })
-      onEvent({ type: 'waits', open: --this.#open })
-      return this.#told(c, answer)
-    } finally {
-      onEnd()
-    }
+    const watched = await this.#watch.listenFor(gone)
+    onEvent({ type: 'waits', open: ++this.#open })
+    const answer = await watched(key).wait({ ...query, gone })
+    onEvent({ type: 'waits', open: --this.#open })
+    return this.#told(c, answer)
   }
 
   #told(c: Context, answer: WaitAnswer): Response {

@@ -15,6 +15,8 @@ export interface MetricsPage {
  */
 const freshFor = 10
 const longestFreshMs = 1_000
+/** A page that takes longer is given up, and whoever asks next has another made. */
+const longestMakingMs = 10_000
 
 /** Answers with the numbers; to whoever has the token, if there is one. */
 export function metricsRoute(make: () => Promise<MetricsPage>, token: string | undefined, clock: Clock): Handler {
@@ -23,7 +25,7 @@ export function metricsRoute(make: () => Promise<MetricsPage>, token: string | u
   function page(): Promise<MetricsPage> {
     const startMs = clock.monotonicMs()
     if (last && startMs < last.untilMs) return last.page
-    const made = { page: Promise.resolve().then(make), untilMs: Number.POSITIVE_INFINITY }
+    const made = { page: Promise.resolve().then(make), untilMs: startMs + longestMakingMs }
     const done = (): void => {
       const nowMs = clock.monotonicMs()
       made.untilMs = nowMs + Math.min(freshFor * (nowMs - startMs), longestFreshMs)

@@ -1,10 +1,9 @@
-import { sooner } from '../http/sooner.ts'
+import { soonerInSteps } from '../http/sooner.ts'
 
 /** From so long on, in milliseconds, it does not matter to a client whether a poll ends a little sooner. */
 const spreadFromMs = 10_000
 /** By how much of its time, at most. */
 const spread = 0.1
-/** Runtimes keep timers of the same length together: a few lengths cost less than as many as there are polls. */
 const stepMs = 100
 
 /**
@@ -15,5 +14,5 @@ const stepMs = 100
  */
 export function pollTimeMs(timeoutMs: number, random?: number): number {
   if (timeoutMs < spreadFromMs) return timeoutMs
-  return Math.min(timeoutMs, Math.ceil(sooner(timeoutMs, spread, random) / stepMs) * stepMs)
+  return soonerInSteps(timeoutMs, spread, stepMs, random)
 }

@@ -1,6 +1,7 @@
 import type { CheckedOptions } from './bridge-options.ts'
 import { gatherMs, mostKeysPerCall } from './look-lane.ts'
 import { LookQueue } from './look-queue.ts'
+import { ProblemError } from './problem.ts'
 import type { RedisProblem } from './redis-problem.ts'
 import { ReleaseFeed } from './release-feed.ts'
 import type { WatchedKey } from './watched-key.ts'
@@ -48,10 +49,16 @@ export class ReleaseWatch {
     })
   }
 
-  /** Answers what finds a key for somebody who is about to wait for it; undefined if no release would be heard now. */
-  async listenFor(gone: AbortSignal): Promise<((key: string) => WatchedKey) | undefined> {
-    if (this.#closed || !(await this.#feed.whenListening(deafGraceMs, gone)) || this.#closed) return undefined
-    return (key) => this.#keys.get(key)
+  /**
+   * Answers what finds a key for somebody who is about to wait for it.
+   *
+   * @throws ProblemError (503) if no release would be heard now
+   */
+  async listenFor(gone: AbortSignal): Promise<(key: string) => WatchedKey> {
+    if (!this.#closed && (await this.#feed.whenListening(deafGraceMs, gone)) && !this.#closed) {
+      return (key) => this.#keys.get(key)
+    }
+    throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
   }
 
   /** Why releases cannot be told of now, for anybody to read; undefined if it listens and the store answers. */

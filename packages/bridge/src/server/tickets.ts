@@ -1,7 +1,6 @@
-import { type Clock, type Duration, InvalidOptionError, systemClock } from '@leasehold/core'
+import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
 import { base64Of } from '../http/base64.ts'
 import { shortestSecret } from '../http/bearer-tokens.ts'
-import { durationMs } from '../http/duration.ts'
 import { bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
@@ -52,8 +51,8 @@ export function checkSecret(option: string, secret: unknown): void {
 export async function issueTicket(secret: string, options: TicketOptions): Promise<string> {
   const { patterns, expiresIn, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
   checkSecret('secret', secret)
-  const lifetimeMs = durationMs('expiresIn', expiresIn)
-  if (lifetimeMs > durationMs('longestTicket', longestTicket)) {
+  const lifetimeMs = parseDuration('expiresIn', expiresIn)
+  if (lifetimeMs > parseDuration('longestTicket', longestTicket)) {
     throw new InvalidOptionError(
       'expiresIn',
       `must be at most ${longestTicket}; a bridge may be set to another longestTicket`,

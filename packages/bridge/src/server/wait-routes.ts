@@ -31,11 +31,14 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
     }
     return smallQueryOf(c)
   }
-  /** Takes places for the client, who needs Redis from now on; answers what gives them back. @throws ProblemError */
+  /** Takes places for the client, who needs Redis from now on; answers what gives them back, once. @throws ProblemError */
   function enter(client: Client, keys: readonly string[]): () => void {
     const leave = limits.take(client.subject, keys)
     const done = needsRedis()
+    let isIn = true
     return () => {
+      if (!isIn) return
+      isIn = false
       leave()
       done()
     }
@@ -47,14 +50,25 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
     const query = waitOf(asked)
     demandCovered(client, [query.key])
     const timeoutMs = Math.min(pollTimeMs(query.timeoutMs), client.expiresInMs ?? query.timeoutMs)
-    return polls.answer(c, { ...query, timeoutMs }, enter(client, [query.key]))
+    const leave = enter(client, [query.key])
+    try {
+      return await polls.answer(c, { ...query, timeoutMs })
+    } finally {
+      leave()
+    }
   })
   app.all('/v1/events', async (c) => {
     const asked = queryOf(c)
     const client = await clientOf(c)
     const keys = keysOf(asked)
     demandCovered(client, keys)
-    return streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: enter(client, keys) })
+    const leave = enter(client, keys)
+    try {
+      return await streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
+    } catch (error) {
+      leave()
+      throw error
+    }
   })
 }
 
