@@ -226,8 +226,7 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
       const [tookFreed, gaveUp, tookBoth] = (await Promise.all(waits)) as [Ending, Ending, Ending]
       for (const { code, at } of [tookFreed, tookBoth]) {
         expect(code).toBeUndefined()
-        // A bridge that was not heard for 30 s is taken for gone, though what it said may wait to be read.
-        expect(at).toBeLessThan(thawedAt + (way === 'tcp' ? promptMs : afterPauseMs))
+        expect(at).toBeLessThan(thawedAt + promptMs)
       }
       expect(gaveUp.code).toBe('ACQUIRE_TIMEOUT')
       expect(gaveUp.at).toBeLessThan(thawedAt + promptMs)

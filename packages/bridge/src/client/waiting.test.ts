@@ -2,6 +2,7 @@ import {
   backoff,
   createLocker,
   type Duration,
+  type LeaseStore,
   type Locker,
   type LockerOptions,
   type WaitStrategy,
@@ -15,7 +16,7 @@ import { type HttpServer, listen } from '../bin/http-server.ts'
 import { ioredisGateway } from '../bin/ioredis-gateway.ts'
 import { createGateway } from '../gateway/index.ts'
 import { createBridge, issueTicket } from '../server/index.ts'
-import { type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
+import { type BridgeFetch, type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
 
 /** A waiter with this one is woken by the notifier or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
@@ -61,9 +62,10 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   it('does not wait for a holder whom the bridge never saw longer than its remaining time', async () => {
     const locks = locker({}, { strategy: never })
     const held = await holds()
+    const before = bridge.looks()['first-waiter'] ?? 0
     const acquiring = locks.acquire(key)
     await opened()
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await expect.poll(() => bridge.looks()['first-waiter']).toBe(before + 1)
     // Whoever is woken finds another, who is gone in silence before the bridge looks.
     await bridge.server.command(
       'EVAL',
@@ -133,13 +135,21 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     let looksByItself = true
     const own = backoff()
     const strategy: WaitStrategy = { delayMs: (...pause) => (looksByItself ? own : never).delayMs(...pause) }
-    const locks = locker({}, { strategy })
+    let tries = 0
+    const store: LeaseStore = {
+      ...bridge.store,
+      acquire(...given) {
+        tries++
+        return bridge.store.acquire(...given)
+      },
+    }
+    const locks = locker({}, { strategy, store })
     const held = await holds()
     const acquiring = locks.acquire(key)
     await opened()
     bridge.clients.refuse()
     bridge.clients.cut()
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await expect.poll(() => tries, { timeout: 10_000 }).toBeGreaterThan(3)
     await held.release()
     expect(await timeOf(acquiring)).toBeLessThan(5_000)
     const lease = await acquiring
@@ -197,7 +207,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     const locks = createLocker({ store: wrong.store, notifier, onEvent: ({ type }) => events.push(type) })
     const held = await wrong.locks.acquire('k', { ttl: '120s' })
     const acquiring = locks.acquire('k', { wait: '30s' })
-    while (refusals.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await expect.poll(() => refusals.length, { timeout: 10_000 }).toBe(1)
     await wrong.opened(what, 0)
     await held.release()
     const lease = await acquiring
@@ -267,14 +277,21 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       })
 
     it.each(['while there was none', 'after it had come back'])('hears of a release %s', async (when) => {
-      const locks = locker({ url }, { strategy: never })
+      let failures = 0
+      const counted: BridgeFetch = (...request) =>
+        fetch(...request).catch((error: unknown) => {
+          failures++
+          throw error
+        })
+      const locks = locker({ url, fetch: counted }, { strategy: never })
       const held = await holds()
       const waits = nextChange()
       const acquiring = locks.acquire(key)
       await waits
       await http.close(0)
       if (when === 'while there was none') await held.release()
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      // It has asked, and there is none.
+      await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(0)
       const waitsAgain = nextChange()
       http = await listen(app(), { host: '127.0.0.1', port: Number(new URL(url).port) })
       // Who is told twice that there is none looks for himself, and may have the lock already.
