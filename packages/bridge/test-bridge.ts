@@ -35,8 +35,8 @@ export interface TestBridge extends AsyncDisposable {
   wait(key: string, since: string, more?: string): Promise<Response>
   /** Opens a stream; `close` leaves it as a client does. */
   stream(query: string, init?: RequestInit): Promise<TestStream>
-  /** How many looks there were, by reason. */
-  looks(): Readonly<Record<string, number>>
+  /** How many checks there were, by reason. */
+  checks(): Readonly<Record<string, number>>
   /** The last count that was told. */
   open(what: 'waits' | 'streams'): number
   /** Resolves when so many are open. */
@@ -93,9 +93,9 @@ export async function startTestBridge(options: Partial<BridgeOptions> & LockerPa
       const response = await request(`/v1/events?${query}`, { ...init, signal: client.signal })
       return { response, event: eventReader(response), close: () => client.abort() }
     },
-    looks() {
+    checks() {
       const counts: Record<string, number> = {}
-      for (const event of events) if (event.type === 'look') counts[event.reason] = (counts[event.reason] ?? 0) + 1
+      for (const event of events) if (event.type === 'check') counts[event.reason] = (counts[event.reason] ?? 0) + 1
       return counts
     },
     open,
@@ -118,7 +118,7 @@ export async function startTestBridge(options: Partial<BridgeOptions> & LockerPa
 }
 
 interface LockerPart {
-  /** Where the locks really are, if not where the bridge looks. */
+  /** Where the locks really are, if not where the bridge checks. */
   readonly lockPrefix?: string
 }
 

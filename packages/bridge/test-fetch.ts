@@ -75,7 +75,7 @@ export class ScriptedRequest {
   }
 
   state(key: string, held: boolean): this {
-    return this.sends(`event: state\ndata: ${JSON.stringify({ key, held, cursor: '1', expiresIn: null })}\n\n`)
+    return this.sends(`event: state\ndata: ${JSON.stringify({ key, held, cursor: '1', expiresInMs: null })}\n\n`)
   }
 
   releases(key: string): this {

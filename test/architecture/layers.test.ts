@@ -6,20 +6,38 @@ import { describe, expect, test } from 'vitest'
 /** What the published code of each package may import. Nothing else: no sibling, no client library, no `node:` module. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
-  core: ['@leasehold/core/sharing'], //         itself, so that the reader's export conditions choose the file
+  core: [],
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
 
-/** What each folder of core may import from the others; `.` are the files that lie in `src` itself. */
-const coreFolders: Readonly<Record<string, readonly string[]>> = {
-  '.': ['timing'], //                           the locker knows ports, never a store
-  timing: ['.'], //                             for the errors
-  scripts: [],
-  redis: ['.', 'timing', 'scripts'],
-  memory: ['.', 'timing'],
-  fencing: ['.', 'timing', 'scripts', 'redis'],
+/**
+ * The rooms of core, the lowest first, and what each may import from the others. A room is a folder of `src`, or a file that
+ * lies in `src` itself. Types count.
+ */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  timing: ['errors'],
+  sharing: ['timing'],
+  store: ['errors', 'timing'], //                                             the port: what a lease means
+  waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
+  events: ['errors', 'store'],
+  options: ['errors', 'store', 'timing', 'waiting'],
+  'open-work': ['errors', 'events', 'sharing', 'timing'],
+  context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
+  lease: ['context', 'errors', 'options', 'store', 'timing'],
+  acquire: ['context', 'errors', 'lease', 'options', 'store', 'timing', 'waiting'],
+  'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
+  locker: [
+    ...['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'open-work', 'options', 'sharing', 'store'],
+    ...['timing', 'waiting'], //                                              ports, and never a store
+  ],
+  index: ['errors', 'events', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
+  redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
+  memory: ['sharing', 'store', 'timing', 'waiting'],
+  fencing: ['errors', 'redis', 'store', 'timing'],
+  adapter: ['sharing', 'timing'],
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */
@@ -35,11 +53,12 @@ function forbiddenImports(file: string, source: string): readonly string[] {
   const [, name = '', , ...path] = file.split('/')
   // A package's command line wires whatever it likes together; nothing imports it.
   if (path[0] === 'bin') return []
-  return importsOf(source).filter((specifier) =>
-    specifier.startsWith('.')
-      ? !staysInside(name, file, join(dirname(file), specifier))
-      : ![...(packages[name] ?? []), ...(wiring[file] ?? [])].some((allowed) => allows(allowed, specifier)),
-  )
+  return importsOf(source).filter((specifier) => {
+    const targets = resolved(file, specifier)
+    return targets.length > 0
+      ? !targets.every((target) => staysInside(name, file, target))
+      : ![...(packages[name] ?? []), ...(wiring[file] ?? [])].some((allowed) => allows(allowed, specifier))
+  })
 }
 
 const allows = (allowed: string, specifier: string): boolean =>
@@ -49,14 +68,29 @@ function staysInside(name: string, from: string, to: string): boolean {
   const src = `packages/${name}/src`
   if (!to.startsWith(`${src}/`) || to.startsWith(`${src}/bin/`) || to.endsWith('.test.ts')) return false
   if (name !== 'core') return true
-  const [fromFolder, toFolder] = [from, to].map(folderIn(src)) as [string, string]
-  return fromFolder === toFolder || coreFolders[fromFolder]?.includes(toFolder) === true
+  const [fromRoom, toRoom] = [from, to].map(roomOf) as [string, string]
+  return fromRoom === toRoom || rooms[fromRoom]?.includes(toRoom) === true
 }
 
-const folderIn =
-  (src: string) =>
-  (file: string): string =>
-    relative(src, dirname(file)).split('/')[0] || '.'
+/** The room of a file of core: its folder, or the file itself. */
+const roomOf = (file: string): string => relative('packages/core/src', file).split('/')[0]?.replace(/\.ts$/, '') ?? ''
+
+/** The files of the same package that an import may mean: one, or one a condition if the package's `imports` choose. */
+function resolved(file: string, specifier: string): readonly string[] {
+  if (specifier.startsWith('.')) return [join(dirname(file), specifier)]
+  const [, name = ''] = file.split('/')
+  const chosen = manifestOf(name).imports?.[specifier]
+  return Object.values(chosen ?? {}).map((target) => join('packages', name, target))
+}
+
+interface Manifest {
+  readonly exports: object
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly publishConfig: { readonly exports: object; readonly imports?: object }
+}
+
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
 
 /** Every `import`, `export … from` and `import(…)` of a formatted source: statements begin in the first column. */
 function importsOf(source: string): readonly string[] {
@@ -65,28 +99,85 @@ function importsOf(source: string): readonly string[] {
   return Array.from(source.matchAll(statement), ([, fixed, dynamic]) => (fixed ?? dynamic) as string)
 }
 
+/** The circles of a graph, each as a path that ends where it began; of those that share nodes, at least one. */
+function circles(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const visit = (node: string, path: readonly string[]): void => {
+    const seenAt = path.indexOf(node)
+    if (seenAt >= 0) found.push([...path.slice(seenAt), node].join(' → '))
+    if (seenAt >= 0 || done.has(node)) return
+    for (const next of graph.get(node) ?? []) visit(next, [...path, node])
+    done.add(node)
+  }
+  for (const node of graph.keys()) visit(node, [])
+  return found
+}
+
 describe('layers', () => {
   const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+  const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8')
+  const imports = new Map(
+    files.map((file) => [file, importsOf(sourceOf(file)).flatMap((specifier) => resolved(file, specifier))]),
+  )
 
   test('published code imports only what its layer may', () => {
     const found = files.flatMap((file) =>
-      forbiddenImports(file, readFileSync(join(root, file), 'utf8')).map((specifier) => `${file} imports ${specifier}`),
+      forbiddenImports(file, sourceOf(file)).map((specifier) => `${file} imports ${specifier}`),
     )
     expect(found).toEqual([])
   })
 
-  test('every package and every folder of core has a row', () => {
-    expect(Object.keys(packages).sort()).toEqual(packageNames.toSorted())
-    const folders = new Set(
-      files.filter((file) => file.startsWith('packages/core/')).map(folderIn('packages/core/src')),
+  test('no file imports itself by way of others, for a type either', () => {
+    expect(circles(imports)).toEqual([])
+  })
+
+  test('nor does a room of core, and the table lists the lowest first', () => {
+    const above = Object.entries(rooms).flatMap(([room, allowed], at) =>
+      allowed.filter((lower) => Object.keys(rooms).indexOf(lower) >= at).map((lower) => `${room} imports ${lower}`),
     )
-    expect([...folders].filter((folder) => !(folder in coreFolders))).toEqual([])
+    expect(above).toEqual([])
+    expect(circles(new Map(Object.entries(rooms)))).toEqual([])
+  })
+
+  test('the table of rooms says what is so, and no more', () => {
+    const used = new Map<string, Set<string>>()
+    for (const [file, targets] of imports) {
+      if (!file.startsWith('packages/core/')) continue
+      const lower = used.get(roomOf(file)) ?? new Set()
+      for (const target of targets) if (roomOf(target) !== roomOf(file)) lower.add(roomOf(target))
+      used.set(roomOf(file), lower)
+    }
+    const asTable = [...used].map(([room, lower]) => [room, [...lower].sort()])
+    console.log(
+      Object.keys(rooms)
+        .map((room) => `${room} → ${rooms[room]?.join(', ') || 'nothing'}`)
+        .join('\n'),
+    )
+    expect(Object.fromEntries(asTable)).toEqual(
+      Object.fromEntries(Object.entries(rooms).map(([room, lower]) => [room, lower.toSorted()])),
+    )
+  })
+
+  test('every package has a row', () => {
+    expect(Object.keys(packages).sort()).toEqual(packageNames.toSorted())
+  })
+
+  test('a circle would be found', () => {
+    const graph = new Map([
+      ['a', ['b', 'c']],
+      ['b', ['c']],
+      ['c', ['b']],
+    ])
+    expect(circles(graph)).toEqual(['b → c → b'])
   })
 
   test.each([
-    ['packages/core/src/lease.ts', `import { setTimeout } from 'node:timers'`],
-    ['packages/core/src/lease.ts', `export type { Redis } from 'ioredis'`],
+    ['packages/core/src/lease/lease.ts', `import { setTimeout } from 'node:timers'`],
+    ['packages/core/src/lease/lease.ts', `export type { Redis } from 'ioredis'`],
+    ['packages/core/src/lease/renewal.ts', `import '#shared-queue'`],
     ['packages/core/src/locker.ts', `export * from './memory/index.ts'`],
+    ['packages/core/src/store/ask.ts', `import type { Context } from '../context.ts'`],
     ['packages/core/src/redis/keys.ts', `import '../memory/entries.ts'`],
     ['packages/core/src/memory/store.ts', `export { keyLayout } from '../redis/keys.ts'`],
     ['packages/ioredis/src/index.ts', `import { Redis } from 'ioredis'`],
@@ -101,9 +192,7 @@ describe('layers', () => {
 
 describe.each(packageNames)('the package %s', (name) => {
   const folder = join(root, 'packages', name)
-  const manifest: { exports: object; publishConfig: { exports: object } } = JSON.parse(
-    readFileSync(join(folder, 'package.json'), 'utf8'),
-  )
+  const manifest = manifestOf(name)
 
   test('has the same layout as its siblings', () => {
     const expected = ['README.md', 'package.json', 'src', 'tsconfig.json', 'tsdown.config.ts']
@@ -113,5 +202,6 @@ describe.each(packageNames)('the package %s', (name) => {
 
   test('publishes the entries that the workspace uses', () => {
     expect(Object.keys(manifest.publishConfig.exports)).toEqual(Object.keys(manifest.exports))
+    expect(Object.keys(manifest.publishConfig.imports ?? {})).toEqual(Object.keys(manifest.imports ?? {}))
   })
 })

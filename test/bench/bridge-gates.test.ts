@@ -28,7 +28,7 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
   let places: Places
   let clientsWithoutBridge: number
   let scriptsBefore: number
-  let looksBefore: number
+  let checksBefore: number
   let filesBefore: number
   let useBefore: ProcessUse
 
@@ -36,7 +36,7 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     const counts = await readCommands(admin)
     return (counts.get('evalsha') ?? 0) + (counts.get('eval') ?? 0)
   }
-  const looks = (): Promise<number> => bridge.metric('looks_total')
+  const checks = (): Promise<number> => bridge.metric('checks_total')
   const clients = async (): Promise<readonly string[]> =>
     String(await admin.command('CLIENT', 'LIST'))
       .trim()
@@ -56,9 +56,9 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     filesBefore = await files()
     useBefore = await bridge.use({ collect: 'last-resort' })
     scriptsBefore = await scripts()
-    looksBefore = await looks()
+    checksBefore = await checks()
     places = await openWaiters(bridge, crew, plan)
-    await eventually(async () => (await looks()) >= looksBefore + plan.keys)
+    await eventually(async () => (await checks()) >= checksBefore + plan.keys)
   }, 60_000)
   afterAll(async () => {
     await bridge[Symbol.asyncDispose]()
@@ -67,8 +67,8 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     await server.stop()
   })
 
-  test('make the bridge look once for each, and ask about several at once', async () => {
-    expect((await looks()) - looksBefore).toBe(plan.keys)
+  test('make the bridge check once for each, and ask about several at once', async () => {
+    expect((await checks()) - checksBefore).toBe(plan.keys)
     expect((await scripts()) - scriptsBefore).toBeLessThan(plan.keys)
   })
 
@@ -85,19 +85,19 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
   })
 
   test('are woken by the release of their key and by no other', async () => {
-    const before = await looks()
+    const before = await checks()
     const keys = keysOf(plan).slice(0, 100)
     await crew.members[0]?.releaseEach({ keys, everyMs: 1 })
     const woken = await allWoken(crew, places, keys)
     expect(woken.map(({ key }) => key).sort()).toEqual([...keys].sort())
-    // Streams stay, so that the bridge looks who has the lock now: once, when whoever was woken has had the time to take it.
+    // Streams stay, so that the bridge checks who has the lock now: once, when whoever was woken has had the time to take it.
     // A poll whose time was up at that moment asks anew, for a key whose holder is not known any more.
-    const looksAtMost = kind === 'stream' ? keys.length : keys.length / 10
+    const checksAtMost = kind === 'stream' ? keys.length : keys.length / 10
     await elapse(1_000)
-    expect((await looks()) - before).toBeLessThanOrEqual(looksAtMost)
+    expect((await checks()) - before).toBeLessThanOrEqual(checksAtMost)
   })
 
-  test('leave no connection, no subscription, no timer’s look and no memory behind', async () => {
+  test('leave no connection, no subscription, no timer’s check and no memory behind', async () => {
     await leaveAll(bridge, crew, kind)
     const before = await scripts()
     await expect.poll(files).toBeLessThanOrEqual(filesBefore)

@@ -115,7 +115,7 @@ test('a hand-off to another process takes two round trips', async () => {
     )
     trips.push(ways.tripsTo(1))
   }
-  // The release and its news, the waiter's try and the grant; then two for what the waiter gave back. A look of the waiter's
+  // The release and its news, the waiter's try and the grant; then two for what the waiter gave back. A check of the waiter's
   // own may come between now and then, so not all have to be alike.
   expect(trips.toSorted()[2], String(trips)).toBe(4 + 2)
 })

@@ -16,7 +16,7 @@ describe.each(arenas)('one abort signal for every call on %s', (_, open) => {
       // Once granted, the lease has a signal of its own.
       expect(listeners()).toBe(0)
       await lease.release()
-      await a.withLock(`free-${call}`, () => expect(listeners()).toBe(0), { signal })
+      await a.withLock(`free-${call}`, { signal }, () => expect(listeners()).toBe(0))
       await (await a.tryAcquire(`free-${call}`, { signal }))?.release()
     }
     expect(listeners()).toBe(0)
@@ -35,7 +35,7 @@ describe.each(arenas)('one abort signal for every call on %s', (_, open) => {
     const first = await a.acquire('passed')
     let waiting = rounds(300)
     const turns = Array.from({ length: waiting }, (_, turn) =>
-      (turn % 2 ? a : b).withLock('passed', () => expect(listeners()).toBe(--waiting), { signal, wait: '60s' }),
+      (turn % 2 ? a : b).withLock('passed', { signal, wait: '60s' }, () => expect(listeners()).toBe(--waiting)),
     )
     await eventually(() => listeners() === turns.length)
     await first.release()

@@ -61,7 +61,7 @@ async function clientWay(): Promise<{ readonly way: CountedWay; locker(options?:
 interface Bridge {
   readonly way: CountedWay
   readonly url: string
-  /** Resolves when nobody waits any more: a look that had begun before has been counted. */
+  /** Resolves when nobody waits any more: a check that had begun before has been counted. */
   left(): Promise<void>
   /** Answers the status. */
   wait(key: string, since: string | number | null, timeout: string): Promise<number>
@@ -136,10 +136,10 @@ const rechecksIn = (waitMs: number): readonly [least: number, most: number] => [
 ]
 
 /**
- * How many looks more a slow machine may cost since then. The bridge looks again when a timer was a millisecond early, and
+ * How many checks more a slow machine may cost since then. The bridge checks again when a timer was a millisecond early, and
  * when whoever was woken has not taken the lock and left; but never in quicker succession than each 250 ms.
  */
-const looksSince = (dueAt: number): number => Math.max(0, Math.floor((performance.now() - dueAt) / 240))
+const checksSince = (dueAt: number): number => Math.max(0, Math.floor((performance.now() - dueAt) / 240))
 
 describe('a contended acquire', () => {
   it.each([1_000, 10_000, 60_000])(
@@ -162,7 +162,7 @@ describe('a contended acquire', () => {
       await Promise.all(held.map((lease) => lease.release()))
       const leases = await Promise.all(acquiring)
       await Promise.all(waiters.map(({ left }) => left()))
-      const more = looksSince(releasedAt)
+      const more = checksSince(releasedAt)
       const counts = waiters.map(({ name, calls }) => ({ name, ...calls() }))
       const all = counts.reduce((sum, { client, bridge }) => sum + client + bridge, held.length)
 
@@ -206,16 +206,16 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     await held.release()
     await acquiring
     await waiter.left()
-    const more = looksSince(releasedAt)
+    const more = checksSince(releasedAt)
     const { client, bridge } = waiter.calls()
     console.log(`${mode}: ${client} + ${bridge} calls in ${heldMs} ms, ttl ${ttlMs} ms`)
     expect(client).toBeLessThanOrEqual(2 + rechecksIn(heldMs)[1])
-    // It is renewed each ttl/3, so what a look sees is between 2/3 of the ttl and all of it.
+    // It is renewed each ttl/3, so what a check sees is between 2/3 of the ttl and all of it.
     expect(bridge).toBeGreaterThanOrEqual(1 + Math.floor((heldMs - 500) / ttlMs))
     expect(bridge).toBeLessThanOrEqual(1 + Math.ceil(heldMs / ((ttlMs * 2) / 3 - 250)) + more)
   })
 
-  it('a holder without expiry costs the bridge one look', async () => {
+  it('a holder without expiry costs the bridge one check', async () => {
     const key = `foreign-${mode}`
     await direct.set(`lock:${key}`, 'of-another-library')
     const acquiring = waiter.locker().acquire(key)
@@ -224,20 +224,20 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     await direct.multi().del(`lock:${key}`).publish(`lock:release:${key}`, 'released 1').exec()
     await acquiring
     await waiter.left()
-    const more = looksSince(releasedAt)
+    const more = checksSince(releasedAt)
     const { client, bridge } = waiter.calls()
     expect(client).toBe(2)
     expect(bridge).toBeGreaterThanOrEqual(1)
     expect(bridge).toBeLessThanOrEqual(1 + more)
   })
 
-  it('a holder that dies costs the bridge one look more, when its time is over', async () => {
+  it('a holder that dies costs the bridge one check more, when its time is over', async () => {
     const key = `dead-${mode}`
     await holder.acquire(key, { ttl: '2s' })
     const endsAt = performance.now() + 2_000
     await waiter.locker().acquire(key)
     await waiter.left()
-    const more = looksSince(endsAt)
+    const more = checksSince(endsAt)
     const { client, bridge } = waiter.calls()
     expect(client).toBe(2)
     expect(bridge).toBeGreaterThanOrEqual(2)
@@ -252,7 +252,7 @@ describe('long polls of one key', () => {
     waiter.calls()
   })
 
-  it('of ten clients cost each of them 2 calls and one for its release, and the bridge one look in all', async () => {
+  it('of ten clients cost each of them 2 calls and one for its release, and the bridge one check in all', async () => {
     const held = await holder.acquire('crowd')
     const times: number[] = []
     const serving = Array.from({ length: 10 }, async () => {
@@ -284,7 +284,7 @@ describe('long polls of one key', () => {
     expect(waiter.calls().bridge).toBe(2)
   })
 
-  it('that are sent again within 5 s cost the bridge no further look', async () => {
+  it('that are sent again within 5 s cost the bridge no further check', async () => {
     const held = await holder.acquire('again')
     for (let polls = 0; polls < 5; polls++) expect(await waiter.bridge.wait('again', held.fence, '200ms')).toBe(204)
     expect(waiter.calls().bridge).toBe(1)

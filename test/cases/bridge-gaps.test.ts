@@ -73,7 +73,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     await elapse(lengthMs - releaseAtMs)
     await bridge.clients.accept()
   }
-  /** How long the lock took, from when the waiter was connected again; 0 if it looked by itself before that. */
+  /** How long the lock took, from when the waiter was connected again; 0 if it checked by itself before that. */
   async function timeSinceBack(acquiring: Promise<Lease>): Promise<number> {
     const early = await Promise.race([acquiring, opened(mode)])
     return early ? 0 : timeOf(acquiring)
@@ -95,7 +95,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     const { got } = await waitFor(key, mode)
     await cutFor(forgottenMs, held, forgottenMs / 2)
     expect(await timeSinceBack(got)).toBeLessThan(limit(1_000))
-    // It had looked by itself before the release, and so was told of that by the bridge.
+    // It had checked by itself before the release, and so was told of that by the bridge.
     expect((await got).commands).toBe(3)
   })
 
@@ -132,7 +132,7 @@ test('T-48: what is released between two long polls is acquired as soon as the s
   expect(bridge.open('waits')).toBe(0)
   await held.release()
   const lease = await Promise.race([got, proxy.nextReply()])
-  // The lock was free all the time, and nobody looked.
+  // The lock was free all the time, and nobody checked.
   expect(lease).toBeUndefined()
   expect(await timeOf(got)).toBeLessThan(limit(1_000))
   expect((await got).commands).toBe(2)

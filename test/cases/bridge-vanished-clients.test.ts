@@ -16,7 +16,7 @@ const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
 const healthyKeys = keys.slice(0, 5)
 const churnMs = ms(60_000)
 const roundMs = 250
-/** The bridge gives whoever was woken half a second, and then looks who has the lock. */
+/** The bridge gives whoever was woken half a second, and then checks who has the lock. */
 const turnMs = 500
 /** Two of the program's heartbeats. */
 const twoHeartbeatsMs = 20_000
@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
-const looks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
+const checks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
 
 /** A client without manners, whose stream has begun. */
 async function openStream(key: string, port: number): Promise<Socket> {
@@ -80,8 +80,8 @@ test(
   async () => {
     const held = new Map<string, Lease>()
     for (const key of keys) held.set(key, await locks.acquire(key))
-    const looksBefore = await looks()
-    const looked = async (): Promise<number> => (await looks()) - looksBefore
+    const checksBefore = await checks()
+    const checked = async (): Promise<number> => (await checks()) - checksBefore
     const stop = new AbortController()
     const healthy = await Promise.all(Array.from({ length: 5 }, () => listen(stop.signal)))
     // Half of them end with their process. The others are behind a network that is lost, and no end of theirs gets through.
@@ -136,10 +136,10 @@ test(
     expect(gained('heap')).toBeLessThan(flatBytes.heap)
     expect(gained('resident')).toBeLessThan(flatBytes.resident)
 
-    // One look at each key when the streams began. A machine so slow that it takes longer than a turn from one release to
+    // One check each key when the streams began. A machine so slow that it takes longer than a turn from one release to
     // the next gives the bridge reason for another.
     const late = Array.from(released.values(), slowRounds).reduce((sum, count) => sum + count)
-    const whileChurned = await looked()
+    const whileChurned = await checked()
     expect(whileChurned).toBeGreaterThanOrEqual(keys.length)
     expect(whileChurned).toBeLessThanOrEqual(keys.length + late + keys.length)
 
@@ -148,12 +148,12 @@ test(
     await eventually(async () => (await streams()) === 5, twoHeartbeatsMs)
     expect(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toMatch(/^[^\n]* sub=0 psub=1 [^\n]*\n$/)
     await elapse(2 * turnMs)
-    // From then on it looks at those keys alone that somebody waits for still.
-    const before = await looked()
+    // From then on it checks those keys alone that somebody waits for still.
+    const before = await checked()
     await releaseAll()
-    await eventually(async () => (await looked()) >= before + healthyKeys.length)
+    await eventually(async () => (await checked()) >= before + healthyKeys.length)
     await elapse(2 * turnMs)
-    expect(await looked()).toBe(before + healthyKeys.length)
+    expect(await checked()).toBe(before + healthyKeys.length)
 
     stop.abort()
     await eventually(async () => (await streams()) === 0, twoHeartbeatsMs)

@@ -40,16 +40,12 @@ describe.each(arenas)('endings on %s', (_, open) => {
     expect(await b.tryAcquire('busy')).toBeNull()
     await holder.release()
 
-    const taken = b.withLock(
-      'taken',
-      async (lease) => {
-        await arena.supersede('taken')
-        await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
-        return 'done anyway'
-      },
-      { ttl: ms(3_000) },
-    )
-    await expect(taken).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'superseded', result: 'done anyway' })
+    const taken = b.withLock('taken', { ttl: ms(3_000) }, async (lease) => {
+      await arena.supersede('taken')
+      await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+      return 'done anyway'
+    })
+    await expect(taken).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'superseded', result: 'done anyway' })
 
     const own = new TypeError('mine')
     await expect(
@@ -69,18 +65,14 @@ describe.each(arenas)('endings on %s', (_, open) => {
   it('T-18: a scoped run settles promptly after its lease is known to be lost', async () => {
     await using arena = await open()
     let returnedAt = 0
-    const run = arena.client().withLock(
-      't18',
-      async (lease) => {
-        await elapse(ms(500))
-        await arena.supersede('t18')
-        await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
-        expect((lease.signal.reason as LeaseLostError).cause).toBe('superseded')
-        await elapse(ms(250))
-        returnedAt = performance.now()
-      },
-      { ttl: ms(5_000, 2_000) },
-    )
+    const run = arena.client().withLock('t18', { ttl: ms(5_000, 2_000) }, async (lease) => {
+      await elapse(ms(500))
+      await arena.supersede('t18')
+      await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
+      expect((lease.signal.reason as LeaseLostError).reason).toBe('superseded')
+      await elapse(ms(250))
+      returnedAt = performance.now()
+    })
     await expect(run).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(performance.now() - returnedAt).toBeLessThan(limit(300))
   })
@@ -92,12 +84,12 @@ describe.each(arenas)('endings on %s', (_, open) => {
       await arena.supersede('late')
       return 7
     })
-    await expect(run).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'superseded', result: 7 })
+    await expect(run).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'superseded', result: 7 })
     const gone = locks.withLock('gone', async () => {
       await arena.remove('gone')
       return 8
     })
-    await expect(gone).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 8 })
+    await expect(gone).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 8 })
   })
 })
 

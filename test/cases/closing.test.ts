@@ -14,17 +14,13 @@ describe.each(arenas)('closing on %s', (_, open) => {
     let working = true
     let endedAt = 0
     const inside = Promise.withResolvers<void>()
-    const work = locks.withLock(
-      't71',
-      async (lease) => {
-        inside.resolve()
-        await elapse(ms(5_000, 2_500))
-        endedAt = performance.now()
-        working = false
-        return lease.remaining() > 0
-      },
-      { ttl: '1s' },
-    )
+    const work = locks.withLock('t71', { ttl: '1s' }, async (lease) => {
+      inside.resolve()
+      await elapse(ms(5_000, 2_500))
+      endedAt = performance.now()
+      working = false
+      return lease.remaining() > 0
+    })
     await inside.promise
     await elapse(300)
     const closed = locks.close({ grace: '10s' })
@@ -51,20 +47,16 @@ describe.each(arenas)('closing on %s', (_, open) => {
     const locks = arena.client()
     const told = Promise.withResolvers<unknown>()
     const inside = Promise.withResolvers<void>()
-    const work = locks.withLock(
-      'late',
-      async ({ signal }) => {
-        signal.addEventListener('abort', () => told.resolve(signal.reason))
-        inside.resolve()
-        await told.promise
-        return 'stopped'
-      },
-      { ttl: '30s' },
-    )
+    const work = locks.withLock('late', { ttl: '30s' }, async ({ signal }) => {
+      signal.addEventListener('abort', () => told.resolve(signal.reason))
+      inside.resolve()
+      await told.promise
+      return 'stopped'
+    })
     await inside.promise
-    const ended = expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'closed', result: 'stopped' })
+    const ended = expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'closed', result: 'stopped' })
     await locks.close({ grace: ms(1_000) })
-    expect(await told.promise).toMatchObject({ code: 'LEASE_LOST', cause: 'closed' })
+    expect(await told.promise).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
     await ended
     expect(await arena.client().tryAcquire('late')).not.toBeNull()
   })
@@ -77,21 +69,17 @@ it('T-71: work whose client is gone before it has ended is told that its lease i
   const ttl = 1_000
   let toldAt = 0
   const inside = Promise.withResolvers<void>()
-  const work = locks.withLock(
-    't71',
-    async ({ signal }) => {
-      inside.resolve()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      toldAt = performance.now()
-      return 'stopped'
-    },
-    { ttl },
-  )
+  const work = locks.withLock('t71', { ttl }, async ({ signal }) => {
+    inside.resolve()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    toldAt = performance.now()
+    return 'stopped'
+  })
   await inside.promise
   const closed = locks.close({ grace: '10s' })
   await connection.quit()
   const goneAt = performance.now()
-  await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'unreachable', result: 'stopped' })
+  await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'unreachable', result: 'stopped' })
   expect(toldAt - goneAt).toBeLessThan(ttl + 1_000)
   await closed
   expect(performance.now() - toldAt).toBeLessThan(3_000)

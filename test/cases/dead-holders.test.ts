@@ -5,7 +5,7 @@ import { ms, rounds } from '../support/scale.ts'
 /** Each without a timer of its own that would be due in time. */
 const waiters: readonly (readonly [string, (arena: Arena) => Parameters<Arena['client']>[0]])[] = [
   ['that a notifier would wake', (arena) => ({ notifier: arena.notifier(), recheck: '1m' })],
-  ['that looks once a minute', () => ({ notifier: undefined, strategy: { delayMs: () => 60_000 } })],
+  ['that checks once a minute', () => ({ notifier: undefined, strategy: { delayMs: () => 60_000 } })],
 ]
 
 describe.each(arenas)('a holder that dies, on %s', (_, open) => {
@@ -29,7 +29,7 @@ describe.each(arenas)('a holder that dies, on %s', (_, open) => {
       const lease = await a.acquire(key, { ttl: ms(5_000, 1_000), renew: false })
       const next = await b.acquire(key, { wait: '30s' })
       expect(lease.remaining()).toBe(0)
-      expect(() => lease.assertValid()).toThrow(expect.objectContaining({ code: 'LEASE_LOST', cause: 'expired' }))
+      expect(() => lease.assertValid()).toThrow(expect.objectContaining({ code: 'LEASE_LOST', reason: 'expired' }))
       expect(next.fence).toBeGreaterThan(lease.fence as number)
     }
     await Promise.all(Array.from({ length: rounds(20) }, (_unused, index) => follow(`dead-${index}`)))

@@ -46,7 +46,7 @@ it('bad input is refused by name before anything is sent', async () => {
   const refused = async (key: unknown, options: object, option: string): Promise<void> => {
     const error = { code: 'INVALID_OPTION', option }
     await expect(locks.acquire(key as string, options)).rejects.toMatchObject(error)
-    await expect(locks.withLock(key as string, () => 1, options)).rejects.toMatchObject(error)
+    await expect(locks.withLock(key as string, options, () => 1)).rejects.toMatchObject(error)
   }
   await refused('', {}, 'key')
   await refused('x'.repeat(513), {}, 'key')

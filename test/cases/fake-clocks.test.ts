@@ -9,7 +9,7 @@ import { elapse, ms } from '../support/scale.ts'
  */
 
 const { setTimeout: realTimeout } = globalThis
-/** Long enough for whoever waits to have looked and to have gone to rest. */
+/** Long enough for whoever waits to have checked and to have gone to rest. */
 const atRest = (): Promise<void> => new Promise((resolve) => realTimeout(resolve, 200))
 
 afterEach(() => {

@@ -20,7 +20,7 @@ describe.each(arenas)('fences on %s', (_, open) => {
     expect(passed.fence).toBeGreaterThan(first.fence as number)
     expect(passed.fence).toBeLessThan(other.fence as number)
     if (!passed.signal.aborted) await once(passed.signal, 'abort')
-    expect(passed.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'superseded' })
+    expect(passed.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
     expect(await other.release()).toBe('released')
   })
 

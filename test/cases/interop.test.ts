@@ -22,7 +22,7 @@ it('a foreign lock without an expiry is waited for and not taken', async () => {
   const locks = arena.client()
   await arena.command('SET', `${arena.prefix}immortal`, 'theirs')
   await expect(locks.acquire('immortal', { wait: 100 })).rejects.toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
-  expect(await locks.inspect('immortal')).toMatchObject({ held: true, expiresIn: null })
+  expect(await locks.inspect('immortal')).toMatchObject({ held: true, expiresInMs: null })
   expect(await locks.revoke('immortal')).toBe(true)
   expect(await locks.isLocked('immortal')).toBe(false)
 })

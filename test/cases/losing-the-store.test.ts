@@ -61,7 +61,7 @@ it('T-38: an evicted lock is noticed at the next renewal, which does not bring i
     for (let chunk = 0; chunk < 20; chunk++) await arena.command('SET', `fill-${Math.random()}`, filler)
     return (await arena.command('EXISTS', `${arena.prefix}t38`)) === 0
   }, 40_000)
-  expect(await lost).toMatchObject({ code: 'LEASE_LOST', cause: 'gone' })
+  expect(await lost).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
   expect(await arena.command('EXISTS', `${arena.prefix}t38`)).toBe(0)
   expect(await lease.release()).toBe('expired')
 }, 90_000)

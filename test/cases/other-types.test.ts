@@ -40,7 +40,7 @@ describe.each(kinds)("T-70: a %s under the lock's name", (kind, command, ...args
       const work = vi.fn()
       await expect(locks.tryAcquire(key)).rejects.toEqual(mismatch)
       await expect(locks.acquire(key, { wait: '60s' })).rejects.toEqual(mismatch)
-      await expect(locks.withLock(key, work, { wait: '60s' })).rejects.toEqual(mismatch)
+      await expect(locks.withLock(key, { wait: '60s' }, work)).rejects.toEqual(mismatch)
       await expect(locks.inspect(key)).rejects.toEqual(mismatch)
       expect(work).not.toHaveBeenCalled()
       expect(performance.now() - began).toBeLessThan(10_000)
@@ -92,7 +92,7 @@ it('T-70: of many leases the one whose entry was replaced is lost, and the other
     }
     return replaced?.signal.aborted === true && renewed.size === rest.length
   }, 15_000)
-  expect(replaced?.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'superseded' })
+  expect(replaced?.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
   expect(rest.filter(({ signal }) => signal.aborted)).toEqual([])
   expect(await Promise.all(leases.map((lease) => lease.release()))).toEqual([
     'superseded',

@@ -68,7 +68,7 @@ describe('T-77: after a managed failover behind the same name, with the connecti
     const { locks, held } = arena
     await isRefused(locks, 'READONLY')
     expect(await errorOf(locks.acquire('free', { wait: ms(5_000, 1_000) }))).toEqual(unavailable)
-    expect(await loss(held)).toMatchObject({ cause: 'unreachable' })
+    expect(await loss(held)).toMatchObject({ reason: 'unreachable' })
   })
 
   it.each([1, 2] as const)('a client with reconnectOnError %i goes on, and keeps what it holds', async (how) => {

@@ -47,7 +47,7 @@ it('T-12: a release before the subscription is live is not missed', async () => 
     await holder.release()
     const releasedAt = performance.now()
     await (await acquiring).release()
-    // It connects and subscribes, two late answers, and looks once more then.
+    // It connects and subscribes, two late answers, and checks once more then.
     expect(performance.now() - releasedAt).toBeLessThan(2 * lateMs + limit(1_000))
     await b.close()
   }
@@ -109,7 +109,7 @@ it('T-14: hundreds of waiters do not hammer the store', async () => {
     `${waiters} waiters in ${processes} processes: ${idle} commands in ${idleMs} ms at rest, ${serving} to serve them all`,
   )
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(waiters)
-  // One waiter per process looks, once per recheck; the holder renews now and then.
+  // One waiter per process checks, once per recheck; the holder renews now and then.
   expect(idle).toBeLessThanOrEqual(processes * (idleMs / 1_000 + 1) + 2)
   expect(serving).toBeLessThanOrEqual(3 * waiters)
   await Promise.all(exits)
@@ -120,7 +120,7 @@ it('T-15: five that start together behind one long critical section run one afte
   const lockers = Array.from({ length: 5 }, () => wokenLocker(arena))
   const section = ms(15_000)
   const defaults = await Promise.allSettled(
-    lockers.map(({ locks }) => locks.withLock('boot', () => elapse(section), { wait: ms(10_000) })),
+    lockers.map(({ locks }) => locks.withLock('boot', { wait: ms(10_000) }, () => elapse(section))),
   )
   const [first, ...rest] = defaults.sort((one, other) => one.status.localeCompare(other.status))
   expect(first?.status).toBe('fulfilled')
@@ -128,15 +128,11 @@ it('T-15: five that start together behind one long critical section run one afte
 
   let inside = 0
   const runs = lockers.map(({ locks }) =>
-    locks.withLock(
-      'boot',
-      async () => {
-        expect(++inside).toBe(1)
-        await elapse(ms(1_000))
-        inside--
-      },
-      { wait: '60s' },
-    ),
+    locks.withLock('boot', { wait: '60s' }, async () => {
+      expect(++inside).toBe(1)
+      await elapse(ms(1_000))
+      inside--
+    }),
   )
   await Promise.all(runs)
   await Promise.all(lockers.map(({ close }) => close()))
@@ -223,7 +219,7 @@ it.each(['channels', 'pattern'] as const)(
     await Promise.all(holders.map((held) => held.release()))
     const leases = await Promise.all(waits)
     expect(performance.now() - releasedAt).toBeLessThan(5_000)
-    // Refused twice, granted when it looks again; or refused then, and granted when it hears the release.
+    // Refused twice, granted when it checks again; or refused then, and granted when it hears the release.
     for (const { commands } of leases) expect(commands).toBeLessThanOrEqual(4)
     expect((await counts(living)).toSorted()).toEqual([0, 1])
     await Promise.all(leases.map((lease) => lease.release()))

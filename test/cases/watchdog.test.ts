@@ -73,7 +73,7 @@ it('T-07: after a loss, the next hold of the same key is renewed again', async (
   const first = await a.acquire('t07')
   proxy.refuse()
   proxy.cut()
-  expect(await lostSignal(first)).toMatchObject({ cause: 'unreachable' })
+  expect(await lostSignal(first)).toMatchObject({ reason: 'unreachable' })
   await proxy.accept()
 
   const second = await a.acquire('t07', { wait: '15s' })
@@ -96,20 +96,20 @@ it('T-08: a wedged holder is cut off by its maximum hold', async () => {
   const startedAt = performance.now()
   const wedged = a.withLock(
     't08',
+    { ttl, maxHold },
     (lease) =>
       new Promise((resolve) => {
         inside.resolve()
         lease.signal.addEventListener('abort', () => {
           lost = performance.now() - startedAt
-          expect(lease.signal.reason).toMatchObject({ cause: 'max-hold' })
+          expect(lease.signal.reason).toMatchObject({ reason: 'max-hold' })
           resolve(undefined)
         })
       }),
-    { ttl, maxHold },
   )
   await inside.promise
   const b = arena.client().acquire('t08', { wait: '20s' })
-  await expect(wedged).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'max-hold' })
+  await expect(wedged).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'max-hold' })
   expect(lost).toBeGreaterThan(maxHold - 50)
   expect(lost).toBeLessThan(maxHold + limit(500))
   await (await b).release()
@@ -127,7 +127,7 @@ it('the story of two servers: work longer than the ttl is renewed, and the other
   })
   const [ttl, workMs, wait] = [ms(5_000, 2_000), ms(5_500, 2_200), ms(10_000, 4_000)]
   const startedAt = performance.now()
-  const work = arena.client().withLock('story', () => elapse(workMs), { ttl })
+  const work = arena.client().withLock('story', { ttl }, () => elapse(workMs))
   await eventually(() => b.isLocked('story'))
   const lease = await b.acquire('story', { ttl, wait })
   const waitedMs = performance.now() - startedAt

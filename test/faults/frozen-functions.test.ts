@@ -34,7 +34,7 @@ let gateway: TestGateway
 let bridge: BridgeProgram
 /** Others, in a process that goes on. */
 let others: Locker
-/** What the thawed function could have done to them is looked at past all caches. */
+/** What the thawed function could have done to them is checked past all caches. */
 let stored: (key: string) => Promise<unknown>
 beforeAll(async () => {
   stack = new AsyncDisposableStack()
@@ -148,18 +148,18 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
       // It held others up for as long as its leases lasted, and no longer.
       for (const { waitedMs } of rivals) expect(waitedMs).toBeLessThan(ttlMs + limit(500))
       await elapse(frozenMs - ttlMs)
-      const looking = frozen.ask<Seen>('look', taken)
+      const checking = frozen.ask<Seen>('check', taken)
       const thawedAt = frozen.thaw()
 
       const byClock = expect.stringMatching(/^(?:expired|unreachable)$/)
-      expect(await looking).toMatchObject({ remainingMs: 0, code: 'LEASE_LOST', cause: byClock })
+      expect(await checking).toMatchObject({ remainingMs: 0, code: 'LEASE_LOST', reason: byClock })
       // This one nobody asked about before.
-      expect((await frozen.ask<Seen>('look', alone)).lostAt).toBeLessThan(thawedAt + atOnceMs)
+      expect((await frozen.ask<Seen>('check', alone)).lostAt).toBeLessThan(thawedAt + atOnceMs)
       await frozen.ask('finish', worked)
       expect(await working).toMatchObject({ code: 'LEASE_LOST', result: { result: 'done' } })
       expect(await frozen.ask('release', taken)).toBe('superseded')
       // What had time left has it still.
-      expect((await frozen.ask<Seen>('look', kept)).code).toBeUndefined()
+      expect((await frozen.ask<Seen>('check', kept)).code).toBeUndefined()
 
       // Longer than any renewal would take.
       await elapse(ttlMs / 2)

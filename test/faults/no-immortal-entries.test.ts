@@ -58,7 +58,7 @@ it('T-39: connections cut after a random byte leave only entries that expire', a
   for (let cut = 0; cut < rounds(400, 60); cut++) {
     proxy.cutAfter(1 + Math.floor(random() * 700))
     const options = { ttl: 600, wait: 400 }
-    await locks.withLock(`item-${cut % 7}`, (lease) => lease.renew({ ttl: 800 }), options).catch(() => undefined)
+    await locks.withLock(`item-${cut % 7}`, options, (lease) => lease.renew({ ttl: 800 })).catch(() => undefined)
   }
   expect(await everyEntryExpires([arena.command])).toBeGreaterThan(0)
   await locks.close({ grace: 0 })

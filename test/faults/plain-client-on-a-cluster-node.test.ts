@@ -48,10 +48,10 @@ describe.each(stores)('a plain client %s on a node with all slots', (name, open)
 
   it('takes, renews and gives back leases of several slots in one call', async () => {
     const store = await open(prefix)
-    const owner = (index: number): string => String(index).repeat(32)
+    const acquisitionId = (index: number): string => String(index).repeat(32)
     const keys = ['a', 'b', 'c{1}', 'd{1}']
     const granted = await store.acquire(
-      keys.map((key, index) => ({ key, owner: owner(index), ttlMs: 60_000, fences: 1 })),
+      keys.map((key, index) => ({ key, acquisitionId: acquisitionId(index), ttlMs: 60_000, fences: 1 })),
       signal,
     )
     expect(granted.map(({ type }) => type)).toEqual(keys.map(() => 'granted'))

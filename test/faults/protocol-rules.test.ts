@@ -3,9 +3,9 @@ import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acquire as acquireScript } from '../../packages/core/src/scripts/generated/acquire.ts'
-import { release as releaseScript } from '../../packages/core/src/scripts/generated/release.ts'
-import { renew as renewScript } from '../../packages/core/src/scripts/generated/renew.ts'
+import { acquire as acquireScript } from '../../packages/core/src/redis/scripts/generated/acquire.ts'
+import { release as releaseScript } from '../../packages/core/src/redis/scripts/generated/release.ts'
+import { renew as renewScript } from '../../packages/core/src/redis/scripts/generated/renew.ts'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse } from '../support/scale.ts'
@@ -76,15 +76,15 @@ function storeWithout(script: keyof typeof scripts, passage: string, replacement
 
 const withTheRule = (): LeaseStore => redisStore(transport, { prefix: arena.prefix })
 
-const owner = (digit: string): string => digit.repeat(32)
+const acquisitionId = (digit: string): string => digit.repeat(32)
 
 async function acquire(store: LeaseStore, key: string, by: string, ttlMs: number): Promise<string> {
-  const [outcome] = await store.acquire([{ key, owner: owner(by), ttlMs, fences: 1 }], signal)
+  const [outcome] = await store.acquire([{ key, acquisitionId: acquisitionId(by), ttlMs, fences: 1 }], signal)
   return outcome?.type ?? 'nothing'
 }
 
 async function release(store: LeaseStore, key: string, by: string): Promise<string> {
-  const [outcome] = await store.release([{ key, owner: owner(by) }], signal)
+  const [outcome] = await store.release([{ key, acquisitionId: acquisitionId(by) }], signal)
   return outcome?.type ?? 'nothing'
 }
 
@@ -144,7 +144,10 @@ const rules: readonly Rule[] = [
     replacement: 'if true then',
     async endsWell(store) {
       const key = freshKey()
-      const [granted] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      const [granted] = await store.acquire(
+        [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
+        signal,
+      )
       const token = granted?.type === 'granted' ? granted.token : ''
       await store.renew([{ key, token, ttlMs: 60_000 }], signal)
       await store.renew([{ key, token, ttlMs: 5_000 }], signal)
@@ -159,7 +162,7 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       const key = freshKey()
       await acquire(store, key, 'a', 5_000)
-      await store.release([{ key, owner: owner('a') }], signal)
+      await store.release([{ key, acquisitionId: acquisitionId('a') }], signal)
       return (
         (await acquire(store, key, 'a', 5_000)) === 'spent' && (await acquire(store, key, 'b', 5_000)) === 'granted'
       )
@@ -168,19 +171,19 @@ const rules: readonly Rule[] = [
   {
     rule: 'a compensating release knows only the random part, and the value is compared up to its last dot',
     script: 'release',
-    passage: 'and token ~= owner',
+    passage: 'and token ~= acquisitionId',
     replacement: '',
     async endsWell(store) {
       const key = freshKey()
       await acquire(store, key, 'a', 5_000)
-      const [outcome] = await store.release([{ key, owner: owner('a') }], signal)
+      const [outcome] = await store.release([{ key, acquisitionId: acquisitionId('a') }], signal)
       return outcome?.type === 'released'
     },
   },
   {
     rule: 'a release marks how its lease ended, for its repeat, which meets its own effect',
     script: 'release',
-    passage: 'random == string.sub(owner, -32)',
+    passage: 'random == string.sub(acquisitionId, -32)',
     replacement: 'false',
     async endsWell(store) {
       return isReleasedTwice(store)
@@ -198,7 +201,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'the end of a foreign holder is not marked as the end of the lease before it',
     script: 'release',
-    passage: 'owner and random == string.sub(owner, -32)',
+    passage: 'acquisitionId and random == string.sub(acquisitionId, -32)',
     replacement: 'true',
     async endsWell(store) {
       return isReleasedTwice(store, async (key) => {
@@ -208,10 +211,10 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    rule: 'a revocation of what is no lock takes nothing that came after it was looked at',
+    rule: 'a revocation of what is no lock takes nothing that came after it was checked at',
     script: 'release',
-    passage: 'token ~= holder and token ~= owner',
-    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= owner",
+    passage: 'token ~= holder and token ~= acquisitionId',
+    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= acquisitionId",
     async endsWell(store) {
       const key = freshKey()
       await arena.command('LPUSH', arena.prefix + key, 'x')
@@ -226,11 +229,14 @@ const rules: readonly Rule[] = [
   {
     rule: 'fences are formatted with %.0f: concatenated, a large one turns into scientific notation',
     script: 'acquire',
-    passage: "string.format('%s.%.0f', owner, fence)",
-    replacement: "owner .. '.' .. fence",
+    passage: "string.format('%s.%.0f', acquisitionId, fence)",
+    replacement: "acquisitionId .. '.' .. fence",
     async endsWell(store) {
       const key = freshKey()
-      const [outcome] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      const [outcome] = await store.acquire(
+        [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
+        signal,
+      )
       return outcome?.type === 'granted' && Number(outcome.fence) > 1e15
     },
   },
@@ -242,8 +248,11 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       const key = freshKey()
       const last = 8_000_000_000_000_000
-      await arena.command('SET', `{${arena.prefix}${key}}:fence`, `${owner('0')}.${last}`)
-      const [outcome] = await store.acquire([{ key, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      await arena.command('SET', `{${arena.prefix}${key}}:fence`, `${acquisitionId('0')}.${last}`)
+      const [outcome] = await store.acquire(
+        [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
+        signal,
+      )
       return outcome?.type === 'granted' && Number(outcome.fence) > last
     },
   },
@@ -255,7 +264,10 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       const [bad, good] = [freshKey(), freshKey()]
       await arena.command('LPUSH', arena.prefix + bad, 'x')
-      const [granted] = await store.acquire([{ key: good, owner: owner('a'), ttlMs: 5_000, fences: 1 }], signal)
+      const [granted] = await store.acquire(
+        [{ key: good, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
+        signal,
+      )
       const token = granted?.type === 'granted' ? granted.token : ''
       const requests = [bad, good].map((key) => ({ key, token, ttlMs: 5_000 }))
       const outcomes = await store.renew(requests, signal)
@@ -340,7 +352,7 @@ describe('on a full server', () => {
     const store = full.store()
     await acquire(store, 'full', 'a', 60_000)
     await fill(full)
-    const marked = `${owner('a')}\\.\\d+\\.${owner('a')}\\.released`
+    const marked = `${acquisitionId('a')}\\.\\d+\\.${acquisitionId('a')}\\.released`
     for (let i = 0; i < 2; i++) expect(await release(store, 'full', 'a')).toBe('released')
     const record = `{${full.prefix}full}:fence`
     expect(await full.command('GET', record)).toMatch(new RegExp(`^${marked}$`))

@@ -10,7 +10,7 @@ import { type RedisArena, redisArena } from '../support/arena.ts'
  */
 
 const { signal } = new AbortController()
-const owner = 'a'.repeat(32)
+const acquisitionId = 'a'.repeat(32)
 
 let arena: RedisArena
 let full: LeaseStore
@@ -41,8 +41,8 @@ const documented = (): readonly string[] => [
   '+info',
 ]
 
-async function grant(store: LeaseStore, key: string, by: string = owner): Promise<string> {
-  const [outcome] = await store.acquire([{ key, owner: by, ttlMs: 60_000, fences: 1 }], signal)
+async function grant(store: LeaseStore, key: string, by: string = acquisitionId): Promise<string> {
+  const [outcome] = await store.acquire([{ key, acquisitionId: by, ttlMs: 60_000, fences: 1 }], signal)
   if (outcome?.type !== 'granted') throw new Error(`not granted but ${outcome?.type}`)
   return outcome.token
 }
@@ -67,12 +67,12 @@ it('who may not GET is told so by every request, and neither takes nor loses nor
     type: 'refused',
     error: { code: 'STORE_UNAVAILABLE', cause: { message: expect.stringMatching(/NOPERM|can't run this command/) } },
   }
-  const asking = { owner: 'b'.repeat(32), ttlMs: 60_000, fences: 1 }
+  const asking = { acquisitionId: 'b'.repeat(32), ttlMs: 60_000, fences: 1 }
   const both = (request: object) => ['unread', 'free'].map((key) => ({ ...request, key }))
   expect(await store.acquire(both(asking) as never, signal)).toMatchObject([refused, refused])
   expect(await store.renew(both({ token, ttlMs: 90_000 }) as never, signal)).toMatchObject([refused, refused])
   expect(await store.release(both({ token }) as never, signal)).toMatchObject([refused, refused])
-  expect(await store.look([{ key: 'unread', cursor: '-' }], signal)).toMatchObject([refused])
+  expect(await store.checkHolders([{ key: 'unread', cursor: '-' }], signal)).toMatchObject([refused])
   expect(await store.inspect('unread', signal)).toMatchObject(refused)
   expect(await store.revoke('unread', signal)).toMatchObject(refused)
   expect(await arena.command('GET', `${arena.prefix}unread`)).toBe(token)

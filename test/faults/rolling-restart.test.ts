@@ -24,7 +24,7 @@ import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
  */
 
 const count = rounds(1_000, 60)
-/** So many begin to wait at a time: who is not heard within a second would look by itself. */
+/** So many begin to wait at a time: who is not heard within a second would check by itself. */
 const opensAtOnce = 20
 const releasesEveryMs = ms(10, 30)
 /** A client takes a second failure for a new one after 10 s that went well. */
@@ -118,7 +118,7 @@ async function startWaiter(name: string, index: number): Promise<Waiter> {
       return subscription
     },
   }
-  // None is to look because it has waited for long.
+  // None is to check because it has waited for long.
   const locks = createLocker({ store: ioredisStore(connection), notifier, wait: '90s', recheck: '20m' })
   return {
     held,
@@ -209,7 +209,7 @@ describe(`of ${count} who wait at two bridges behind one address`, () => {
     expect(sum(woken, 'commands')).toBeLessThan(1.5 * sum(undisturbed, 'commands'))
   }, 300_000)
 
-  test('none hangs while both are replaced in a hurry, and who is sent off twice looks by itself in between', async () => {
+  test('none hangs while both are replaced in a hurry, and who is sent off twice checks by itself in between', async () => {
     const steps: readonly Step[] = [() => stop(0), () => startAgain(0), heardAgain, () => stop(1), () => startAgain(1)]
     const woken = await play('replaced in a hurry', steps)
     expectAllWoken(woken)

@@ -54,7 +54,7 @@ beforeEach(() => {
 })
 
 const told = (): readonly string[] => events.map(({ type }) => type)
-const lost = (cause: string) => expect.objectContaining({ code: 'LEASE_LOST', cause, result: 'done' })
+const lost = (reason: string) => expect.objectContaining({ code: 'LEASE_LOST', reason, result: 'done' })
 
 describe('when every request is carried out twice', () => {
   it('withLock gives the result of its work', async () => {

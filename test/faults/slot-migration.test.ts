@@ -44,9 +44,9 @@ beforeEach(async () => {
       await source.command('MIGRATE', target.host, target.port, '', 0, 5_000, 'KEYS', ...keys)
     },
     async end() {
-      const owner = await id(target)
+      const acquisitionId = await id(target)
       for (const node of [target, source, ...cluster.nodes])
-        await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', owner)
+        await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', acquisitionId)
     },
   }
 })

@@ -49,7 +49,7 @@ async function settlesInTime(locks: Locker): Promise<void> {
     timed(locks.isLocked('k'), commandDeadlineMs),
     timed(locks.revoke('k'), commandDeadlineMs),
     timed(
-      locks.withLock('k', () => 1, { wait: limitMs }),
+      locks.withLock('k', { wait: limitMs }, () => 1),
       limitMs,
     ),
   ])
@@ -103,7 +103,7 @@ describe('T-37: an unreachable store fails within the wait limit', () => {
     proxy.blackHole()
     await settlesInTime(locks)
     if (!lease.signal.aborted) await new Promise((resolve) => lease.signal.addEventListener('abort', resolve))
-    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'unreachable' })
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'unreachable' })
     const startedAt = performance.now()
     expect(await lease.release()).toBe('unknown')
     expect(performance.now() - startedAt).toBeLessThan(limit(1_000))

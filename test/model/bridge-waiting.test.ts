@@ -1,26 +1,26 @@
 import { ManualClock, seededRandom } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
-import type { Look, Seen } from '../../packages/bridge/src/server/paced-look.ts'
+import type { Check, Seen } from '../../packages/bridge/src/server/paced-check.ts'
 import type { WaitAnswer } from '../../packages/bridge/src/server/poll-queue.ts'
 import { WatchedKeys } from '../../packages/bridge/src/server/watched-keys.ts'
 import { rounds } from '../support/scale.ts'
 import { between, pick, type Random } from '../support/weighted.ts'
 
 /*
- * A lock that changes hands, is left to run out, or is taken and left idle, among polls and streams that come and go, looks that
+ * A lock that changes hands, is left to run out, or is taken and left idle, among polls and streams that come and go, checks that
  * take their time or fail, and releases that nobody could hear: nobody may be forgotten.
  */
 
 interface Weather {
-  /** How long a look may take, in milliseconds, of which half passes before the store is asked. */
-  readonly lookMs: number
-  /** How many of the looks the store does not answer. */
+  /** How long a check may take, in milliseconds, of which half passes before the store is asked. */
+  readonly checkMs: number
+  /** How many of the checks of the store does not answer. */
   readonly failing: number
   /** Whether the connection that listens is lost now and then. */
   readonly deaf: boolean
 }
 
-/** Figures of the bridge: a turn, the distance of two looks, that of two releases on a stream, and a look after a failed one. */
+/** Figures of the bridge: a turn, the distance of two checks, that of two releases on a stream, and a check after a failed one. */
 const [turnMs, paceMs, releasePaceMs, retryMs] = [500, 250, 50, 1_000]
 const spreadMs = 300
 const stepMs = 5
@@ -54,13 +54,13 @@ class Run {
   #quietSinceMs = 0
   /** Since when the lock is free as far as the bridge can know. */
   #freeSinceMs = 0
-  #lastLookMs = Number.NEGATIVE_INFINITY
+  #lastCheckMs = Number.NEGATIVE_INFINITY
   readonly faults: string[] = []
 
   constructor(random: Random, weather: Weather, keysOf = (keys: WatchedKeys) => keys) {
     this.#random = random
     this.#weather = weather
-    this.keys = keysOf(new WatchedKeys({ clock: this.clock, look: this.#look }))
+    this.keys = keysOf(new WatchedKeys({ clock: this.clock, check: this.#check }))
   }
 
   async play(): Promise<readonly string[]> {
@@ -207,7 +207,7 @@ class Run {
     const come = (): void => {
       if (this.#nowMs < runMs) this.#poll()
     }
-    this.clock.schedule(come, between(this.#random, 0, this.#weather.lookMs))
+    this.clock.schedule(come, between(this.#random, 0, this.#weather.checkMs))
   }
 
   #changeHands(): void {
@@ -231,14 +231,14 @@ class Run {
     const back = (): void => {
       this.#isDeaf = false
       this.#freeSinceMs = this.#nowMs + spreadMs
-      this.keys.lookAgain(spreadMs)
+      this.keys.checkAgain(spreadMs)
     }
     this.clock.schedule(back, between(this.#random, 10, 1_500))
   }
 
-  readonly #look: Look = async (_, __, wanted = () => true): Promise<Seen> => {
-    if (this.#nowMs < this.#lastLookMs + paceMs) this.#fault('a look comes too soon')
-    this.#lastLookMs = this.#nowMs
+  readonly #check: Check = async (_, __, wanted = () => true): Promise<Seen> => {
+    if (this.#nowMs < this.#lastCheckMs + paceMs) this.#fault('a check comes too soon')
+    this.#lastCheckMs = this.#nowMs
     await this.#pause()
     if (!wanted()) return { type: 'unavailable' }
     const fails = this.#random() < this.#weather.failing
@@ -248,11 +248,11 @@ class Run {
     // Until then nobody can know.
     if (fails) this.#freeSinceMs = Math.max(this.#freeSinceMs, this.#nowMs + retryMs)
     if (fails) return { type: 'unavailable' }
-    return { type: 'looked', changed: !holder, cursor: holder?.cursor ?? '-', expiresInMs }
+    return { type: 'checked', changed: !holder, cursor: holder?.cursor ?? '-', expiresInMs }
   }
 
   #pause(): Promise<void> {
-    const delayMs = between(this.#random, 0, this.#weather.lookMs / 2)
+    const delayMs = between(this.#random, 0, this.#weather.checkMs / 2)
     return new Promise((resolve) => void this.clock.schedule(resolve, delayMs))
   }
 
@@ -261,13 +261,13 @@ class Run {
     for (const { owedSinceMs = nowMs } of this.#streams)
       if (nowMs - owedSinceMs > releasePaceMs + stepMs) this.#fault('a stream is not told of a release')
     if (this.#holder || this.#isDeaf) return
-    // A look that was under way is worth nothing when somebody comes, and another has to keep its distance.
-    const lookedMs = 2 * paceMs + 2 * this.#weather.lookMs + 2 * stepMs
-    if (this.#lockPolls > 0 && nowMs - Math.max(this.#quietSinceMs, this.#freeSinceMs) > turnMs + lookedMs)
+    // A check that was under way is worth nothing when somebody comes, and another has to keep its distance.
+    const checkedMs = 2 * paceMs + 2 * this.#weather.checkMs + 2 * stepMs
+    if (this.#lockPolls > 0 && nowMs - Math.max(this.#quietSinceMs, this.#freeSinceMs) > turnMs + checkedMs)
       this.#fault('nobody is woken though the lock is free')
     for (const { sinceMs, lastHeard } of this.#streams) {
-      // What nobody announced is known at the next look, which may be that at the end of a turn.
-      if (lastHeard !== 'free' && nowMs - Math.max(sinceMs, this.#freeSinceMs) > turnMs + lookedMs)
+      // What nobody announced is known at the next check, which may be that at the end of a turn.
+      if (lastHeard !== 'free' && nowMs - Math.max(sinceMs, this.#freeSinceMs) > turnMs + checkedMs)
         this.#fault(`a stream has heard ${lastHeard} though the lock is free`)
     }
   }
@@ -308,15 +308,15 @@ describe('who waits at a bridge is woken soon after the lock is free, and told t
   it(
     'whoever comes, leaves, or does not take it',
     async () => {
-      await expectNobodyForgotten({ lookMs: 0, failing: 0, deaf: false }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 0, failing: 0, deaf: false }, rounds(1_000, 25))
     },
     timeout,
   )
 
   it(
-    'when looks take their time, or fail',
+    'when checks take their time, or fail',
     async () => {
-      await expectNobodyForgotten({ lookMs: 100, failing: 0.1, deaf: false }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 100, failing: 0.1, deaf: false }, rounds(1_000, 25))
     },
     timeout,
   )
@@ -324,7 +324,7 @@ describe('who waits at a bridge is woken soon after the lock is free, and told t
   it(
     'when releases are missed',
     async () => {
-      await expectNobodyForgotten({ lookMs: 60, failing: 0.02, deaf: true }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 60, failing: 0.02, deaf: true }, rounds(1_000, 25))
     },
     timeout,
   )
@@ -339,7 +339,7 @@ it('a run is judged wrong in which releases are forgotten', async () => {
   }
   const faults: string[] = []
   for (let run = seed; run < seed + 5; run++) {
-    faults.push(...(await played(run, { lookMs: 0, failing: 0, deaf: false }, forgetful)))
+    faults.push(...(await played(run, { checkMs: 0, failing: 0, deaf: false }, forgetful)))
   }
   expect(faults.length).toBeGreaterThan(0)
 })

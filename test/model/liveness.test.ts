@@ -117,7 +117,7 @@ describe('a run is judged wrong', () => {
       acquire: (requests, signal) => store.acquire(requests, signal),
       renew: (requests, signal) => store.renew(requests, signal),
       release: async (requests) => requests.map(() => ({ type: 'released', announced: true, subscribers: 0 })),
-      look: (requests, signal) => store.look(requests, signal),
+      checkHolders: (requests, signal) => store.checkHolders(requests, signal),
       inspect: (key, signal) => store.inspect(key, signal),
       revoke: (key, signal) => store.revoke(key, signal),
     })

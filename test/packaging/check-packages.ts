@@ -1,5 +1,5 @@
 /**
- * Builds and packs each package as it would be published, and looks at the tarballs as their readers would: publint and
+ * Builds and packs each package as it would be published, and checks the tarballs as their readers would: publint and
  * attw read them, and a program outside of the workspace type-checks and imports every entry.
  */
 

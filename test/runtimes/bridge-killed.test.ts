@@ -17,7 +17,7 @@ import { type BridgeAccess, startWorker } from './worker.ts'
  */
 
 const downMs = ms(15_000, 3_000)
-/** A waiter that looks by itself does so at least every second, so that none in this time means that it relies on the bridge. */
+/** A waiter that checks by itself does so at least every second, so that none in this time means that it relies on the bridge. */
 const quietMs = 1_200
 
 /** What became of a take: with how many commands, or why not. */
@@ -85,7 +85,7 @@ describe.each([
       return sent() === before
     })
 
-  test('who waits looks by itself, without a hurry; once the bridge is back, it relies on that and is woken', async () => {
+  test('who waits checks by itself, without a hurry; once the bridge is back, it relies on that and is woken', async () => {
     const held = await holders.acquire(key)
     const taking = take(key)
     await listened()

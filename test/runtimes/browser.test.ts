@@ -80,7 +80,7 @@ describe.skipIf(noChromium !== undefined)(`in Chromium${noChromium === undefined
   })
 
   test('it is told why the bridge refuses it', async () => {
-    const ticket = await issueTicket(secret, { patterns: ['mine:*'], expiresIn: '1m' })
+    const ticket = await issueTicket(secret, { patterns: ['mine:*'], expiresInMs: '1m' })
     await using _ = await bridge.locks.acquire('theirs')
     expect(await story('refusal', 'x'.repeat(32), 'theirs')).toBe(401)
     expect(await story('refusal', ticket, 'theirs')).toBe(403)

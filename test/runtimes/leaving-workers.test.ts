@@ -51,7 +51,7 @@ test('without it the release is cut off in silence, and the lock is held until i
   await elapse(2_000)
   expect(await others.inspect('cut-off')).toMatchObject({
     held: true,
-    expiresIn: expect.toSatisfy((ms) => ms > 20_000),
+    expiresInMs: expect.toSatisfy((ms) => ms > 20_000),
   })
   expect(worker.complaints).toEqual([])
 })

@@ -92,12 +92,12 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
         closedMs: soon,
         toldMs: soon,
       }
-      const often = expect.toSatisfy((looks: number) => looks > 2 && looks < 20)
+      const often = expect.toSatisfy((checks: number) => checks > 2 && checks < 20)
       expect(JSON.parse(line)).toEqual({
         runtime: runtime.name,
         sse: withTheBridge,
         longPoll: withTheBridge,
-        looks: [often, often],
+        checks: [often, often],
         foundMs: soon,
         kept: 'released',
         ended: ['CLOSED', 'CLOSED'],

@@ -47,7 +47,7 @@ export const runtimes: readonly Runtime[] = [
     name: 'Deno 2',
     binary: installed(`@deno/${platform}-${arch}-glibc/deno`),
     flags: ['run', '--no-prompt', '--no-remote', '--node-modules-dir=manual', '--allow-net=127.0.0.1'],
-    // ioredis looks whether it is asked to tell what it does.
+    // ioredis checks whether it is asked to tell what it does.
     flagsForTcp: ['--allow-env'],
     serves: false,
   },

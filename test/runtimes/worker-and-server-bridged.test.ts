@@ -12,7 +12,7 @@ import { startWorker, type Worker } from './worker.ts'
 
 /*
  * A Worker, over HTTP and woken through the bridge, and a server, over TCP and woken by Redis, contend for one lock. Neither
- * ever looks by itself: who is not woken waits until its time is up, which the last test shows.
+ * ever checks by itself: who is not woken waits until its time is up, which the last test shows.
  */
 
 /** Longer than any wait, and much less than that of who is not woken. */
@@ -65,11 +65,11 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
       const atTheServer = (): Promise<void> =>
         locks.withLock(
           'shared',
+          { ttl: '2m', wait: '60s', recheck: '5m', strategy: { delayMs: () => 3_600_000 } },
           async ({ fence }) => {
             await note(fence, 'in')
             await note(fence, 'out')
           },
-          { ttl: '2m', wait: '60s', recheck: '5m', strategy: { delayMs: () => 3_600_000 } },
         )
       const path = mode === 'sse' ? '/v1/events' : '/v1/wait'
       const askedBefore = way.requests[path] ?? 0
@@ -94,7 +94,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
       })
       expect(turns).toBeGreaterThanOrEqual(count)
       expect(Math.min(refused, figures.refused)).toBeGreaterThan(count / 4)
-      // Whoever was refused asked the bridge, and had an answer long before it would have looked by itself.
+      // Whoever was refused asked the bridge, and had an answer long before it would have checked by itself.
       expect(asked).toBeGreaterThanOrEqual(figures.refused)
       expect(Math.max(figures.longestWaitMs, longestWaitMs)).toBeLessThan(wokenWithinMs)
       expect(worker.complaints).toEqual([])

@@ -45,14 +45,10 @@ test(
       expect(await worker.ask('/')).toMatchObject({ status: 200 })
     }
     const atTheServer = (): Promise<void> =>
-      locks.withLock(
-        'shared',
-        async ({ fence }) => {
-          await note(fence, 'in')
-          await note(fence, 'out')
-        },
-        { wait: '60s' },
-      )
+      locks.withLock('shared', { wait: '60s' }, async ({ fence }) => {
+        await note(fence, 'in')
+        await note(fence, 'out')
+      })
     // Two calls on either side, so that each side also hands the lock to itself. Who comes first is left to chance.
     const calls = [atTheWorker, atTheWorker, atTheServer, atTheServer]
     for (let round = 0; round < count; round++) {

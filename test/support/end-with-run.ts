@@ -11,7 +11,7 @@ import { join } from 'node:path'
  * them. A shell waits beside the run, at the reading end of a pipe whose other end is the run's. The system closes that
  * when the run dies, and the shell then kills whoever has the mark, wherever it hangs in the tree of processes.
  *
- * So who starts a process with an environment of its own hands on `LEASEHOLD_TEST_RUN`; `test/architecture` looks.
+ * So who starts a process with an environment of its own hands on `LEASEHOLD_TEST_RUN`; `test/architecture` checks.
  */
 
 /** The first argument is the mark, the second the run's folder. */

@@ -11,14 +11,10 @@ const [url = '', prefix = '', count = ''] = process.argv.slice(2)
 const redis = quiet(new Redis(url))
 const locks = createLocker({ store: ioredisStore(redis, { prefix }) })
 for (let round = 0; round < Number(count); round++) {
-  await locks.withLock(
-    'shared',
-    async (lease) => {
-      await redis.rpush(`${prefix}log`, String(lease.fence))
-      process.send?.(lease.fence)
-    },
-    { wait: '20s' },
-  )
+  await locks.withLock('shared', { wait: '20s' }, async (lease) => {
+    await redis.rpush(`${prefix}log`, String(lease.fence))
+    process.send?.(lease.fence)
+  })
 }
 await locks.close()
 redis.disconnect()

@@ -85,7 +85,7 @@ async function hold({ key, ms }: Order): Promise<number | null> {
   return lease.fence
 }
 
-function look({ key }: Pick<Order, 'key'>): Seen {
+function check({ key }: Pick<Order, 'key'>): Seen {
   const lease = leases.get(key)
   const seen = { remainingMs: lease?.remaining() ?? Number.NaN }
   try {
@@ -112,16 +112,16 @@ async function ending(running: Promise<Partial<Ending>>): Promise<Ending> {
 
 /** Tells when it had the lock, and not when it had given it back. */
 const take = ({ key, ms }: Order): Promise<Ending> =>
-  ending(locks.withLock(key, async ({ commands }) => ({ commands, at: Date.now() }), { wait: ms, ttl: '10s' }))
+  ending(locks.withLock(key, { wait: ms, ttl: '10s' }, async ({ commands }) => ({ commands, at: Date.now() })))
 
 const jobs = {
   hold,
-  look,
+  check,
   take,
   release: ({ key }: Order) => leases.get(key)?.release(),
   isHeard: ({ key }: Order) => subscriptions.get(key)?.live === true,
   /** Works under the lock until told to finish. */
-  work: ({ key, ms }: Order) => ending(locks.withLock(key, () => workUntilFinished(key), { ttl: ms })),
+  work: ({ key, ms }: Order) => ending(locks.withLock(key, { ttl: ms }, () => workUntilFinished(key))),
   isWorking: ({ key }: Order) => finishing.has(key),
   finish: ({ key }: Order) => finishing.get(key)?.(),
   /**
@@ -138,7 +138,7 @@ const jobs = {
     }
     const left = leases.get(`${key}:left`)?.release()
     process.kill(process.pid, 'SIGSTOP')
-    const seen = look({ key: `${key}:here` })
+    const seen = check({ key: `${key}:here` })
     const outcomes = tries.map((trying) => trying.then(outcome, (error) => failure(error).code ?? ''))
     return { seen, tries: await Promise.all(outcomes), left: await left }
   },

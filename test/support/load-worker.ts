@@ -17,7 +17,7 @@ const work = async (): Promise<void> => {
   for (;;) {
     const key = `item-${rounds++ % 12}`
     try {
-      await locks.withLock(key, (lease) => lease.renew({ ttl: 800 }), { ttl: 600 })
+      await locks.withLock(key, { ttl: 600 }, (lease) => lease.renew({ ttl: 800 }))
     } catch {
       // Busy or cut off: the next item.
     }

@@ -233,7 +233,7 @@ class Run {
           }, holdMs)
         })
       }
-      process.locks.withLock(key, work, options).catch(reject)
+      process.locks.withLock(key, options, work).catch(reject)
     })
   }
 

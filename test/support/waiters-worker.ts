@@ -12,14 +12,10 @@ const redis = quiet(new Redis(Number(port)))
 const locks = createLocker({ store: ioredisStore(redis, { prefix }), notifier: ioredisNotifier(redis, { prefix }) })
 let served = 0
 const work = (): Promise<void> =>
-  locks.withLock(
-    't14',
-    async () => {
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      served++
-    },
-    { wait: '60s' },
-  )
+  locks.withLock('t14', { wait: '60s' }, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    served++
+  })
 const all = Promise.all(Array.from({ length: Number(count) }, work))
 await locks.isLocked('warm')
 setTimeout(() => process.send?.('waiting'), 300)

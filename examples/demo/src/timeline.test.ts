@@ -35,7 +35,7 @@ test('a hold that was lost is told once, as lost', () => {
   const holds: Hold[] = []
   const timeline = new Timeline((hold) => holds.push(hold))
   timeline.add('B', 'HTTP', { at: 10, type: 'acquired', key, fence: 5, waitedMs: 0, commands: 1 })
-  timeline.add('B', 'HTTP', { at: 30, type: 'lost', key, fence: 5, cause: 'gone' })
+  timeline.add('B', 'HTTP', { at: 30, type: 'lost', key, fence: 5, reason: 'gone' })
   timeline.add('B', 'HTTP', { at: 31, type: 'released', key, fence: 5, outcome: 'expired', heldMs: 21 })
   expect(holds).toEqual([
     { server: 'B', way: 'HTTP', key, fence: 5, askedAt: 10, waitedMs: 0, heldMs: 20, lost: 'gone' },

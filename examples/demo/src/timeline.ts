@@ -32,7 +32,7 @@ export interface Hold {
   readonly server: string
   readonly way: Way
   readonly key: string
-  readonly fence: number | null
+  readonly fence: number
   /** When the lock was asked for, on the server's clock. */
   readonly askedAt: number
   readonly waitedMs: number
@@ -82,7 +82,7 @@ export class Timeline {
       askedAt,
       waitedMs,
       heldMs,
-      ...(event.type === 'lost' && { lost: event.cause }),
+      ...(event.type === 'lost' && { lost: event.reason }),
     })
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 
-const lookEveryMs = 200
+const checkEveryMs = 200
 
 /** Every key of one run: those under its prefix, and those derived of its locks, which begin with `{` before that. */
 export async function keysUnder(redis: Redis, prefix: string): Promise<readonly string[]> {
@@ -31,6 +31,6 @@ export async function untilGone(
     const left = await keysUnder(redis, prefix)
     const waitedMs = performance.now() - start
     if (left.length === 0 || waitedMs > deadlineMs) return { left, waitedMs }
-    await pause(lookEveryMs, undefined, { signal })
+    await pause(checkEveryMs, undefined, { signal })
   }
 }

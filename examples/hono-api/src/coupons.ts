@@ -1,4 +1,4 @@
-import { fenceOf, type Locks } from './locks.ts'
+import type { Locks } from './locks.ts'
 import { Problem } from './problem.ts'
 import type { Records } from './records.ts'
 
@@ -48,20 +48,16 @@ export function couponDesk({ locks, records, server, limits }: CouponDeskOptions
       const answer = answerFrom(usersIn(await records.peek(key)))
       if (answer) return answer
 
-      return locks.withLock(
-        key,
-        async (hold) => {
-          const fence = fenceOf(hold)
-          const users = usersIn(await records.open(key, fence))
-          const answer = answerFrom(users)
-          if (answer) return answer
-          hold.assertValid()
-          const effect = { effect: `issue:${couponId}:${userId}`, server, key, fence }
-          await records.commit(key, JSON.stringify([...users, userId]), effect)
-          return { couponId, userId, number: users.length + 1, limit, duplicate: false }
-        },
-        { signal },
-      )
+      return locks.withLock(key, { signal }, async (hold) => {
+        const { fence } = hold
+        const users = usersIn(await records.open(key, fence))
+        const answer = answerFrom(users)
+        if (answer) return answer
+        hold.assertValid()
+        const effect = { effect: `issue:${couponId}:${userId}`, server, key, fence }
+        await records.commit(key, JSON.stringify([...users, userId]), effect)
+        return { couponId, userId, number: users.length + 1, limit, duplicate: false }
+      })
     },
   }
 }

@@ -1,4 +1,4 @@
-import { fenceOf, type Locks } from './locks.ts'
+import type { Locks } from './locks.ts'
 import { Problem } from './problem.ts'
 import type { Records } from './records.ts'
 
@@ -40,21 +40,17 @@ export function orderDesk({ locks, records, server, workMs = 20 }: OrderDeskOpti
       const done = await records.peek(key)
       if (done !== null) return duplicateOf(done, order)
 
-      return locks.withLock(
-        key,
-        async (hold) => {
-          const fence = fenceOf(hold)
-          const doneMeanwhile = await records.open(key, fence)
-          if (doneMeanwhile !== null) return duplicateOf(doneMeanwhile, order)
-          await pay(order, workMs, hold.signal)
-          hold.assertValid()
-          const result = { ...order, processedBy: server, fence }
-          const effect = { effect: `charge:${order.orderId}`, server, key, fence }
-          await records.commit(key, JSON.stringify(result), effect)
-          return { ...result, duplicate: false }
-        },
-        { signal },
-      )
+      return locks.withLock(key, { signal }, async (hold) => {
+        const { fence } = hold
+        const doneMeanwhile = await records.open(key, fence)
+        if (doneMeanwhile !== null) return duplicateOf(doneMeanwhile, order)
+        await pay(order, workMs, hold.signal)
+        hold.assertValid()
+        const result = { ...order, processedBy: server, fence }
+        const effect = { effect: `charge:${order.orderId}`, server, key, fence }
+        await records.commit(key, JSON.stringify(result), effect)
+        return { ...result, duplicate: false }
+      })
     },
   }
 }

@@ -3,12 +3,12 @@ import type { RedisTransport } from '@leasehold/core/redis'
 /**
  * What the locks guard: one record per key, and a list of everything that was done.
  *
- * A holder may be paused after its last look at the clock, and go on when its lease is long over. So a record is read
+ * A holder may be paused after its last check of the clock, and go on when its lease is long over. So a record is read
  * and written under the fence of the hold, and remembers the highest it has seen. Reading counts: if only writes were
  * checked, a late write of the holder before could still slip in between the present holder's read and its write.
  */
 export interface Records {
-  /** A look from outside, for answers that need no lock. It may be out of date by the time it is read. */
+  /** A check from outside, for answers that need no lock. It may be out of date by the time it is read. */
   peek(key: string): Promise<string | null>
   /**
    * Reads as the holder with this fence; from here on nothing is written under a lower one.
@@ -42,7 +42,7 @@ export class RecordsUnavailableError extends Error {
   override readonly name = 'RecordsUnavailableError'
 }
 
-const look = `return redis.call('HGET', KEYS[1], 'value')`
+const check = `return redis.call('HGET', KEYS[1], 'value')`
 
 const guardedRecord = `
 -- Opens a record as the holder of a fence; with a value, also writes that and appends its effect to the ledger.
@@ -81,7 +81,7 @@ export function redisRecords(transport: RedisTransport, prefix: string): Records
   }
 
   return {
-    peek: async (key) => (await run(look, [nameOf(key)], [])) as string | null,
+    peek: async (key) => (await run(check, [nameOf(key)], [])) as string | null,
     open: (key, fence) => guarded(key, String(fence)),
     async commit(key, value, effect) {
       await guarded(key, String(effect.fence), value, JSON.stringify({ type: 'effect', ...effect }))

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { fenceOf, type Locks } from './locks.ts'
+import type { Locks } from './locks.ts'
 import { Problem } from './problem.ts'
 import type { Records } from './records.ts'
 
@@ -41,21 +41,17 @@ export function orderDesk({ locks, records, server, workMs }: OrderDeskOptions):
       const done = await records.peek(key)
       if (done !== null) return duplicateOf(done, order)
 
-      return locks.withLock(
-        key,
-        async (hold) => {
-          const fence = fenceOf(hold)
-          const doneMeanwhile = await records.open(key, fence)
-          if (doneMeanwhile !== null) return duplicateOf(doneMeanwhile, order)
-          await pay(order, workMs, hold.signal)
-          hold.assertValid()
-          const result = { ...order, processedBy: server, fence }
-          const entry = { type: 'effect', server, key, fence, effect: `charge:${order.orderId}` } as const
-          await records.commit(key, JSON.stringify(result), entry)
-          return { ...result, duplicate: false }
-        },
-        { signal },
-      )
+      return locks.withLock(key, { signal }, async (hold) => {
+        const { fence } = hold
+        const doneMeanwhile = await records.open(key, fence)
+        if (doneMeanwhile !== null) return duplicateOf(doneMeanwhile, order)
+        await pay(order, workMs, hold.signal)
+        hold.assertValid()
+        const result = { ...order, processedBy: server, fence }
+        const entry = { type: 'effect', server, key, fence, effect: `charge:${order.orderId}` } as const
+        await records.commit(key, JSON.stringify(result), entry)
+        return { ...result, duplicate: false }
+      })
     },
   }
 }

@@ -3,12 +3,12 @@ import type { LedgerEntry } from './ledger.ts'
 /**
  * The port to what the locks guard: one record per key, and the ledger of effects.
  *
- * A holder may be paused after its last look at the clock, and go on when its lease is long over. So a record is read
+ * A holder may be paused after its last check of the clock, and go on when its lease is long over. So a record is read
  * and written under the fence of the hold, and remembers the highest it has seen. Reading counts: if only writes were
  * checked, a late write of the holder before could still slip in between the present holder's read and its write.
  */
 export interface Records {
-  /** A look from outside, for answers that need no lock. It may be out of date by the time it is read. */
+  /** A check from outside, for answers that need no lock. It may be out of date by the time it is read. */
   peek(key: string): Promise<string | null>
   /**
    * Reads as the holder with this fence; from here on nothing is written under a lower one.

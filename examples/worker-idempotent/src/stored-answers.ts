@@ -24,7 +24,7 @@ export interface StoredAnswers {
    *
    * @throws StoreUnavailableError: it may be stored, or may still be
    */
-  store(key: string, answer: StoredAnswer, fence: number | null): Promise<StoredAnswer | undefined>
+  store(key: string, answer: StoredAnswer, fence: number): Promise<StoredAnswer | undefined>
 }
 
 /** Answers in the Redis of the locks, over the same transport, as plain strings of JSON. */

@@ -55,9 +55,9 @@ describe('when the store does not answer', () => {
   test('whether it granted the lock, nothing is paid, and the lock is given back after the 503', async () => {
     // From then on the server knows the scripts, and every request is the one that counts.
     await setting.pay('first')
-    const looked = setting.network.nextRequest()
+    const checked = setting.network.nextRequest()
     const reply = setting.pay('silent')
-    await looked
+    await checked
     const granted = setting.network.dropNextReply('silence')
     await granted
     expect(await setting.redis.command('EXISTS', 'lock:payment:silent')).toBe(1)

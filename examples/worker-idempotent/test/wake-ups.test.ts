@@ -55,7 +55,7 @@ test('a request polls without a bridge', async () => {
   expect([waiting > 2, answer]).toEqual([true, [201, 201, 'true']])
 })
 
-test('a request that waits in vain costs two commands: a look at the answers, and one try', async () => {
+test('a request that waits in vain costs two commands: a check of the answers, and one try', async () => {
   const { gathered, release } = setting.payments.gather(1)
   const first = setting.pay('in-vain')
   await gathered

@@ -5,14 +5,14 @@ import { parseLuaScript, renderScriptModule } from './lua-script.ts'
 const source = `-- Grants the lock if nobody holds it.
 -- @arg memory  how long a fence is remembered, ms
 -- @key lock    the lock
--- @each owner  who asks
+-- @each acquisitionId  who asks
 -- @returns 1 or 0
 
 local memory = ARGV[1]
 for i, lock in ipairs(KEYS) do
-  local owner = ARGV[i + 1] -- the asker's "name"
+  local acquisitionId = ARGV[i + 1] -- the asker's "name"
   -- a whole line
-  redis.call('SET', lock, owner .. '--' .. "it's -- not a comment", 'PX', memory)
+  redis.call('SET', lock, acquisitionId .. '--' .. "it's -- not a comment", 'PX', memory)
 end
 return 1
 `
@@ -41,14 +41,14 @@ describe('a Lua script', () => {
 
   test('tells its shared arguments, keys and repeated arguments apart, in order', () => {
     const script = parseLuaScript(source.replace('-- @each', '-- @key i  another\n-- @each'))
-    expect(script).toMatchObject({ args: ['memory'], keys: ['lock', 'i'], each: ['owner'] })
+    expect(script).toMatchObject({ args: ['memory'], keys: ['lock', 'i'], each: ['acquisitionId'] })
   })
 
   test('counts a name only where it is a variable, not where it is a field, a string or a comment', () => {
     const asVariable = source
       .replace('return 1\n', 'return "x"..late\n')
       .replace('-- @each', '-- @each late  x\n-- @each')
-    expect(parseLuaScript(asVariable).each).toEqual(['late', 'owner'])
+    expect(parseLuaScript(asVariable).each).toEqual(['late', 'acquisitionId'])
     for (const use of ['x.late', 'x:late()', '"late"', '1 -- late']) {
       const elsewhere = asVariable.replace('"x"..late', use)
       expect(() => parseLuaScript(elsewhere)).toThrow('documents "late", but its code never uses that name')
@@ -59,8 +59,12 @@ describe('a Lua script', () => {
     ['no first sentence', source.replace(/^.*\n/, ''), 'must open with "-- " and one sentence'],
     ['no @returns line', source.replace('-- @returns 1 or 0\n', ''), 'has no "-- @returns" line'],
     ['an empty @returns line', source.replace(' 1 or 0', ''), 'does not say what is returned'],
-    ['a name documented twice', source.replace('@each owner', '@each lock'), 'documents "lock" twice'],
-    ['a name without description', source.replace('who asks', ''), 'documents @each owner without a description'],
+    ['a name documented twice', source.replace('@each acquisitionId', '@each lock'), 'documents "lock" twice'],
+    [
+      'a name without description',
+      source.replace('who asks', ''),
+      'documents @each acquisitionId without a description',
+    ],
     ['an unknown tag', source.replace('@each', '@argv'), 'has an unknown tag @argv'],
     ['a block comment', source.replace('-- a whole', '--[[ a whole'), 'has a block comment'],
     ['a long string', source.replace('return 1', 'return [[1\n  2]]'), 'has a long string'],
@@ -77,7 +81,7 @@ describe('its module', () => {
       `// Generated from ../try-acquire.lua; run \`pnpm generate\`.
 import type { Script } from '../script.ts'
 
-export const tryAcquire: Script<[memory: string], [lock: string], [owner: string]> = {
+export const tryAcquire: Script<[memory: string], [lock: string], [acquisitionId: string]> = {
   sha1: '${createHash('sha1').update(script.text).digest('hex')}',
   text: \`${script.text}\`,
 }

@@ -9,7 +9,7 @@ let src: string
 
 beforeEach(() => {
   src = mkdtempSync(join(tmpdir(), 'leasehold-scripts-'))
-  write('scripts/look.lua', lua)
+  write('redis/scripts/check.lua', lua)
   write('queue/enter.lua', lua)
 })
 afterEach(() => rmSync(src, { recursive: true }))
@@ -27,19 +27,19 @@ function repair(): void {
 test('each script has one module in the folder "generated" beside it, which finds the type Script', () => {
   repair()
   expect(findDrift(src, scriptModules(src))).toEqual([])
-  expect(readFileSync(join(src, 'scripts/generated/look.ts'), 'utf8')).toContain(`from '../script.ts'`)
-  expect(readFileSync(join(src, 'queue/generated/enter.ts'), 'utf8')).toContain(`from '../../scripts/script.ts'`)
+  expect(readFileSync(join(src, 'redis/scripts/generated/check.ts'), 'utf8')).toContain(`from '../script.ts'`)
+  expect(readFileSync(join(src, 'queue/generated/enter.ts'), 'utf8')).toContain(`from '../../redis/scripts/script.ts'`)
 })
 
 test('a module that is missing, edited, older than its script or without a script is drift', () => {
   expect(findDrift(src, scriptModules(src)).map(({ problem }) => problem)).toEqual(['missing', 'missing'])
   repair()
-  write('scripts/look.lua', lua.replace('return lock', 'return lock .. 1'))
+  write('redis/scripts/check.lua', lua.replace('return lock', 'return lock .. 1'))
   write('queue/generated/enter.ts', `${readFileSync(join(src, 'queue/generated/enter.ts'), 'utf8')}\n`)
   write('queue/generated/leave.ts', 'export const leave = 1\n')
   expect(findDrift(src, scriptModules(src))).toEqual([
     { module: 'queue/generated/enter.ts', problem: 'differs' },
-    { module: 'scripts/generated/look.ts', problem: 'differs' },
+    { module: 'redis/scripts/generated/check.ts', problem: 'differs' },
     { module: 'queue/generated/leave.ts', problem: 'orphaned' },
   ])
 })

@@ -24,7 +24,7 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
         const folder = join(dirname(script), 'generated')
         const names = short.get(folder) ?? new Map()
         short.set(folder, names)
-        const typeImport = relative(folder, 'scripts/script.ts').replace(/^(?!\.)/, './')
+        const typeImport = relative(folder, 'redis/scripts/script.ts').replace(/^(?!\.)/, './')
         try {
           const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'), names)
           return [join(folder, `${name}.ts`), renderScriptModule(name, parsed, typeImport)]

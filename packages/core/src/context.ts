@@ -1,9 +1,9 @@
 import type { OnEvent } from './events.ts'
-import type { Home } from './home-context.ts'
-import type { LeaseStore } from './lease-store.ts'
 import type { OpenWork } from './open-work.ts'
-import type { ReleaseNotifier } from './release-notifier.ts'
+import type { Home } from './sharing/home-context.ts'
+import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
+import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
 /** What the parts of one locker work with. */
 export interface Context {

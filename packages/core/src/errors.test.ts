@@ -12,7 +12,7 @@ import { createLocker } from './locker.ts'
 
 const oneOfEach = {
   ACQUIRE_TIMEOUT: new AcquireTimeoutError('k', 1_000, 7),
-  LEASE_LOST: new LeaseLostError('k', 'gone', 42),
+  LEASE_LOST: new LeaseLostError('k', 'gone', undefined, 42),
   STORE_UNAVAILABLE: new StoreUnavailableError(
     'did not answer; check that it is reachable',
     'unknown',
@@ -26,7 +26,7 @@ const classes = { AcquireTimeoutError, InvalidOptionError, LeaseLostError, Store
 describe('an error', () => {
   it('has a code, a name and its figures', () => {
     expect(oneOfEach.ACQUIRE_TIMEOUT).toMatchObject({ key: 'k', waitedMs: 1_000, commands: 7 })
-    expect(oneOfEach.LEASE_LOST).toMatchObject({ key: 'k', cause: 'gone', result: 42 })
+    expect(oneOfEach.LEASE_LOST).toMatchObject({ key: 'k', reason: 'gone', result: 42 })
     expect(oneOfEach.STORE_UNAVAILABLE).toMatchObject({ executed: 'unknown', cause: expect.any(Error) })
     expect(oneOfEach.INVALID_OPTION).toMatchObject({ option: 'ttl' })
     for (const [code, error] of Object.entries(oneOfEach)) expect(error.code).toBe(code)
@@ -53,7 +53,7 @@ describe('an error', () => {
     new Error('x'),
     { code: 'ACQUIRE_TIMEOUT' },
     AcquireTimeoutError,
-  ])('is not something that looks a little like one: %j', (value) => {
+  ])('is not something that checks a little like one: %j', (value) => {
     for (const type of [LeaseholdError, ...Object.values(classes)]) expect(value instanceof type).toBe(false)
   })
 
@@ -144,7 +144,7 @@ describe('no error tells a token', () => {
       'STORE_UNAVAILABLE',
       undefined,
     ])
-    const secrets = store.calls.flatMap(({ requests }) => requests.flatMap((it) => it.owner ?? it.token ?? []))
+    const secrets = store.calls.flatMap(({ requests }) => requests.flatMap((it) => it.acquisitionId ?? it.token ?? []))
     const randomParts = new Set(secrets.map((secret) => /[\da-f]{32}/.exec(secret)?.[0] ?? 'none'))
     expect(randomParts.size).toBeGreaterThan(5)
     for (const error of rejected) {

@@ -23,7 +23,7 @@ export type LeaseholdErrorCode =
  * - `max-hold`: the lease reached its `maxHold`
  * - `closed`: the locker was closed and its grace ended before the work did
  */
-export type LossCause = 'expired' | 'superseded' | 'gone' | 'unreachable' | 'max-hold' | 'closed'
+export type LossReason = 'expired' | 'superseded' | 'gone' | 'unreachable' | 'max-hold' | 'closed'
 
 /** Whether a request without an answer may have been carried out by the store. */
 export type Executed = 'no' | 'unknown'
@@ -83,19 +83,20 @@ export class AcquireTimeoutError extends LeaseholdError {
   }
 }
 
-/** The lease ended before its holder gave it back. `cause` is a {@link LossCause}. */
+/** The lease ended before its holder gave it back. `reason` says why; `cause` is the error behind it, if there is one. */
 export class LeaseLostError extends LeaseholdError {
   static override readonly code = 'LEASE_LOST' as const
 
   declare readonly key: string
-  declare readonly cause: LossCause
+  declare readonly reason: LossReason
   /** From `withLock`: what the work returned although its lease was lost meanwhile. */
   declare readonly result: unknown
 
-  constructor(key: string, cause: LossCause, result?: unknown) {
-    super('LEASE_LOST', `The lease of "${key}" was lost (${cause}); stop its work`, {
+  constructor(key: string, reason: LossReason, cause?: unknown, result?: unknown) {
+    super('LEASE_LOST', `The lease of "${key}" was lost (${reason}); stop its work`, {
       name: 'LeaseLostError',
       key,
+      reason,
       cause,
       result,
     })

@@ -1,12 +1,12 @@
-import type { LossCause } from './errors.ts'
-import type { ReleaseResult } from './lease.ts'
+import type { LossReason } from './errors.ts'
+import type { ReleaseResult } from './store/lease-store.ts'
 
 /** What a locker tells about its own work, to `onEvent`. A listener that throws changes nothing. */
 export type LockerEvent =
   | {
       readonly type: 'acquired'
       readonly key: string
-      readonly fence: number | null
+      readonly fence: number
       readonly waitedMs: number
       readonly commands: number
     }
@@ -15,32 +15,39 @@ export type LockerEvent =
   | {
       readonly type: 'released'
       readonly key: string
-      readonly fence: number | null
+      readonly fence: number
       readonly outcome: ReleaseResult
       readonly heldMs: number
     }
-  | { readonly type: 'lost'; readonly key: string; readonly fence: number | null; readonly cause: LossCause }
+  /** A lease ended before its holder gave it back; `cause` is the error behind it, if there is one. */
+  | {
+      readonly type: 'lost'
+      readonly key: string
+      readonly fence: number
+      readonly reason: LossReason
+      readonly cause?: unknown
+    }
   /** A lease without renewal has used 80 % of its ttl. */
   | {
       readonly type: 'expiring'
       readonly key: string
-      readonly fence: number | null
+      readonly fence: number
       readonly remainingMs: number
     }
   /** Somebody in this process waits for a lease that this process holds. Told once for each holder. */
-  | { readonly type: 'wanted'; readonly key: string; readonly fence: number | null }
+  | { readonly type: 'wanted'; readonly key: string; readonly fence: number }
   /**
    * A lease has been held for `longHeld`, and again each time that has doubled; `heldMs` says for how long, in milliseconds.
    * Its acquire may have been raced against something else, so that nobody has it.
    */
-  | { readonly type: 'long-held'; readonly key: string; readonly fence: number | null; readonly heldMs: number }
+  | { readonly type: 'long-held'; readonly key: string; readonly fence: number; readonly heldMs: number }
   /** A renewal stayed without an answer; it is repeated until the lease's validity is over. */
   | { readonly type: 'renewal-unanswered'; readonly key: string; readonly cause: unknown }
   /** The store refused to give a lease back, with its reason; the lock frees itself when its ttl is over. */
   | {
       readonly type: 'release-refused'
       readonly key: string
-      readonly fence: number | null
+      readonly fence: number
       readonly cause: unknown
     }
   /**

@@ -6,34 +6,34 @@ export {
   LeaseholdError,
   type LeaseholdErrorCode,
   LeaseLostError,
-  type LossCause,
+  type LossReason,
   StoreUnavailableError,
 } from './errors.ts'
 export type { LockerEvent, OnEvent } from './events.ts'
-export type { Extension, Lease, ReleaseResult } from './lease.ts'
+export type { Extension, Lease, Work } from './lease/lease.ts'
+export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
+export type { WaitUntil } from './open-work.ts'
+export type { AcquireOptions } from './options.ts'
 export type {
   AcquireOutcome,
   AcquireRequest,
+  CheckOutcome,
+  CheckRequest,
   InspectOutcome,
   LeaseStore,
   LockState,
-  LookOutcome,
-  LookRequest,
   Refused,
   ReleaseOutcome,
   ReleaseRequest,
+  ReleaseResult,
   RenewOutcome,
   RenewRequest,
   RevokeOutcome,
   Unknown,
-} from './lease-store.ts'
-export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
-export { notifiedWaiter } from './notified-waiter.ts'
-export type { WaitUntil } from './open-work.ts'
-export type { AcquireOptions } from './options.ts'
-export type { ReleaseNotifier, Subscription } from './release-notifier.ts'
+} from './store/lease-store.ts'
+export { parseToken } from './store/token.ts'
 export { backoff, poll, type WaitStrategy } from './timing/backoff.ts'
 export { type Clock, systemClock } from './timing/clock.ts'
 export { type Duration, parseDuration } from './timing/duration.ts'
-export { parseToken } from './token.ts'
-export type { Refusal, Waiter, WaitPlan } from './waiter.ts'
+export { notifiedWaiter } from './waiting/notified-waiter.ts'
+export type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from './waiting/release-notifier.ts'

@@ -14,7 +14,7 @@ import {
 } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { LeaseholdError } from './errors.ts'
-import type { Lease } from './lease.ts'
+import type { Lease } from './lease/lease.ts'
 import { createLocker } from './locker.ts'
 import { memoryStore } from './memory/index.ts'
 
@@ -116,7 +116,7 @@ describe('whatever gets lost, late or repeated', () => {
         const outcomes = await fate(sending)
         return outcomes.map((outcome, index) => {
           if (!isHeld(outcome)) return outcome
-          const token = `${sending.requests[index]?.owner}.${Date.now()}`
+          const token = `${sending.requests[index]?.acquisitionId}.${Date.now()}`
           return { type: 'granted', token, fence: null } as never
         })
       }

@@ -2,10 +2,10 @@ import { type Fate, follow, ManualClock, requestLost, ScriptedNotifier, Scripted
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
-import type { LeaseStore } from './lease-store.ts'
 import { createLocker, type Locker } from './locker.ts'
-import type { ReleaseNotifier } from './release-notifier.ts'
+import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
+import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
 let clock: ManualClock
 let store: ScriptedStore
@@ -28,12 +28,12 @@ describe('making a locker', () => {
       acquire: vi.fn(),
       renew: vi.fn(),
       release: vi.fn(),
-      look: vi.fn(),
+      checkHolders: vi.fn(),
       inspect: vi.fn(),
       revoke: vi.fn(),
     }
     const notifier: ReleaseNotifier = {
-      looks: false,
+      checks: false,
       recheckMs: 1_000,
       subscribe: vi.fn(),
       waiter: vi.fn(),
@@ -82,14 +82,14 @@ describe('a bound key', () => {
   })
 })
 
-describe('looking at a lock', () => {
+describe('checking a lock', () => {
   it('tells whether it is held, by which locker, since when and for how long, and never its token', async () => {
     const named = createLocker({ store, clock, name: 'orders-7' })
     const since = new Date(clock.wallMs())
     const lease = await named.acquire('k', { ttl: '20s' })
     await clock.advance(1_000)
     const state = await locks.inspect('k')
-    expect(state).toEqual({ held: true, holder: 'orders-7', fence: lease.fence, since, expiresIn: 19_000 })
+    expect(state).toEqual({ held: true, holder: 'orders-7', fence: lease.fence, since, expiresInMs: 19_000 })
     expect(JSON.stringify(state)).not.toContain(/[\da-f]{32}/.exec(lease.token)?.[0])
     expect(await locks.isLocked('k')).toBe(true)
   })
@@ -121,9 +121,9 @@ describe('looking at a lock', () => {
 
   it('is repeated once when an answer is lost', async () => {
     store.next('inspect', requestLost)
-    const looking = follow(locks.inspect('k'), clock)
+    const checking = follow(locks.inspect('k'), clock)
     await clock.advance(1_000)
-    expect(looking.value).toEqual({ held: false })
+    expect(checking.value).toEqual({ held: false })
   })
 })
 
@@ -141,7 +141,7 @@ describe('revoke', () => {
     await createLocker({ store, clock }).revoke('k')
     expect(signal.aborted).toBe(false)
     await clock.advance(3_334)
-    expect(signal.reason).toMatchObject({ cause: 'gone' })
+    expect(signal.reason).toMatchObject({ reason: 'gone' })
   })
 })
 
@@ -167,7 +167,7 @@ describe('events', () => {
         waitedMs: waiting.value?.waitedMs,
         commands: waiting.value?.commands,
       },
-      { type: 'lost', key: 'k', fence: waiting.value?.fence, cause: 'gone' },
+      { type: 'lost', key: 'k', fence: waiting.value?.fence, reason: 'gone' },
       {
         type: 'released',
         key: 'k',

@@ -1,27 +1,29 @@
-import { clockWithin, homeContext, sharedQueue } from '@leasehold/core/sharing'
-import { type Acquired, acquireAlone } from './acquisition.ts'
-import { answered, ask } from './ask.ts'
+import { sharedQueue } from '#shared-queue'
+import { clockWithin, homeContext } from '#sharing'
+import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, demandOption, InvalidOptionError } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import type { Grant } from './grant.ts'
-import { HeldLease } from './held-lease.ts'
-import type { Lease } from './lease.ts'
-import type { LeaseStore, LockState, Refused, Unknown } from './lease-store.ts'
+import type { Grant } from './lease/grant.ts'
+import { HeldLease } from './lease/held-lease.ts'
+import type { Lease, Work } from './lease/lease.ts'
+import { Renewal } from './lease/renewal.ts'
+import { withLease } from './lease/with-lease.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
-import { type AcquireOptions, checkKey, checkName, demandObject, type Plan, planFor } from './options.ts'
-import type { ReleaseNotifier } from './release-notifier.ts'
-import { Renewal } from './renewal.ts'
+import { type AcquireOptions, checkName, demandObject, type Plan, planFor } from './options.ts'
+import { answered, ask } from './store/ask.ts'
+import { checkKey } from './store/key.ts'
+import type { LeaseStore, LockState, Refused, Unknown } from './store/lease-store.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
-import { withLease } from './with-lease.ts'
+import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
 export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   /** Where leases are kept. Stores do not know of each other: who contends for a lock must use the same. */
   readonly store: LeaseStore
   /** Tells waiters that a lease was released; without one they poll. Refused if its prefix is not the store's. */
   readonly notifier?: ReleaseNotifier | undefined
-  /** Names this locker to those who look at its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
+  /** Names this locker to those who check its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
   readonly name?: string
   readonly onEvent?: OnEvent
   /**
@@ -44,7 +46,8 @@ export type TryAcquireOptions = Pick<
 export interface KeyLocker {
   acquire(options?: AcquireOptions): Promise<Lease>
   tryAcquire(options?: TryAcquireOptions): Promise<Lease | null>
-  withLock<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T>
+  withLock<T>(work: Work<T>): Promise<T>
+  withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
   inspect(): Promise<LockState>
   isLocked(): Promise<boolean>
   revoke(): Promise<boolean>
@@ -67,7 +70,8 @@ export interface Locker {
    * @throws LeaseLostError whose `result` is what the work returned, if the lease was lost meanwhile · the work's own
    *   error, which wins · whatever `acquire` throws
    */
-  withLock<T>(key: string, work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T>
+  withLock<T>(key: string, work: Work<T>): Promise<T>
+  withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
   /** Binds a key, and options for each call. */
   for(key: string, options?: AcquireOptions): KeyLocker
   /**
@@ -80,7 +84,7 @@ export interface Locker {
   isLocked(key: string): Promise<boolean>
   /**
    * Takes the lock from whoever holds it: an operator's act. The holder learns it at its next renewal, one of this locker
-   * at once, and its signal fires. Answers whether it was held. Sent once: without an answer nobody knows, so look before
+   * at once, and its signal fires. Answers whether it was held. Sent once: without an answer nobody knows, so check before
    * you repeat it.
    *
    * @throws StoreUnavailableError · InvalidOptionError
@@ -92,6 +96,9 @@ export interface Locker {
    */
   close(options?: { readonly grace?: Duration }): Promise<void>
 }
+
+/** What `withLock` is given after its key: options may stand before the work. */
+type Given<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
 
 /** What a store answers to a question about one key. */
 type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
@@ -136,7 +143,7 @@ export function createLocker(options: LockerOptions): Locker {
     const watchdog = queue ? jointRenewal : new Renewal(context)
     const lease = new HeldLease(context, watchdog, queue, grant, acquired)
     if (plan.signal?.aborted) {
-      // The caller gave up in the very moment of the grant and will not look at it.
+      // The caller gave up in the very moment of the grant and will not check it.
       work.background(() => lease.release())
       throw plan.signal.reason
     }
@@ -185,8 +192,10 @@ export function createLocker(options: LockerOptions): Locker {
         const acquired = await attempt(plan)
         return acquired.grant ? leased(plan, acquired.grant, acquired) : null
       },
-      async withLock(work, options) {
-        demandOption(typeof work === 'function', 'work', 'a function')
+      async withLock<T>(...given: Given<T>): Promise<T> {
+        const [options, work] =
+          given.length > 1 ? (given as [AcquireOptions | undefined, Work<T>]) : [undefined, given[0] as Work<T>]
+        demandOption(typeof work === 'function', 'work', 'a function, after the options')
         return withLease(clock, await demand(key, bound, options), work)
       },
       inspect,
@@ -204,7 +213,7 @@ export function createLocker(options: LockerOptions): Locker {
   return {
     acquire: (key, options) => demand(key, options),
     tryAcquire: (key, options) => bind(key).tryAcquire(options),
-    withLock: (key, work, options) => bind(key).withLock(work, options),
+    withLock: <T>(key: string, ...given: Given<T>): Promise<T> => bind(key).withLock(...(given as [Work<T>])),
     for(key, options) {
       planFor(key, defaults, options)
       return bind(key, options)

@@ -1,7 +1,7 @@
 import { follow, ManualClock, replyAfter, replyLost, requestLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LockerEvent } from './events.ts'
-import type { Lease } from './lease.ts'
+import type { Lease } from './lease/lease.ts'
 import { createLocker, type Locker } from './locker.ts'
 import { memoryNotifier, memoryStore } from './memory/index.ts'
 
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** Somebody elsewhere takes the lock. */
 const occupy = async (): Promise<void> => {
-  await store.acquire([{ key: 'k', owner: 'foreign', ttlMs: 3_600_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 3_600_000, fences: 1 }], unstopped)
 }
 
 /** Whether a lock is held, asked past the locker. */
@@ -66,7 +66,7 @@ describe('a closed locker', () => {
     expect(closing.state).toBe('fulfilled')
     await locks.close()
     expect(events.filter(({ type }) => type === 'lost')).toEqual([
-      { type: 'lost', key: 'k', fence: lease.fence, cause: 'closed' },
+      { type: 'lost', key: 'k', fence: lease.fence, reason: 'closed' },
     ])
     expect(store.called('release')).toHaveLength(1)
   })
@@ -123,7 +123,7 @@ describe('closing', () => {
     await clock.advance(4_999)
     expect([signal.aborted, closing.state]).toEqual([false, 'pending'])
     await clock.advance(1)
-    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'closed' })
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
     expect(closing.state).toBe('fulfilled')
     expect(await held('k')).toBe(false)
     expect(clock.pending).toBe(0)
@@ -134,7 +134,7 @@ describe('closing', () => {
     const { signal } = lease
     const closing = follow(locks.close({ grace: 0 }), clock)
     await clock.advance(0)
-    expect(signal.reason).toMatchObject({ cause: 'closed' })
+    expect(signal.reason).toMatchObject({ reason: 'closed' })
     expect(closing).toMatchObject({ state: 'fulfilled', atMs: 0 })
   })
 
@@ -148,7 +148,7 @@ describe('closing', () => {
     await clock.advance(1_000)
     expect(closing.state).toBe('fulfilled')
     await clock.advance(60_000)
-    expect(working.reason).toMatchObject({ code: 'LEASE_LOST', cause: 'closed', result: 'too late' })
+    expect(working.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed', result: 'too late' })
   })
 
   it('does not wait for the grace when the last lease is lost or released before', async () => {

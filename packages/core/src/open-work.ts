@@ -1,6 +1,6 @@
-import { LeaseholdError, type LossCause } from './errors.ts'
+import { LeaseholdError, type LossReason } from './errors.ts'
 import { teller } from './events.ts'
-import type { Home } from './home-context.ts'
+import type { Home } from './sharing/home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
 
@@ -29,7 +29,7 @@ export type WaitUntil = (task: Promise<unknown>) => unknown
 
 /** A lease, as far as ending it goes. */
 interface Held {
-  lose(cause: LossCause): void
+  lose(cause: LossReason): void
   release(): Promise<unknown>
 }
 

@@ -155,7 +155,7 @@ describe('a locker', () => {
     const options = none as unknown as undefined
     await expect(locks.acquire('k', options)).rejects.toThrow(refused('options'))
     await expect(locks.tryAcquire('k', options)).rejects.toThrow(refused('options'))
-    await expect(locks.withLock('k', () => undefined, options)).rejects.toThrow(refused('options'))
+    await expect(locks.withLock('k', options, () => undefined)).rejects.toThrow(refused('options'))
     await expect(locks.close(options)).rejects.toThrow(refused('options'))
     expect(() => locks.for('k', options)).toThrow(refused('options'))
   })
@@ -182,7 +182,7 @@ describe('a locker', () => {
     const bad = { ttl: Number.NaN }
     await expect(locks.acquire('k', bad)).rejects.toThrow(refused('ttl'))
     await expect(locks.tryAcquire('k', bad)).rejects.toThrow(refused('ttl'))
-    await expect(locks.withLock('k', work, bad)).rejects.toThrow(refused('ttl'))
+    await expect(locks.withLock('k', bad, work)).rejects.toThrow(refused('ttl'))
     await expect(locks.for('k').acquire(bad)).rejects.toThrow(refused('ttl'))
     expect(work).not.toHaveBeenCalled()
   })
@@ -221,7 +221,7 @@ describe('a locker', () => {
     for (const options of bad) {
       await expect(locks.acquire('k', untyped(options))).rejects.toThrow(InvalidOptionError)
       await expect(locks.tryAcquire('k', untyped(options))).rejects.toThrow(InvalidOptionError)
-      await expect(locks.withLock('k', () => undefined, untyped(options))).rejects.toThrow(InvalidOptionError)
+      await expect(locks.withLock('k', untyped(options), () => undefined)).rejects.toThrow(InvalidOptionError)
     }
     await expect(locks.acquire('\ud800')).rejects.toThrow(InvalidOptionError)
     expect([store.calls.length, clock.pending, strong.mock.calls.length]).toEqual([0, 0, 0])

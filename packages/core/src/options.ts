@@ -1,9 +1,9 @@
 import { demandOption, InvalidOptionError } from './errors.ts'
-import { longestKey } from './figures.ts'
+import { checkKey } from './store/key.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
-import type { WaitPlan } from './waiter.ts'
+import type { WaitPlan } from './waiting/release-notifier.ts'
 
 /** What every acquire takes. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
@@ -45,14 +45,6 @@ const defaultStrategy = backoff()
 
 /** A locker's names become part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
-
-/** @throws InvalidOptionError for a key that is empty, too long, or not well-formed Unicode. */
-export function checkKey(key: unknown): asserts key is string {
-  // A lone surrogate is sent as U+FFFD: two different keys would become one.
-  const wellFormed = typeof key === 'string' && key.length <= longestKey && !/\p{Surrogate}/u.test(key)
-  const bytes = wellFormed ? new TextEncoder().encode(key).length : 0
-  demandOption(bytes > 0 && bytes <= longestKey, 'key', `well-formed text of 1 to ${longestKey} bytes`)
-}
 
 /** @throws InvalidOptionError for a locker name that could not stand in a token. */
 export function checkName(name: string | undefined): void {

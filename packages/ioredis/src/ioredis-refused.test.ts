@@ -191,13 +191,15 @@ describe.each(clusterClients)('over a cluster client of $name', ({ create }) => 
     const [node] = cluster.nodes as [RedisServer, RedisServer]
     const keys = new Map<RedisServer, string>()
     for (let index = 0; keys.size < 2; index++) {
-      const owner = await cluster.nodeOf(`lock:${index}`)
-      if (owner === node || !keys.has(owner)) keys.set(owner, `lock:${index}`)
+      const acquisitionId = await cluster.nodeOf(`lock:${index}`)
+      if (acquisitionId === node || !keys.has(acquisitionId)) keys.set(acquisitionId, `lock:${index}`)
     }
     await node.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
     const calls = [...keys.values()].map(increment)
     const replies = await ioredisTransport(connect(right)).run(calls, never)
-    expect(new Map([...keys.keys()].map((owner, index) => [owner === node, replies[index]?.type]))).toEqual(
+    expect(
+      new Map([...keys.keys()].map((acquisitionId, index) => [acquisitionId === node, replies[index]?.type])),
+    ).toEqual(
       new Map([
         [true, 'error'],
         [false, 'value'],

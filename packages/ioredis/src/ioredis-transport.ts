@@ -1,5 +1,5 @@
+import { homeContext } from '@leasehold/core/adapter'
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { homeContext } from '@leasehold/core/sharing'
 import { nodeNameOf, nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
 import { connectionError, forgetError, isReady, readinessChange } from './readiness.ts'

@@ -30,7 +30,7 @@ export function forgetError(connection: IoredisConnection): void {
 }
 
 /**
- * Resolves when the connection has become ready or has ended, or when the signal is aborted: look at them to know which;
+ * Resolves when the connection has become ready or has ended, or when the signal is aborted: check them to know which;
  * or with the server's words when it refused to let this client in. A connection that was never asked to connect is asked
  * now. Nothing remains when nobody waits.
  *

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 
 /**
  * Below the ports that systems give to outgoing connections (32768 and up on Linux), so that none of those takes a port
- * between our look and the server's start, or while a server is being restarted. A cluster node's second port lies
+ * between our check and the server's start, or while a server is being restarted. A cluster node's second port lies
  * 10,000 above its first, and fits too.
  */
 const firstPort = 12_000

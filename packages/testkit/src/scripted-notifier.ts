@@ -9,14 +9,14 @@ import {
 
 export interface ScriptedNotifierOptions {
   /** Whether it claims to look for itself; default false. */
-  readonly looks?: boolean
+  readonly checks?: boolean
   /** Whether a subscription is confirmed as soon as it is made; default true. */
   readonly confirms?: boolean
 }
 
 /** A notifier that knows nothing of any lock: it says what a test says, when it says it. */
 export class ScriptedNotifier implements ReleaseNotifier {
-  readonly looks: boolean
+  readonly checks: boolean
   readonly recheckMs = 1_000
   /** All there ever were, in order. */
   readonly subscriptions: ScriptedSubscription[] = []
@@ -25,7 +25,7 @@ export class ScriptedNotifier implements ReleaseNotifier {
   readonly #unheard: Set<(cause: unknown) => void> = new Set()
 
   constructor(options: ScriptedNotifierOptions = {}) {
-    this.looks = options.looks ?? false
+    this.checks = options.checks ?? false
     this.#confirms = options.confirms ?? true
   }
 
@@ -61,8 +61,8 @@ export class ScriptedNotifier implements ReleaseNotifier {
 }
 
 export class ScriptedSubscription implements Subscription {
-  /** Whether it claims to watch the present holder; by default as its notifier looks. */
-  looks: boolean | undefined
+  /** Whether it claims to watch the present holder; by default as its notifier checks. */
+  checks: boolean | undefined
   readonly key: string
   readonly cursor: string
   readonly ready: Promise<void>

@@ -1,12 +1,12 @@
 import type {
   AcquireOutcome,
   AcquireRequest,
+  CheckOutcome,
+  CheckRequest,
   Clock,
   Executed,
   InspectOutcome,
   LeaseStore,
-  LookOutcome,
-  LookRequest,
   Refused,
   ReleaseOutcome,
   ReleaseRequest,
@@ -18,7 +18,7 @@ import type {
 import { memoryStore } from '@leasehold/core/memory'
 
 /** The calls of the store port. */
-export type StoreCallName = 'acquire' | 'renew' | 'release' | 'look' | 'inspect' | 'revoke'
+export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke'
 
 /** One call as it reached the store. */
 export interface StoreCall {
@@ -27,7 +27,7 @@ export interface StoreCall {
   readonly atMs: number
   readonly requests: readonly {
     readonly key: string
-    readonly owner?: string
+    readonly acquisitionId?: string
     readonly token?: string
     readonly ttlMs?: number
   }[]
@@ -151,8 +151,8 @@ export class ScriptedStore implements LeaseStore {
     return this.#carry('release', requests, signal, () => this.#behind.release(requests, this.#signal))
   }
 
-  look(requests: readonly LookRequest[], signal: AbortSignal): Promise<readonly LookOutcome[]> {
-    return this.#carry('look', requests, signal, () => this.#behind.look(requests, this.#signal))
+  checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]> {
+    return this.#carry('checkHolders', requests, signal, () => this.#behind.checkHolders(requests, this.#signal))
   }
 
   inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {

@@ -55,7 +55,7 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
 
   it('an acquire and a release: withLock gives the result of its work', async () => {
     const sent = twice(2)
-    expect(await locks.withLock(key('with'), () => 'done', { ttl: '30s', renew: false })).toBe('done')
+    expect(await locks.withLock(key('with'), { ttl: '30s', renew: false }, () => 'done')).toBe('done')
     await sent
     expect(await others.isLocked(key('with'))).toBe(false)
     expect(events.at(-1)).toMatchObject({ type: 'released', outcome: 'released' })
@@ -80,16 +80,12 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
 
   it('a release after a revocation: still a loss', async () => {
     let sent: Promise<unknown> | undefined
-    const working = locks.withLock(
-      key('lost'),
-      async () => {
-        expect(await others.revoke(key('lost'))).toBe(true)
-        sent = twice()
-        return 'done'
-      },
-      { ttl: '30s', renew: false },
-    )
-    await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 'done' })
+    const working = locks.withLock(key('lost'), { ttl: '30s', renew: false }, async () => {
+      expect(await others.revoke(key('lost'))).toBe(true)
+      sent = twice()
+      return 'done'
+    })
+    await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 'done' })
     await sent
   })
 
@@ -121,7 +117,7 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
     it('withLock gives the result of its work, time after time, and nobody is told of a loss', async () => {
       events.length = 0
       for (let round = 0; round < 10; round++) {
-        expect(await locks.withLock(key('rounds'), () => round, { renew: false })).toBe(round)
+        expect(await locks.withLock(key('rounds'), { renew: false }, () => round)).toBe(round)
       }
       expect(events.filter(({ type }) => type === 'lost')).toEqual([])
       const endings = events.flatMap((event) => (event.type === 'released' ? [event.outcome] : []))
@@ -145,16 +141,12 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
 
     it.each([false, true])('a revocation just before the release is still a loss; retaken: %s', async (retaken) => {
       const name = key(`revoked-${retaken}`)
-      const working = locks.withLock(
-        name,
-        async () => {
-          expect(await others.revoke(name)).toBe(true)
-          if (retaken) await others.acquire(name, { wait: 0, ttl: '30s', renew: false })
-          return 'done'
-        },
-        { ttl: '30s', renew: false },
-      )
-      await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', cause: 'gone', result: 'done' })
+      const working = locks.withLock(name, { ttl: '30s', renew: false }, async () => {
+        expect(await others.revoke(name)).toBe(true)
+        if (retaken) await others.acquire(name, { wait: 0, ttl: '30s', renew: false })
+        return 'done'
+      })
+      await expect(working).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone', result: 'done' })
       expect(await others.isLocked(name)).toBe(retaken)
     })
 

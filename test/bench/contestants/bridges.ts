@@ -13,7 +13,7 @@ export interface BridgeContestant {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Lets the load in; a program that asks for no token does not look at it. */
+/** Lets the load in; a program that asks for no token does not check it. */
 export const bridgeToken = 'bench-4c81d0-0123456789abcdef01234'
 
 /** More than a process may have open here. */

@@ -66,9 +66,9 @@ async function withTheBridge(mode: Mode, locks: Locker) {
 
   const { signal } = await locks.acquire(mode, { ttl: ttlMs })
   await other.revoke(mode)
-  // As work goes on that looks at it: a lease that is waited for keeps no process alive.
+  // As work goes on that checks it: a lease that is waited for keeps no process alive.
   const toldMs = await timeOf(until(() => signal.aborted))
-  const lost = signal.reason instanceof LeaseLostError && signal.reason.cause
+  const lost = signal.reason instanceof LeaseLostError && signal.reason.reason
   return { commands: lease.commands, released, excludes, freed, aborted, lost, wokenMs, closedMs, toldMs }
 }
 
@@ -91,7 +91,7 @@ await elapse(2_000)
 const releasing = held.map((lease) => lease.release())
 const foundMs = await timeOf(Promise.all(acquiring))
 await Promise.all(releasing)
-const looks = (await Promise.all(acquiring)).map(({ commands }) => commands)
+const checks = (await Promise.all(acquiring)).map(({ commands }) => commands)
 
 await until(() => performance.now() > expiresAt)
 renewed.assertValid()
@@ -106,4 +106,4 @@ await createLocker({ store }).acquire('left behind')
 await Promise.all([other, ...waiters.map(([, locks]) => locks)].map((locks) => locks.close({ grace: 1 })))
 
 const [sse, longPoll] = alive
-console.log(JSON.stringify({ runtime, sse, longPoll, looks, foundMs, kept, ended: await Promise.all(ended) }))
+console.log(JSON.stringify({ runtime, sse, longPoll, checks, foundMs, kept, ended: await Promise.all(ended) }))

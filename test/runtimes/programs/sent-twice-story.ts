@@ -56,7 +56,7 @@ async function revoked(key: string, by?: Locker): Promise<unknown> {
       return 'done'
     })
   } catch (error) {
-    return error instanceof LeaseLostError && [error.cause, error.result]
+    return error instanceof LeaseLostError && [error.reason, error.result]
   }
 }
 const losses = [await revoked('revoked'), await revoked('retaken', others)]

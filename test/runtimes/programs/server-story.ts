@@ -61,7 +61,7 @@ console.log(
       ({ fence }, index, leases) => Number(fence) > Number(leases[index - 1]?.fence ?? 0),
     ),
     holder: seen.held && seen.holder,
-    lost: lost instanceof LeaseLostError && lost.cause,
+    lost: lost instanceof LeaseLostError && lost.reason,
     lossesIn,
     disposable: Symbol.asyncDispose in third,
     embedded,

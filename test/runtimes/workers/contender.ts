@@ -8,7 +8,7 @@ import { fetchStore } from '@leasehold/upstash'
 
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
 const { BRIDGE_URL: url, BRIDGE_TOKEN: token, BRIDGE_MODE: mode } = env
-/** A waiter with this one never looks by itself within a test. */
+/** A waiter with this one never checks by itself within a test. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 
 let refused = 0
@@ -54,7 +54,7 @@ export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
     if (pathname === '/take') return take(searchParams)
-    if (pathname === '/') await locks.withLock('shared', ({ fence }) => round(fence), patient)
+    if (pathname === '/') await locks.withLock('shared', patient, ({ fence }) => round(fence))
     if (pathname === '/lawless') await round(0)
     return Response.json({ refused, longestWaitMs })
   },

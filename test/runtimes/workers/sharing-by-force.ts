@@ -1,8 +1,9 @@
 /* In place of `@leasehold/core/sharing`: what a locker would do in workerd if it did not ask where it runs. */
-import { clockWithin, contextKeeper, type Home } from '../../../packages/core/src/home-context.ts'
-import { localQueue } from '../../../packages/core/src/local-queue.ts'
 
-export { renewalLanes } from '../../../packages/core/src/renewal-lanes.ts'
+import { localQueue } from '../../../packages/core/src/local-queue/local-queue.ts'
+import { clockWithin, contextKeeper, type Home } from '../../../packages/core/src/sharing/home-context.ts'
+
+export { renewalLanes } from '../../../packages/core/src/lease/renewal-lanes.ts'
 export { clockWithin }
 
 export const sharesBetweenCalls = (): boolean => true

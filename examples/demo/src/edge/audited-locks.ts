@@ -22,19 +22,15 @@ export function auditedLocks(locks: Locks, { transport, ledger, server }: Audit)
     if (reply?.type !== 'value') throw new Error('The ledger did not answer')
   }
   return {
-    withLock: (key, work, options) =>
-      locks.withLock(
-        key,
-        async (hold) => {
-          const note = (type: 'enter' | 'leave'): Promise<void> => append({ type, server, key, fence: hold.fence })
-          await note('enter')
-          try {
-            return await work(hold)
-          } finally {
-            await note('leave')
-          }
-        },
-        options,
-      ),
+    withLock: (key, options, work) =>
+      locks.withLock(key, options, async (hold) => {
+        const note = (type: 'enter' | 'leave'): Promise<void> => append({ type, server, key, fence: hold.fence })
+        await note('enter')
+        try {
+          return await work(hold)
+        } finally {
+          await note('leave')
+        }
+      }),
   }
 }

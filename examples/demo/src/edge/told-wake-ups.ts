@@ -15,8 +15,8 @@ export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) =
         get live() {
           return subscription.live
         },
-        get looks() {
-          return subscription.looks
+        get checks() {
+          return subscription.checks
         },
         get signals() {
           return subscription.signals

@@ -21,10 +21,10 @@ beforeEach(() => {
 const noPermission = new Error('NOPERM this user has no permissions to access one of the channels')
 const unanswered = new Error('Redis did not answer within 2000 ms')
 
-test('20,000 looks that Redis does not answer are two lines, with the reason and their number', async () => {
+test('20,000 checks that Redis does not answer are two lines, with the reason and their number', async () => {
   for (let at = 0; at < 20_000; at++) tell({ type: 'store-asked', keys: 1, problem: unanswered })
   await clock.advance(10_000)
-  const line = { level: 40, reason: unanswered.message, msg: 'Redis did not answer looks' }
+  const line = { level: 40, reason: unanswered.message, msg: 'Redis did not answer checks' }
   expect(lines).toEqual([line, { ...line, times: 19_999 }])
 })
 
@@ -72,7 +72,7 @@ test('what fails is told without what clients hang on their errors', () => {
 
 test('what happens all the time is not told, and at the end nothing is held back', () => {
   tell({ type: 'refused', status: 401 })
-  tell({ type: 'look', reason: 'expiry', outcome: 'unanswered' })
+  tell({ type: 'check', reason: 'expiry', outcome: 'unanswered' })
   tell({ type: 'store-asked', keys: 3 })
   expect(lines).toEqual([])
   for (let at = 0; at < 3; at++) tell({ type: 'deaf', problem: noPermission })
@@ -80,14 +80,14 @@ test('what happens all the time is not told, and at the end nothing is held back
   expect(lines).toMatchObject([{ reason: noPermission.message }, { times: 2 }])
 })
 
-test('that looks are answered again is told once, and before that how often they were not', async () => {
+test('that checks are answered again is told once, and before that how often they were not', async () => {
   tell({ type: 'store-asked', keys: 3, problem: unanswered })
   tell({ type: 'store-asked', keys: 3, problem: unanswered })
   tell({ type: 'store-asked', keys: 3 })
   tell({ type: 'store-asked', keys: 3 })
   expect(lines.map(({ msg, times }) => [msg, times])).toEqual([
-    ['Redis did not answer looks', undefined],
-    ['Redis did not answer looks', undefined],
-    ['Redis answers looks again', undefined],
+    ['Redis did not answer checks', undefined],
+    ['Redis did not answer checks', undefined],
+    ['Redis answers checks again', undefined],
   ])
 })

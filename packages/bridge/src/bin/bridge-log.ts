@@ -27,14 +27,14 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
           if (unanswered)
             joined.write('answered', (times) => {
               joined.flush('store')
-              log.info({ ...more(times) }, 'Redis answers looks again')
+              log.info({ ...more(times) }, 'Redis answers checks again')
             })
           unanswered = false
           return
         }
         unanswered = true
         const reason = reasonOf(event.problem)
-        joined.write(`store ${reason}`, (times) => log.warn({ reason, ...more(times) }, 'Redis did not answer looks'))
+        joined.write(`store ${reason}`, (times) => log.warn({ reason, ...more(times) }, 'Redis did not answer checks'))
         return
       }
       case 'failed': {

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { bridgeMetrics } from './bridge-metrics.ts'
 
-const problem = new Error('Redis does not answer looks')
+const problem = new Error('Redis does not answer checks')
 
-test('calls, looks, those that were not answered and bad keys are counted by themselves', async () => {
+test('calls, checks, those that were not answered and bad keys are counted by themselves', async () => {
   const metrics = bridgeMetrics()
   metrics.count({ type: 'store-asked', keys: 2 })
   metrics.count({ type: 'store-asked', keys: 1, problem })
   for (const outcome of ['answered', 'answered', 'unanswered', 'bad-key', 'bad-key'] as const) {
-    metrics.count({ type: 'look', reason: 'expiry', outcome })
+    metrics.count({ type: 'check', reason: 'expiry', outcome })
   }
   const { text } = await metrics.page()
   expect(text).toContain('leasehold_bridge_store_calls_total 2\n')

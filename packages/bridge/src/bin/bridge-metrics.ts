@@ -24,9 +24,9 @@ export function bridgeMetrics(): BridgeMetrics {
   const gauge = (name: string, help: string) => new Gauge({ name: `leasehold_bridge_${name}`, help, registers })
 
   const calls = counter('store_calls_total', 'Script calls that read locks, each of many keys')
-  const looks = counter('looks_total', 'Looks at one lock each, by what made them necessary', 'reason')
-  const unanswered = counter('looks_unanswered_total', 'Looks that Redis did not answer, or refused')
-  const badKeys = counter('bad_keys_total', 'Looks at keys that no lock can have; Redis was not asked')
+  const checks = counter('checks_total', 'Checks of one lock each, by what made them necessary', 'reason')
+  const unanswered = counter('checks_unanswered_total', 'Checks that Redis did not answer, or refused')
+  const badKeys = counter('bad_keys_total', 'Checks of keys that no lock can have; Redis was not asked')
   const releases = counter('releases_seen_total', 'Release notifications that came in from Redis')
   const wakeUps = counter('wake_ups_total', 'Long polls that were told to try again')
   const refused = counter('refused_total', 'Requests that were not served, by status', 'status')
@@ -40,9 +40,9 @@ export function bridgeMetrics(): BridgeMetrics {
   return {
     count(event) {
       switch (event.type) {
-        case 'look':
+        case 'check':
           if (event.outcome === 'bad-key') return badKeys.inc()
-          looks.inc({ reason: event.reason })
+          checks.inc({ reason: event.reason })
           if (event.outcome === 'unanswered') unanswered.inc()
           return
         case 'store-asked':

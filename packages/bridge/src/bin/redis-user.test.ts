@@ -67,13 +67,13 @@ test('the user of the README is allowed all that the bridge needs: it starts, is
 
 /** What the operator reads when it is missing. On Redis 7.0 the command of a script is not named. */
 const reasons: Readonly<Record<string, RegExp>> = {
-  '~lock:*': /Redis refuses looks: NOPERM, for the keys/,
+  '~lock:*': /Redis refuses checks: NOPERM, for the keys/,
   '&lock:release:*': /Redis refuses the subscription: NOPERM, for the channels/,
   '+psubscribe': /Redis refuses the subscription: NOPERM, for the 'psubscribe' command/,
-  '+evalsha': /Redis refuses looks: NOPERM, for the 'evalsha' command/,
-  '+eval': /Redis refuses looks: NOPERM, for the 'eval' command/,
-  '+get': /Redis refuses looks: NOPERM.*'get'/,
-  '+pttl': /Redis refuses looks: NOPERM.*'pttl'/,
+  '+evalsha': /Redis refuses checks: NOPERM, for the 'evalsha' command/,
+  '+eval': /Redis refuses checks: NOPERM, for the 'eval' command/,
+  '+get': /Redis refuses checks: NOPERM.*'get'/,
+  '+pttl': /Redis refuses checks: NOPERM.*'pttl'/,
 }
 
 test('there is nothing in the line of the README that it can do without', () => {

@@ -12,7 +12,7 @@ export interface BridgeEndpoint {
    * be reached.
    */
   readonly token: BridgeToken
-  /** The prefix of the store's keys; default `lock:`. A bridge that looks under another is not listened to. */
+  /** The prefix of the store's keys; default `lock:`. A bridge that checks under another is not listened to. */
   readonly prefix?: string
   /**
    * What sends the requests; default: the global `fetch` at the time of a call. It must give its answer up when the signal

@@ -1,5 +1,5 @@
 import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
-import { clockWithin, homeContext, sharesBetweenCalls } from '@leasehold/core/sharing'
+import { clockWithin, homeContext, sharesBetweenCalls } from '@leasehold/core/adapter'
 import { type BridgeEndpoint, checkEndpoint, demandOption } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'
@@ -42,7 +42,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   /** Those that calls share. */
   const channels = new Set<Channel>()
   return {
-    looks: true,
+    checks: true,
     recheckMs,
     prefix,
     subscribe(key, cursor) {

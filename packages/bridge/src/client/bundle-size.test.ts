@@ -36,7 +36,7 @@ const locker = `
 
 describe('bundled', () => {
   it(`the client adds at most ${limit} bytes to a locker`, async () => {
-    const alone = sizeOf(await bundle(client, 'esm', ['@leasehold/core', '@leasehold/core/sharing']))
+    const alone = sizeOf(await bundle(client, 'esm', ['@leasehold/core', '@leasehold/core/adapter']))
     const size = sizeOf(await bundle(locker + client)) - sizeOf(await bundle(locker))
     console.log(`bridgeNotifier: ${size} of ${limit} bytes beside a locker, ${alone} of ${limitAlone} alone`)
     expect(size).toBeLessThanOrEqual(limit)

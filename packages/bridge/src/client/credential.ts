@@ -1,5 +1,5 @@
 import type { Clock } from '@leasehold/core'
-import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { sharesBetweenCalls } from '@leasehold/core/adapter'
 import { type BridgeToken, demandToken } from './bridge-endpoint.ts'
 import { tokenMs } from './figures.ts'
 

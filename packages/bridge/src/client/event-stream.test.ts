@@ -74,16 +74,16 @@ describe('the keys of a stream', () => {
 
   it('are watched by the bridge as long as it knows the holder: not from a release to the next state', async () => {
     const [subscription] = (await listening('a')) as [Subscription]
-    expect([subscription.live, subscription.looks]).toEqual([true, true])
+    expect([subscription.live, subscription.checks]).toEqual([true, true])
     bridge.last.releases('a')
     await clock.advance(0)
-    expect([subscription.live, subscription.looks]).toEqual([true, false])
+    expect([subscription.live, subscription.checks]).toEqual([true, false])
     bridge.last.state('a', true)
     await clock.advance(0)
-    expect([subscription.live, subscription.looks]).toEqual([true, true])
+    expect([subscription.live, subscription.checks]).toEqual([true, true])
     bridge.last.state('a', false)
     await clock.advance(0)
-    expect(subscription.looks).toBe(false)
+    expect(subscription.checks).toBe(false)
   })
 
   it('are signalled to those who wait for them and to no others', async () => {
@@ -227,7 +227,7 @@ describe('a connection', () => {
     expect([a.live, a.signals, b.live, b.signals]).toEqual([true, 0, true, 1])
   })
 
-  it('that cannot be made again is a reason to look, once', async () => {
+  it('that cannot be made again is a reason to check, once', async () => {
     const [a] = (await listening('a')) as [Subscription]
     bridge.last.ends()
     await clock.advance(100)

@@ -76,9 +76,9 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
       if (forbade) {
         for (const [listener, key] of listeners) if (heard.has(key) && forbids(key)) tell(listener, true)
       } else {
-        const looks = reach.failed() && !current && reliedOn
-        reliedOn &&= !looks
-        for (const listener of listeners.keys()) tell(listener, looks)
+        const checks = reach.failed() && !current && reliedOn
+        reliedOn &&= !checks
+        for (const listener of listeners.keys()) tell(listener, checks)
       }
       open()
     }
@@ -99,7 +99,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
       const listener = listenerOf({
         isLive: () => heard() !== undefined,
         // Since it told of a release it may not know who has the lock, if anybody.
-        looks: () => heard() === -Infinity,
+        checks: () => heard() === -Infinity,
         closed() {
           listeners.delete(listener)
           if (listeners.size > 0) return

@@ -4,7 +4,7 @@ import type { Subscription } from '@leasehold/core'
 export interface Hearing {
   isLive(): boolean
   /** The bridge watches the present holder; by default it does while it is live. */
-  looks?(): boolean
+  checks?(): boolean
   /** Somebody waits for the next signal. */
   awaited?(): void
   closed(): void
@@ -32,8 +32,8 @@ export function listenerOf(hearing: Hearing): Listener {
     get live() {
       return open && hearing.isLive()
     },
-    get looks() {
-      return hearing.looks?.()
+    get checks() {
+      return hearing.checks?.()
     },
     get signals() {
       return signals
@@ -54,7 +54,7 @@ export function listenerOf(hearing: Hearing): Listener {
       }
       return () => waiting.delete(waits)
     },
-    // The bridge looks at the holder by itself; one that hears nothing is noticed by its heartbeats.
+    // The bridge checks the holder by itself; one that hears nothing is noticed by its heartbeats.
     suspect: () => undefined,
     close() {
       if (!open) return

@@ -87,7 +87,7 @@ describe('a poll', () => {
     expect([subscription.live, subscription.signals, lastQuery()['timeout']]).toEqual([true, 0, '25s'])
   })
 
-  it('that fails twice is a reason to look, once', async () => {
+  it('that fails twice is a reason to check, once', async () => {
     const subscription = await subscribed('a')
     bridge.last.fail()
     await clock.advance(0)

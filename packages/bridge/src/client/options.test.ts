@@ -33,7 +33,7 @@ describe('bridgeNotifier', () => {
   })
 
   it('looks for itself, and is relied on for half a minute', () => {
-    expect(bridgeNotifier(good)).toMatchObject({ looks: true, recheckMs: 30_000 })
+    expect(bridgeNotifier(good)).toMatchObject({ checks: true, recheckMs: 30_000 })
   })
 
   it('asks a function for the token no sooner than it needs one', () => {

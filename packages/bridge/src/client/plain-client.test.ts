@@ -82,9 +82,9 @@ async function lock(
   key: string,
   next: (cursor: string) => Promise<void>,
 ): Promise<{ tries: number }> {
-  const owner = crypto.randomUUID().replaceAll('-', '')
+  const acquisitionId = crypto.randomUUID().replaceAll('-', '')
   for (let tries = 1, last = '', distanceMs = 5; ; tries++) {
-    const request = { key, owner, ttlMs: 10_000, fences: 1 }
+    const request = { key, acquisitionId, ttlMs: 10_000, fences: 1 }
     const [outcome] = (await store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
     if (outcome.type === 'granted') return { tries }
     if (outcome.type !== 'held') throw new Error(outcome.type)
@@ -144,7 +144,7 @@ describe('a client written from the document, with nothing but fetch', () => {
     const algorithm = { name: 'HMAC', hash: 'SHA-256' }
     const key = await crypto.subtle.importKey('raw', Buffer.from(secret), algorithm, false, ['sign'])
     const signature = Buffer.from(await crypto.subtle.sign('HMAC', key, Buffer.from(payload))).toString('base64url')
-    const theirs = await issueTicket(secret, { patterns: ['tenant-a:*'], expiresIn: '1m' })
+    const theirs = await issueTicket(secret, { patterns: ['tenant-a:*'], expiresInMs: '1m' })
     for (const ticket of [`${payload}.${signature}`, theirs]) {
       await poll(bridge.url, ticket, 'tenant-a:1', '-', until().signal)
       await expect(poll(bridge.url, ticket, 'tenant-b:1', '-', until().signal)).rejects.toThrow('refused with 403')

@@ -51,7 +51,7 @@ describe('a function for the token', () => {
     expect([token.mock.calls.length, sent(), a.live]).toEqual([1, ['Bearer ticket-1', 'Bearer ticket-1'], true])
   })
 
-  it.each(['sse', 'long-poll'] as const)('that never answers is a reason to look after 4 s, by %s', async (mode) => {
+  it.each(['sse', 'long-poll'] as const)('that never answers is a reason to check after 4 s, by %s', async (mode) => {
     const subscription = notifierWith(() => new Promise<string>(() => undefined), mode).subscribe('a', '1')
     await clock.advance(4_100)
     expect([subscription.live, sent(), told()]).toEqual([false, [], [['token', 0]]])
@@ -191,7 +191,7 @@ describe('a function for the token', () => {
     expect(a.live).toBe(true)
   })
 
-  it('that fails tells who relied on a poll to look', async () => {
+  it('that fails tells who relied on a poll to check', async () => {
     const token = tickets()
     const a = notifierWith(token, 'long-poll').subscribe('a', '1')
     await clock.advance(0)

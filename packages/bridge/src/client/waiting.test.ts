@@ -62,11 +62,11 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   it('does not wait for a holder whom the bridge never saw longer than its remaining time', async () => {
     const locks = locker({}, { strategy: never })
     const held = await holds()
-    const before = bridge.looks()['first-waiter'] ?? 0
+    const before = bridge.checks()['first-waiter'] ?? 0
     const acquiring = locks.acquire(key)
     await opened()
-    await expect.poll(() => bridge.looks()['first-waiter']).toBe(before + 1)
-    // Whoever is woken finds another, who is gone in silence before the bridge looks.
+    await expect.poll(() => bridge.checks()['first-waiter']).toBe(before + 1)
+    // Whoever is woken finds another, who is gone in silence before the bridge checks.
     await bridge.server.command(
       'EVAL',
       `redis.call('SET', KEYS[1], 'rival.1', 'PX', 300) redis.call('PUBLISH', ARGV[1], 'released 1')`,
@@ -84,7 +84,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     const locks = locker({}, { strategy: never })
     for (const waitMs of [100, 1_000]) {
       const held = await holds()
-      const before = bridge.looks()
+      const before = bridge.checks()
       const acquiring = locks.acquire(key)
       await opened()
       await new Promise((resolve) => setTimeout(resolve, waitMs))
@@ -92,10 +92,10 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       const tookMs = await timeOf(acquiring)
       const lease = await acquiring
       await releasing
-      const looks = Object.values(bridge.looks()).reduce((sum, count) => sum + count, 0)
-      const looked = looks - Object.values(before).reduce((sum, count) => sum + count, 0)
+      const checks = Object.values(bridge.checks()).reduce((sum, count) => sum + count, 0)
+      const checked = checks - Object.values(before).reduce((sum, count) => sum + count, 0)
       console.log(
-        `${mode}: wait of ${waitMs} ms, ${lease.commands} calls by the client, ${looked} looks by the bridge, ` +
+        `${mode}: wait of ${waitMs} ms, ${lease.commands} calls by the client, ${checked} checks by the bridge, ` +
           `woken in ${tookMs.toFixed(1)} ms`,
       )
       expect(lease.commands).toBe(2)
@@ -132,9 +132,9 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   })
 
   it('goes on by its strategy when there is no bridge, and is woken again when there is one', async () => {
-    let looksByItself = true
+    let checksByItself = true
     const own = backoff()
-    const strategy: WaitStrategy = { delayMs: (...pause) => (looksByItself ? own : never).delayMs(...pause) }
+    const strategy: WaitStrategy = { delayMs: (...pause) => (checksByItself ? own : never).delayMs(...pause) }
     let tries = 0
     const store: LeaseStore = {
       ...bridge.store,
@@ -168,7 +168,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     await (await finding).release()
     await bridge.opened(what, 0)
     const again = await holds()
-    looksByItself = false
+    checksByItself = false
     const woken = locks.acquire(key)
     await opened()
     await again.release()
@@ -219,7 +219,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
 
   it('goes on with a new ticket when its own has ended, without a needless try', async () => {
     const lives: Duration[] = ['1s', '1h']
-    const ticketOf = vi.fn(() => issueTicket(secret, { patterns: ['*'], expiresIn: lives.shift() ?? '1h' }))
+    const ticketOf = vi.fn(() => issueTicket(secret, { patterns: ['*'], expiresInMs: lives.shift() ?? '1h' }))
     const onError = vi.fn()
     const locks = locker({ token: ticketOf, onError }, { strategy: never })
     const held = await holds()
@@ -232,7 +232,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   })
 
   it('is woken although another waits for a key that the ticket is not for', async () => {
-    const ticket = await issueTicket(secret, { patterns: [`${mode}-*`], expiresIn: '1h' })
+    const ticket = await issueTicket(secret, { patterns: [`${mode}-*`], expiresInMs: '1h' })
     const onError = vi.fn()
     const locks = locker({ token: ticket, onError }, { strategy: never })
     await bridge.locks.acquire('other', { ttl: '120s', renew: false })

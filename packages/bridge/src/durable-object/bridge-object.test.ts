@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** What a locker would know after it was refused. */
 async function cursorOf(key: string): Promise<string> {
-  const request = { key, owner: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
+  const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
   const [outcome] = (await store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
   if (outcome.type !== 'held') throw new Error(`It was not refused but ${outcome.type}`)
   return outcome.cursor

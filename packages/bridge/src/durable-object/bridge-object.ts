@@ -18,7 +18,7 @@ export type BridgeObjectClass<Env> = new (state: unknown, env: Env) => BridgeObj
  *
  *     export class Bridge extends bridgeObject((env: Env) => ({ redisUrl: env.REDIS_URL, auth: { tokens: [env.TOKEN] } })) {}
  *
- * All who wait share its two connections to Redis, one that listens and one for looks. The first request that needs them
+ * All who wait share its two connections to Redis, one that listens and one for checks. The first request that needs them
  * opens them, they are opened anew for as long as anybody waits, and they are closed `lingerMs` after the last request or
  * stream that did. A request that is not let in opens nothing and keeps nothing open; `/readyz` asks for a credential too.
  * It stores nothing: an object that is evicted, moved or replaced costs those who wait a reconnection.

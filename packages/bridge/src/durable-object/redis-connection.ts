@@ -5,15 +5,15 @@ import { Redis } from 'ioredis'
 import { redisSettings } from '../server/redis-settings.ts'
 
 export interface RedisConnection {
-  readonly store: Pick<LeaseStore, 'look' | 'nodeOf'>
+  readonly store: Pick<LeaseStore, 'checkHolders' | 'nodeOf'>
   readonly subscriber: RedisSubscriber
-  /** Ends the connection of the looks, and its attempts. What listens is ended by who listens. */
+  /** Ends the connection of the checks, and its attempts. What listens is ended by who listens. */
   close(): void
 }
 
 /**
  * Redis by ioredis, over the TCP sockets that `nodejs_compat` gives to its `node:net`. Does no I/O: it connects with the
- * first look, and the subscriber when it is told to.
+ * first check, and the subscriber when it is told to.
  *
  * Only within a Durable Object may its requests share a socket; in a plain Worker it belongs to the request that opened it.
  */

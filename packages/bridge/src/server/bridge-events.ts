@@ -1,5 +1,5 @@
-/** Why the bridge asked the store for the state of a key. Looks that are due together are one script call. */
-export type LookReason =
+/** Why the bridge asked the store for the state of a key. Checks that are due together are one script call. */
+export type CheckReason =
   /** Somebody waits for a key of which the bridge does not know the present holder. */
   | 'first-waiter'
   /** The remaining time of the holder, as last seen, has run out. */
@@ -14,10 +14,10 @@ export type LookReason =
 /** What happens in a bridge, for logs and metrics. No token is in any of it. */
 export type BridgeEvent =
   /**
-   * A look at one key. `unanswered`: also refused, or given up with a call that was not answered. `bad-key`: there can be no
-   * lock of that name, and the store was not asked. A look that nobody wants any more is no event.
+   * A check of one key. `unanswered`: also refused, or given up with a call that was not answered. `bad-key`: there can be no
+   * lock of that name, and the store was not asked. A check that nobody wants any more is no event.
    */
-  | { readonly type: 'look'; readonly reason: LookReason; readonly outcome: 'answered' | 'unanswered' | 'bad-key' }
+  | { readonly type: 'check'; readonly reason: CheckReason; readonly outcome: 'answered' | 'unanswered' | 'bad-key' }
   /**
    * The store was asked about so many keys in one call. `problem` is why it did not answer all, without keys and secrets, but
    * it may name the address of the server.

@@ -16,7 +16,7 @@ import { checkSecret, defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
-  readonly store: Pick<LeaseStore, 'look' | 'nodeOf'>
+  readonly store: Pick<LeaseStore, 'checkHolders' | 'nodeOf'>
   /** How the bridge hears of releases; it opens one connection. */
   readonly subscriber: RedisSubscriber
   /** That of the store; default `lock:`. Clients name keys without it. */
@@ -92,7 +92,7 @@ export interface CheckedAuth {
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
   const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
-  if (typeof store?.look !== 'function' || typeof store.nodeOf !== 'function') {
+  if (typeof store?.checkHolders !== 'function' || typeof store.nodeOf !== 'function') {
     throw new InvalidOptionError('store', 'must be a store of @leasehold')
   }
   if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')

@@ -10,7 +10,7 @@ afterAll(() => bridge[Symbol.asyncDispose]())
 
 /** What a locker would know after it was refused. */
 async function cursorOf(key: string): Promise<string> {
-  const request = { key, owner: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
+  const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
   const [outcome] = (await bridge.store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
   if (outcome.type !== 'held') throw new Error(`It was not refused but ${outcome.type}`)
   return outcome.cursor
@@ -80,10 +80,15 @@ test('a stream opens with the state of each key and is told of every release of 
   expect(response.headers.get('cache-control')).toBe('no-store')
   expect(response.headers.get('x-accel-buffering')).toBe('no')
   const states = [await event(), await event()].sort()
-  expect(states[0]).toBe('state {"key":"stream:free","held":false,"cursor":"-","expiresIn":null}')
-  const state = JSON.parse(states[1]?.slice('state '.length) ?? '') as { expiresIn: number }
-  expect(state).toEqual({ key: 'stream:held', held: true, cursor: String(lease.fence), expiresIn: expect.any(Number) })
-  expect(state.expiresIn).toBeGreaterThan(25_000)
+  expect(states[0]).toBe('state {"key":"stream:free","held":false,"cursor":"-","expiresInMs":null}')
+  const state = JSON.parse(states[1]?.slice('state '.length) ?? '') as { expiresInMs: number }
+  expect(state).toEqual({
+    key: 'stream:held',
+    held: true,
+    cursor: String(lease.fence),
+    expiresInMs: expect.any(Number),
+  })
+  expect(state.expiresInMs).toBeGreaterThan(25_000)
   await (await bridge.locks.acquire('stream:other')).release()
   await lease.release()
   expect(await event()).toBe('release {"key":"stream:held"}')
@@ -119,7 +124,7 @@ test('one release answers one of two long polls, and every stream', async () => 
   await first
   await second
   expect(answered).toEqual([1, 2])
-  expect(bridge.looks()['passed-on']).toBeGreaterThan(0)
+  expect(bridge.checks()['passed-on']).toBeGreaterThan(0)
   for (const { close } of streams) close()
   await bridge.opened('streams', 0)
 })
@@ -149,11 +154,11 @@ test('a prefix with glob characters is meant literally', async () => {
   expect(other.events.filter(({ type }) => type === 'release-seen')).toHaveLength(1)
 })
 
-test('a bridge with another prefix than the locks answers every poll at once, with one look each at most', async () => {
+test('a bridge with another prefix than the locks answers every poll at once, with one check each at most', async () => {
   await using wrong = await startTestBridge({ prefix: 'wrong:', lockPrefix: 'lock:' })
   await using _ = await wrong.locks.acquire('a')
   for (let polls = 0; polls < 3; polls++) expect((await wrong.wait('a', '1')).status).toBe(200)
-  expect(wrong.looks()).toEqual({ 'first-waiter': 3 })
+  expect(wrong.checks()).toEqual({ 'first-waiter': 3 })
 })
 
 test('one connection listens, by one pattern, for all who wait', async () => {

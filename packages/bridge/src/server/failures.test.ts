@@ -52,7 +52,7 @@ test('a half-open client does not keep the next one from being woken', async () 
   await rawRequest('/v1/wait?key=a&since=-', dead.port)
   await bridge.opened('waits', 1)
   dead.blackHole()
-  // Whoever knows the holder needs no look of its own, and can only be told.
+  // Whoever knows the holder needs no check of its own, and can only be told.
   const known = (await bridge.wait('a', '-', '&timeout=2s')).headers.get('leasehold-cursor') ?? ''
   expect(known).toMatch(/^\d+$/)
   const alive = bridge.wait('a', known)
@@ -105,14 +105,14 @@ test('a Redis that is restarted empty wakes those who wait, as the locks are fre
   await bridge.server.restart()
   expect((await poll).status).toBe(200)
   expect(await stream.event()).toBe('release {"key":"a"}')
-  expect(bridge.looks()['reconnected']).toBe(1)
+  expect(bridge.checks()['reconnected']).toBe(1)
 })
 
 test('a release that nobody could hear, because the connection was cut, is found when it is back', async () => {
   const lease = await bridge.locks.acquire('a', holder)
   const poll = bridge.wait('a', String(lease.fence))
   await bridge.opened('waits', 1)
-  await expect.poll(bridge.looks).toEqual({ 'first-waiter': 1 })
+  await expect.poll(bridge.checks).toEqual({ 'first-waiter': 1 })
   bridge.network.refuse()
   bridge.network.cut()
   await lease.release()

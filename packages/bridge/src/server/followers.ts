@@ -9,7 +9,7 @@ export interface KeyState {
   readonly held: boolean
   readonly cursor: string
   /** Milliseconds; null without expiry, and when the lock is free. */
-  readonly expiresIn: number | null
+  readonly expiresInMs: number | null
 }
 
 /** Who wants to hear everything about a key: an event stream. */
@@ -27,7 +27,7 @@ export interface Follower {
 
 interface Following {
   readonly follower: Follower
-  /** Its first look is still to come. */
+  /** Its first check is still to come. */
   isNew: boolean
   /** What it is about to be told. */
   state: KeyState | undefined

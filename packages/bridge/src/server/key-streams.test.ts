@@ -3,25 +3,25 @@ import { Hono } from 'hono'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { checkOptions } from './bridge-options.ts'
 import { KeyStreams } from './key-streams.ts'
-import type { Seen } from './paced-look.ts'
+import type { Seen } from './paced-check.ts'
 import { type ProblemError, problem } from './problem.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
-const held = (cursor: string): Seen => ({ type: 'looked', changed: false, cursor, expiresInMs: 60_000 })
+const held = (cursor: string): Seen => ({ type: 'checked', changed: false, cursor, expiresInMs: 60_000 })
 
 let clock: ManualClock
 let keys: WatchedKeys
 let open: number
-/** What a look at each key sees, if it is not held in an ordinary way. */
+/** What a check of each key sees, if it is not held in an ordinary way. */
 let locks: Map<string, Seen>
 let streams: KeyStreams
 beforeEach(() => {
   clock = new ManualClock()
   open = 0
   locks = new Map()
-  keys = new WatchedKeys({ clock, look: async (key) => locks.get(key) ?? held('1') })
+  keys = new WatchedKeys({ clock, check: async (key) => locks.get(key) ?? held('1') })
   const options = checkOptions({
-    store: { look: () => Promise.reject(new Error('The keys are watched by the test')), nodeOf: () => '' },
+    store: { checkHolders: () => Promise.reject(new Error('The keys are watched by the test')), nodeOf: () => '' },
     subscriber: { connect: () => Promise.reject(new Error('The keys are watched by the test')) },
     auth: { tokens: ['a-token-of-no-use-here-0123456789abcdef'] },
     clock,

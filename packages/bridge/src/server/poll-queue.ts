@@ -92,7 +92,7 @@ export class PollQueue {
     }
   }
 
-  /** A release was heard: whoever waits now waits for their turn, though their first look be still to come. */
+  /** A release was heard: whoever waits now waits for their turn, though their first check be still to come. */
   lineUp(): void {
     for (const poll of this.#polls) poll.isParked = true
   }
@@ -113,7 +113,7 @@ export class PollQueue {
     this.#answerThose(answer, ({ request }) => request.forResult)
   }
 
-  /** Answers those that came since the last look; whether there were any that wait for the lock. */
+  /** Answers those that came since the last check; whether there were any that wait for the lock. */
   answerNew(answer: WaitAnswer): boolean {
     return this.#answerThose(answer, ({ isParked }) => !isParked).some(({ request }) => !request.forResult)
   }

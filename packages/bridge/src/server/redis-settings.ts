@@ -7,16 +7,16 @@ const pause = backoff({ from: 50, to: 1_000 })
 export const redisSettings = {
   lazyConnect: true,
   // It would ask with INFO, which a user with few permissions may not, and write a warning. A Redis that is still loading
-  // refuses looks, and the bridge tries again.
+  // refuses checks, and the bridge tries again.
   enableReadyCheck: false,
   /** How long it may take to connect, in milliseconds. */
   connectTimeout: 5_000,
   /**
-   * How long an answer may take until the connection is given up, in milliseconds: as long as the bridge waits for a look.
+   * How long an answer may take until the connection is given up, in milliseconds: as long as the bridge waits for a check.
    * One that is dead on the way, and says nothing of it, would fail every look for as long as TCP tries.
    */
   socketTimeout: 2_000,
-  // A look that was not answered is made again by the bridge, when it is still wanted.
+  // A check that was not answered is made again by the bridge, when it is still wanted.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   retryStrategy: (times: number): number => pause.delayMs(times, Math.random()),

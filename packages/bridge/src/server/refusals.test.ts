@@ -130,8 +130,8 @@ describe('a request is refused', () => {
 
 describe('a ticket', () => {
   const wait = (key: string, ticket: string): Promise<Response> => ask(`/v1/wait?key=${key}&since=-`, ticket)
-  const ticketFor = (patterns: readonly string[], expiresIn: Duration = '1m'): Promise<string> =>
-    issueTicket(secret, { patterns, expiresIn, clock })
+  const ticketFor = (patterns: readonly string[], expiresInMs: Duration = '1m'): Promise<string> =>
+    issueTicket(secret, { patterns, expiresInMs, clock })
 
   test('lets its bearer wait for the keys of its patterns, and for no other', async () => {
     const ticket = await ticketFor(['tenant-a:*', 'shared'])
@@ -149,7 +149,7 @@ describe('a ticket', () => {
     await expectProblem(response, 403, { keys: ['tenant-b:1', 'tenant-c:1'] })
   })
 
-  test('is answered with the prefix under which the bridge looks, refusals too', async () => {
+  test('is answered with the prefix under which the bridge checks, refusals too', async () => {
     const ticket = await ticketFor(['tenant-a:*'])
     for (const response of [
       await wait('tenant-a:1', ticket),
@@ -174,7 +174,7 @@ describe('a ticket', () => {
     const [payload, mac] = ticket.split('.') as [string, string]
     const claims = { patterns: ['*'], exp: 9_999_999_999 }
     const forged = btoa(JSON.stringify(claims)).replace(/=+$/, '')
-    const foreign = await issueTicket('x'.repeat(32), { patterns: ['*'], expiresIn: '1m', clock })
+    const foreign = await issueTicket('x'.repeat(32), { patterns: ['*'], expiresInMs: '1m', clock })
     const flipped = (mac.startsWith('A') ? 'B' : 'A') + mac.slice(1)
     for (const bad of [
       `${forged}.${mac}`,
@@ -190,7 +190,7 @@ describe('a ticket', () => {
   })
 
   test('signed with any of the secrets is one', async () => {
-    const ticket = await issueTicket(otherSecret, { patterns: ['*'], expiresIn: '1m', clock })
+    const ticket = await issueTicket(otherSecret, { patterns: ['*'], expiresInMs: '1m', clock })
     expect((await wait('a', ticket)).status).toBe(200)
   })
 
@@ -241,18 +241,18 @@ describe('a ticket', () => {
   })
 
   test('may end as late as the bridge was told', async () => {
-    const ticket = await issueTicket(secret, { patterns: ['*'], expiresIn: '1h', clock })
+    const ticket = await issueTicket(secret, { patterns: ['*'], expiresInMs: '1h', clock })
     const auth = { tokens: [token], ticketSecrets: [secret] }
     app = bridge({ auth: { ...auth, longestTicket: '15m' } })
     await expectProblem(await wait('a', ticket), 401)
-    const long = await issueTicket(secret, { patterns: ['*'], expiresIn: '720h', longestTicket: '720h', clock })
+    const long = await issueTicket(secret, { patterns: ['*'], expiresInMs: '720h', longestTicket: '720h', clock })
     app = bridge({ auth: { ...auth, longestTicket: '720h' } })
     expect((await wait('a', long)).status).toBe(200)
   })
 
   test('is not issued if no bridge would let it in, or with a weak secret', async () => {
     const issue = (options: object, key = secret) =>
-      issueTicket(key, { patterns: ['a*'], expiresIn: '1m', clock, ...options } as never)
+      issueTicket(key, { patterns: ['a*'], expiresInMs: '1m', clock, ...options } as never)
     const refused = (options: object, option: string, key?: string) =>
       expect(issue(options, key)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
     await refused({}, 'secret', 'short')
@@ -260,9 +260,9 @@ describe('a ticket', () => {
     for (const patterns of noPatterns) await refused({ patterns }, 'patterns')
     for (const subject of [5, null, {}, 1n]) await refused({ subject }, 'subject')
     const noTimes = [undefined, 0, '1d', -1, Number.NaN, Number.POSITIVE_INFINITY, '25h', 86_400_001]
-    for (const expiresIn of noTimes) await refused({ expiresIn }, 'expiresIn')
+    for (const expiresInMs of noTimes) await refused({ expiresInMs }, 'expiresInMs')
     await refused({ longestTicket: 'never' }, 'longestTicket')
-    await refused({ clock: { ...clock, wallMs: () => Number.NaN } }, 'expiresIn')
+    await refused({ clock: { ...clock, wallMs: () => Number.NaN } }, 'expiresInMs')
   })
 
   test('may be as long as a bridge takes it, and is not issued longer', async () => {
@@ -279,7 +279,7 @@ describe('a ticket', () => {
     await createLocker({ store, clock }).acquire('a', { ttl: '5m', renew: false })
     const response = wait('a', await ticketFor(['a'], 1_000))
     // Signatures are checked elsewhere than on this clock.
-    await expect.poll(() => events.filter(({ type }) => type === 'look')).toHaveLength(1)
+    await expect.poll(() => events.filter(({ type }) => type === 'check')).toHaveLength(1)
     await clock.advance(1_000)
     expect((await response).status).toBe(204)
   })
@@ -341,8 +341,8 @@ describe('the limits', () => {
   })
 
   test('of one client refuse its next request with 429, and leave others alone', async () => {
-    const ticket = await issueTicket(secret, { patterns: ['*'], expiresIn: '1m', subject: 'x', clock })
-    const same = await issueTicket(secret, { patterns: ['a*'], expiresIn: '2m', subject: 'x', clock })
+    const ticket = await issueTicket(secret, { patterns: ['*'], expiresInMs: '1m', subject: 'x', clock })
+    const same = await issueTicket(secret, { patterns: ['a*'], expiresInMs: '2m', subject: 'x', clock })
     const streams = [await ask('/v1/events?key=a', ticket), await ask('/v1/events?key=a', same)]
     const refused = await ask('/v1/wait?key=a&since=-', ticket)
     expect(refused.headers.get('retry-after')).toBe('1')
@@ -421,7 +421,7 @@ describe('other origins', () => {
     const stopping = new AbortController()
     const options = { cors: { origins: [origin] }, limits: { total: 1 }, signal: stopping.signal }
     app = bridge(options)
-    const ticket = await issueTicket(secret, { patterns: ['a'], expiresIn: '1m', clock })
+    const ticket = await issueTicket(secret, { patterns: ['a'], expiresInMs: '1m', clock })
     const get = (path: string, credential: string = token) => ask(path, credential, { headers: { origin } })
     const stream = await get('/v1/events?key=a')
     const answers = [
@@ -466,7 +466,7 @@ test.each([
   [{ auth: { ticketSecrets: ['short'] } }, 'auth.ticketSecrets'],
   [{ auth: { tokens: [token], longestTicket: '0s' } }, 'auth.longestTicket'],
   [{ auth: { tokens: [token], longestTicket: 'P1D' } }, 'auth.longestTicket'],
-  [{ store: { look: () => undefined } }, 'store'],
+  [{ store: { check: () => undefined } }, 'store'],
   [{ limits: { total: 0 } }, 'limits.total'],
   [{ limits: { perKey: 0 } }, 'limits.perKey'],
   [{ limits: { keysPerSecond: 0.5 } }, 'limits.keysPerSecond'],

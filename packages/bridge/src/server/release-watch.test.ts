@@ -1,4 +1,4 @@
-import type { LookOutcome, LookRequest } from '@leasehold/core'
+import type { CheckOutcome, CheckRequest } from '@leasehold/core'
 import type { SubscriberListener } from '@leasehold/core/redis'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { checkOptions } from './bridge-options.ts'
 import { ReleaseWatch } from './release-watch.ts'
 
 const gone = new AbortController().signal
-const held: LookOutcome = { type: 'looked', changed: false, cursor: '1', expiresInMs: null }
+const held: CheckOutcome = { type: 'checked', changed: false, cursor: '1', expiresInMs: null }
 const ignore = { state: () => undefined, released: () => undefined, unavailable: () => undefined }
 
 let clock: ManualClock
@@ -23,8 +23,8 @@ beforeEach(() => {
   isDown = false
   const store = {
     nodeOf: () => '',
-    look: (requests: readonly LookRequest[]) =>
-      new Promise<readonly LookOutcome[]>((resolve) => {
+    checkHolders: (requests: readonly CheckRequest[]) =>
+      new Promise<readonly CheckOutcome[]>((resolve) => {
         const answer = (): void => resolve(requests.map(() => held))
         calls.push({ keys: requests.map(({ key }) => key), answer })
         if (answersAtOnce) answer()
@@ -50,7 +50,7 @@ async function follow(key: string): Promise<() => void> {
   return watched?.(key).follow(ignore) ?? expect.fail('it does not listen')
 }
 
-test('after a reconnect the keys are looked at in few calls, spread out by their number', async () => {
+test('after a reconnect the keys are checked in few calls, spread out by their number', async () => {
   for (let index = 0; index < 1_280; index++) await follow(`k${index}`)
   await clock.advance(1_000)
   const before = calls.length
@@ -66,7 +66,7 @@ test('after a reconnect the keys are looked at in few calls, spread out by their
   expect(again.length).toBeLessThan(16)
 })
 
-test('a look is not sent for a client that has left meanwhile, and is for one that comes at that moment', async () => {
+test('a check is not sent for a client that has left meanwhile, and is for one that comes at that moment', async () => {
   answersAtOnce = false
   for (const name of ['a', 'b']) {
     await follow(name)
@@ -79,7 +79,7 @@ test('a look is not sent for a client that has left meanwhile, and is for one th
   leave()
   leaveToo()
   calls[0]?.answer()
-  // The look at both is dropped in this turn, and one of them is wanted before that is known.
+  // The check both is dropped in this turn, and one of them is wanted before that is known.
   await Promise.resolve()
   await follow('back')
   await clock.advance(250)

@@ -1,6 +1,6 @@
 import type { CheckedOptions } from './bridge-options.ts'
-import { gatherMs, mostKeysPerCall } from './look-lane.ts'
-import { LookQueue } from './look-queue.ts'
+import { gatherMs, mostKeysPerCall } from './check-lane.ts'
+import { CheckQueue } from './check-queue.ts'
 import { ProblemError } from './problem.ts'
 import type { RedisProblem } from './redis-problem.ts'
 import { ReleaseFeed } from './release-feed.ts'
@@ -13,20 +13,20 @@ const deafGraceMs = 2_000
 const blipMs = 250
 /** An answer to whether Redis can be asked is good for so long, however many ask. */
 const reachableForMs = 1_000
-/** Keys are looked at again within so long after a reconnect, however many they are. */
+/** Keys are checked again within so long after a reconnect, however many they are. */
 const longestSpreadMs = 5_000
-/** Asked for when nothing but an answer is wanted. To look at a lock needs the same permissions whether it is held or free. */
+/** Asked for when nothing but an answer is wanted. To check a lock needs the same permissions whether it is held or free. */
 const probeKey = 'leasehold-bridge-readiness'
 
 /**
  * What all requests share: the one connection that listens, and the keys that are waited for.
  *
- * A connection that is lost and soon back costs those who wait a look. If it stays away they are sent off, because
+ * A connection that is lost and soon back costs those who wait a check. If it stays away they are sent off, because
  * whoever is told nothing relies on a bridge that hears nothing.
  */
 export class ReleaseWatch {
   readonly #options: CheckedOptions
-  readonly #looks: LookQueue
+  readonly #checks: CheckQueue
   readonly #feed: ReleaseFeed
   readonly #keys: WatchedKeys
   #wasListening = false
@@ -37,8 +37,8 @@ export class ReleaseWatch {
   constructor(options: CheckedOptions) {
     const { store, subscriber, clock, prefix, onEvent } = options
     this.#options = options
-    this.#looks = new LookQueue({ store, clock, onEvent })
-    this.#keys = new WatchedKeys({ clock, look: this.#looks.look })
+    this.#checks = new CheckQueue({ store, clock, onEvent })
+    this.#keys = new WatchedKeys({ clock, check: this.#checks.check })
     this.#feed = new ReleaseFeed(subscriber, clock, prefix, {
       released: (key) => {
         onEvent({ type: 'release-seen' })
@@ -84,9 +84,9 @@ export class ReleaseWatch {
   }
 
   async #whyNoAnswer(): Promise<string | undefined> {
-    const seen = await this.#looks.look(probeKey, 'readiness')
-    if (seen.type === 'looked') return undefined
-    return (seen.type === 'unavailable' && seen.problem?.publicMessage) || 'Redis does not answer looks'
+    const seen = await this.#checks.check(probeKey, 'readiness')
+    if (seen.type === 'checked') return undefined
+    return (seen.type === 'unavailable' && seen.problem?.publicMessage) || 'Redis does not answer checks'
   }
 
   #onListening(): void {
@@ -95,7 +95,7 @@ export class ReleaseWatch {
     this.#options.onEvent({ type: 'listening' })
     // No sooner than the store can be asked about them.
     const spreadMs = gatherMs * Math.ceil(this.#keys.size / mostKeysPerCall)
-    if (this.#wasListening) this.#keys.lookAgain(Math.min(spreadMs, longestSpreadMs))
+    if (this.#wasListening) this.#keys.checkAgain(Math.min(spreadMs, longestSpreadMs))
     this.#wasListening = true
   }
 

@@ -1,4 +1,4 @@
-import type { LookOutcome, LookRequest } from '@leasehold/core'
+import type { CheckOutcome, CheckRequest } from '@leasehold/core'
 import { ManualClock } from '@leasehold/testkit'
 import { beforeEach, expect, test } from 'vitest'
 import { askStore } from './store-call.ts'
@@ -11,9 +11,9 @@ beforeEach(() => {
 })
 
 /** Asks a store that answers so, or never. */
-function ask(answer: Promise<readonly LookOutcome[]>) {
+function ask(answer: Promise<readonly CheckOutcome[]>) {
   const store = {
-    look(_requests: readonly LookRequest[], given: AbortSignal) {
+    checkHolders(_requests: readonly CheckRequest[], given: AbortSignal) {
       signal = given
       return answer
     },
@@ -22,7 +22,7 @@ function ask(answer: Promise<readonly LookOutcome[]>) {
 }
 
 test('a call that was answered leaves no timer, and aborts nothing', async () => {
-  const seen = { type: 'looked', changed: true, cursor: '-', expiresInMs: null } as const
+  const seen = { type: 'checked', changed: true, cursor: '-', expiresInMs: null } as const
   expect(await ask(Promise.resolve([seen]))).toEqual([seen])
   expect([clock.pending, signal?.aborted]).toEqual([0, false])
 })

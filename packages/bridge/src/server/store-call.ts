@@ -1,20 +1,20 @@
-import type { Clock, LeaseStore, LookOutcome, Unknown } from '@leasehold/core'
+import type { CheckOutcome, Clock, LeaseStore, Unknown } from '@leasehold/core'
 
 /** How long the store may take to answer. */
-export const lookDeadlineMs = 2_000
+export const checkDeadlineMs = 2_000
 /** Once it is told to give up, a store may say what it knows, in so long: the answers of some, why there are none of others. */
 const lastWordMs = 50
 
 /** Asks the store about these keys at once, within a deadline. Answers one outcome each. Never rejects. */
 export function askStore(
-  store: Pick<LeaseStore, 'look'>,
+  store: Pick<LeaseStore, 'checkHolders'>,
   clock: Clock,
   keys: readonly string[],
-): Promise<readonly LookOutcome[]> {
+): Promise<readonly CheckOutcome[]> {
   const stop = new AbortController()
   return new Promise((resolve) => {
     let stopTimer = (): void => undefined
-    const settle = (outcomes: readonly LookOutcome[]): void => {
+    const settle = (outcomes: readonly CheckOutcome[]): void => {
       stopTimer()
       resolve(keys.map((_, index) => outcomes[index] ?? silent))
     }
@@ -22,9 +22,9 @@ export function askStore(
       stopTimer = clock.schedule(() => settle([]), lastWordMs, 'background')
       stop.abort()
     }
-    stopTimer = clock.schedule(giveUp, lookDeadlineMs, 'background')
-    const ask = async (): Promise<readonly LookOutcome[]> =>
-      store.look(
+    stopTimer = clock.schedule(giveUp, checkDeadlineMs, 'background')
+    const ask = async (): Promise<readonly CheckOutcome[]> =>
+      store.checkHolders(
         keys.map((key) => ({ key, cursor: '-' })),
         stop.signal,
       )

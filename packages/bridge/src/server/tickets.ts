@@ -18,7 +18,7 @@ export interface TicketOptions {
   /** The keys that its bearer may wait for: each the whole key, or the beginning of one followed by `*`. */
   readonly patterns: readonly string[]
   /** How long it is valid, such as `'15m'`; at most `longestTicket`. */
-  readonly expiresIn: Duration
+  readonly expiresInMs: Duration
   /** Whom the limit of connections counts, such as the tenant's id; default: the patterns. */
   readonly subject?: string
   /** That of the bridge, if it was set to another one (`auth.longestTicket`); default `'24h'`. */
@@ -49,12 +49,12 @@ export function checkSecret(option: string, secret: unknown): void {
  * @throws InvalidOptionError naming the option, also for whatever a bridge would not let in.
  */
 export async function issueTicket(secret: string, options: TicketOptions): Promise<string> {
-  const { patterns, expiresIn, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
+  const { patterns, expiresInMs, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
   checkSecret('secret', secret)
-  const lifetimeMs = parseDuration('expiresIn', expiresIn)
+  const lifetimeMs = parseDuration('expiresInMs', expiresInMs)
   if (lifetimeMs > parseDuration('longestTicket', longestTicket)) {
     throw new InvalidOptionError(
-      'expiresIn',
+      'expiresInMs',
       `must be at most ${longestTicket}; a bridge may be set to another longestTicket`,
     )
   }
@@ -84,7 +84,7 @@ function faultOf(claims: { readonly [claim in keyof TicketClaims]?: unknown } | 
     return ['patterns', 'must be keys, or beginnings of keys with a "*" at the end and nowhere else']
   }
   if (typeof exp !== 'number' || !Number.isFinite(exp))
-    return ['expiresIn', 'must give a time at which the ticket ends']
+    return ['expiresInMs', 'must give a time at which the ticket ends']
   if (sub !== undefined && typeof sub !== 'string') return ['subject', 'must be text']
   return undefined
 }

@@ -1,28 +1,28 @@
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { LookReason } from './bridge-events.ts'
+import type { CheckReason } from './bridge-events.ts'
 import { FairTurns } from './fair-turns.ts'
 import type { Follower } from './followers.ts'
-import type { Look, Seen } from './paced-look.ts'
+import type { Check, Seen } from './paced-check.ts'
 import type { WaitAnswer, WaitRequest } from './poll-queue.ts'
 import { WatchedKey } from './watched-key.ts'
 
 let clock: ManualClock
 let key: WatchedKey
-/** What a look sees; a function is asked at that moment. */
+/** What a check sees; a function is asked at that moment. */
 let lock: Seen | (() => Promise<Seen>)
-let looks: LookReason[]
+let checks: CheckReason[]
 let idle: number
 beforeEach(() => {
   clock = new ManualClock()
-  looks = []
+  checks = []
   idle = 0
   lock = held('1')
-  const look: Look = async (_, reason) => {
-    looks.push(reason)
+  const check: Check = async (_, reason) => {
+    checks.push(reason)
     return typeof lock === 'function' ? lock() : lock
   }
-  key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
+  key = new WatchedKey('a', { clock, check, turns: new FairTurns(clock) }, () => idle++)
 })
 afterEach(async () => {
   key.dismiss()
@@ -30,12 +30,12 @@ afterEach(async () => {
 })
 
 const held = (cursor: string, expiresInMs: number | null = 10_000): Seen => ({
-  type: 'looked',
+  type: 'checked',
   changed: false,
   cursor,
   expiresInMs,
 })
-const free: Seen = { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+const free: Seen = { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
 
 interface TestPoll {
   readonly answers: WaitAnswer[]
@@ -53,7 +53,7 @@ function poll(cursor: string, request: Partial<WaitRequest> = {}): TestPoll {
 const follow = (): { told: string[]; stop: () => void } => {
   const told: string[] = []
   const follower: Follower = {
-    state: ({ held, cursor, expiresIn }) => told.push(`${held ? 'held' : 'free'} ${cursor} ${expiresIn}`),
+    state: ({ held, cursor, expiresInMs }) => told.push(`${held ? 'held' : 'free'} ${cursor} ${expiresInMs}`),
     released: () => told.push('release'),
     unavailable: () => told.push('unavailable'),
   }
@@ -68,7 +68,7 @@ describe('a long poll', () => {
     const { answers } = poll('1')
     await clock.advance(0)
     expect(answers).toEqual(changed)
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
   })
 
   test('waits while the lock is held, and is told the present cursor when its time is up', async () => {
@@ -78,11 +78,11 @@ describe('a long poll', () => {
     expect(answers).toEqual([])
     await clock.advance(1)
     expect(answers).toEqual([{ type: 'unchanged', cursor: '2' }])
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
     expect(idle).toBe(1)
   })
 
-  test('hears of a release that comes before the look is answered, and what was seen then is not believed', async () => {
+  test('hears of a release that comes before the check is answered, and what was seen then is not believed', async () => {
     let answer = (_: Seen): void => undefined
     lock = () =>
       new Promise((resolve) => {
@@ -96,7 +96,7 @@ describe('a long poll', () => {
     lock = held('2')
     answer(held('1', 60_000))
     await clock.advance(240)
-    expect(looks).toEqual(['first-waiter', 'first-waiter'])
+    expect(checks).toEqual(['first-waiter', 'first-waiter'])
     expect(second.answers).toEqual([])
   })
 
@@ -107,7 +107,7 @@ describe('a long poll', () => {
     lock = held('2')
     await clock.advance(5_000)
     expect(polls.map(({ answers }) => answers.length)).toEqual([1, 0, 0])
-    expect(looks).toEqual(['first-waiter', 'passed-on'])
+    expect(checks).toEqual(['first-waiter', 'passed-on'])
   })
 
   test('that does not take the lock loses its turn after 500 ms, and the next turn is of twice as many', async () => {
@@ -125,7 +125,7 @@ describe('a long poll', () => {
       expect(answered()).toBe(count)
     }
     expect(polls.every(({ answers }) => answers[0]?.type === 'changed')).toBe(true)
-    expect(looks).toEqual(['first-waiter', ...Array(5).fill('passed-on')])
+    expect(checks).toEqual(['first-waiter', ...Array(5).fill('passed-on')])
   })
 
   test.each([
@@ -199,7 +199,7 @@ describe('a long poll', () => {
     expect(second.answers).toEqual(changed)
   })
 
-  test('is answered when the time of the holder has run out and a look finds the lock free', async () => {
+  test('is answered when the time of the holder has run out and a check finds the lock free', async () => {
     lock = held('1', 2_000)
     const { answers } = poll('1')
     await clock.advance(0)
@@ -208,36 +208,36 @@ describe('a long poll', () => {
     expect(answers).toEqual([])
     await clock.advance(1)
     expect(answers).toEqual(changed)
-    expect(looks).toEqual(['first-waiter', 'expiry'])
+    expect(checks).toEqual(['first-waiter', 'expiry'])
   })
 
   test('costs one look for each remaining time that was seen, of a holder that renews', async () => {
     lock = held('1', 3_000)
     poll('1')
     await clock.advance(24_000)
-    expect(looks).toEqual(['first-waiter', ...Array(7).fill('expiry')])
+    expect(checks).toEqual(['first-waiter', ...Array(7).fill('expiry')])
   })
 
-  test('costs no more than one look in 250 ms, however short the holders', async () => {
+  test('costs no more than one check in 250 ms, however short the holders', async () => {
     lock = held('1', 0)
     poll('1')
     await clock.advance(1_000)
-    expect(looks).toHaveLength(5)
+    expect(checks).toHaveLength(5)
   })
 
-  test('with the cursor of the present holder costs no look, and one with another does', async () => {
+  test('with the cursor of the present holder costs no check, and one with another does', async () => {
     poll('1', { timeoutMs: 1_000 })
     await clock.advance(1_000)
     poll('1', { timeoutMs: 1_000 })
     await clock.advance(1_000)
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
     lock = held('2')
     poll('2')
     await clock.advance(0)
-    expect(looks).toEqual(['first-waiter', 'first-waiter'])
+    expect(checks).toEqual(['first-waiter', 'first-waiter'])
   })
 
-  test('that comes again after a release that nobody waited for is answered by a look', async () => {
+  test('that comes again after a release that nobody waited for is answered by a check', async () => {
     poll('1', { timeoutMs: 1_000 })
     await clock.advance(1_000)
     key.released()
@@ -247,7 +247,7 @@ describe('a long poll', () => {
     expect(answers).toEqual(changed)
   })
 
-  test('that comes again after the time of the holder has run out is answered by a look', async () => {
+  test('that comes again after the time of the holder has run out is answered by a check', async () => {
     lock = held('1', 2_000)
     poll('1', { timeoutMs: 1_000 })
     await clock.advance(3_000)
@@ -257,12 +257,12 @@ describe('a long poll', () => {
     expect(answers).toEqual(changed)
   })
 
-  test('hundred that come together cost one look, and all are answered if the lock is free', async () => {
+  test('hundred that come together cost one check, and all are answered if the lock is free', async () => {
     lock = free
     const polls = Array.from({ length: 100 }, () => poll('1'))
     await clock.advance(0)
     expect(polls.every(({ answers }) => answers.length === 1)).toBe(true)
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
   })
 
   test('that is still to be looked for when a release is heard waits for its turn like the others', async () => {
@@ -287,7 +287,7 @@ describe('a long poll', () => {
     expect(lockWaiters.map(({ answers }) => answers.length)).toEqual([1, 0])
   })
 
-  test('is sent off when the store does not answer its first look; one that was parked stays', async () => {
+  test('is sent off when the store does not answer its first check; one that was parked stays', async () => {
     const parked = poll('1')
     await clock.advance(1_000)
     lock = { type: 'unavailable' }
@@ -304,10 +304,10 @@ describe('a long poll', () => {
     const { answers } = poll('1')
     await clock.advance(1_000)
     lock = free
-    key.lookAgain(250)
+    key.checkAgain(250)
     await clock.advance(250)
     expect(answers).toEqual(changed)
-    expect(looks).toEqual(['first-waiter', 'reconnected'])
+    expect(checks).toEqual(['first-waiter', 'reconnected'])
   })
 })
 
@@ -354,7 +354,7 @@ describe('a stream', () => {
     expect(told).toEqual(['held 2 10001'])
   })
 
-  test('that comes after a release, while a look from before it is under way, is told that the lock is free', async () => {
+  test('that comes after a release, while a check from before it is under way, is told that the lock is free', async () => {
     let answer = (_: Seen): void => undefined
     lock = () =>
       new Promise((resolve) => {
@@ -370,7 +370,7 @@ describe('a stream', () => {
     expect(told).toEqual(['held 1 60000', 'release'])
   })
 
-  test('that comes while connections were lost and a look is under way is told of what that could not see', async () => {
+  test('that comes while connections were lost and a check is under way is told of what that could not see', async () => {
     let answer = (_: Seen): void => undefined
     lock = () =>
       new Promise((resolve) => {
@@ -378,7 +378,7 @@ describe('a stream', () => {
       })
     const { told } = follow()
     await clock.advance(10)
-    key.lookAgain(0)
+    key.checkAgain(0)
     lock = free
     answer(held('1', 60_000))
     await clock.advance(250)
@@ -386,9 +386,9 @@ describe('a stream', () => {
   })
 
   test.each([
-    ['when releases may have been missed', async () => key.lookAgain(250)],
+    ['when releases may have been missed', async () => key.checkAgain(250)],
     [
-      'when a look in between had no answer',
+      'when a check in between had no answer',
       async () => {
         key.released()
         lock = { type: 'unavailable' }
@@ -413,9 +413,9 @@ describe('a stream', () => {
 
   test('thousand of one key are told in turns, and those of other keys in between', async () => {
     const turns = new FairTurns(clock)
-    const look = async (): Promise<Seen> => held('1')
+    const check = async (): Promise<Seen> => held('1')
     const [noisy, quiet] = ['noisy', 'quiet'].map(
-      (name) => new WatchedKey(name, { clock, turns, look }, () => undefined),
+      (name) => new WatchedKey(name, { clock, turns, check }, () => undefined),
     ) as [WatchedKey, WatchedKey]
     const told: string[] = []
     const followerOf = (name: string): Follower => ({
@@ -435,11 +435,11 @@ describe('a stream', () => {
     for (const each of [noisy, quiet]) each.dismiss()
   })
 
-  test('that comes while the holder is known costs no look', async () => {
+  test('that comes while the holder is known costs no check', async () => {
     follow()
     await clock.advance(4_000)
     expect(follow().told).toEqual(['held 1 6001'])
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
   })
 
   test('all streams are told of a release, and one poll', async () => {
@@ -472,10 +472,10 @@ describe('a stream', () => {
     await clock.advance(1_001)
     // Who has the lock is told, so that those who were refused since can rely on it.
     expect(told).toEqual(['held 1 60000', 'release', 'held 2 1000', 'release'])
-    expect(looks).toEqual(['first-waiter', 'passed-on', 'expiry'])
+    expect(checks).toEqual(['first-waiter', 'passed-on', 'expiry'])
   })
 
-  test('of a key that changes hands all the time is not looked at for it', async () => {
+  test('of a key that changes hands all the time is not checked for it', async () => {
     lock = held('1', 60_000)
     follow()
     await clock.advance(0)
@@ -483,7 +483,7 @@ describe('a stream', () => {
       key.released()
       await clock.advance(400)
     }
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
   })
 
   test('of a free key costs nothing while it stays open', async () => {
@@ -491,11 +491,11 @@ describe('a stream', () => {
     const { told } = follow()
     await clock.advance(60_000)
     expect(told).toEqual(['free - null'])
-    expect(looks).toEqual(['first-waiter'])
+    expect(checks).toEqual(['first-waiter'])
     key.released()
     await clock.advance(60_000)
     expect(told).toEqual(['free - null', 'release'])
-    expect(looks).toEqual(['first-waiter', 'passed-on'])
+    expect(checks).toEqual(['first-waiter', 'passed-on'])
   })
 
   test('of a holder without expiry has no timer', async () => {
@@ -529,11 +529,11 @@ describe('a stream', () => {
   })
 })
 
-describe('a look', () => {
+describe('a check', () => {
   test('for which nobody waits any more when the store is to be asked is not wanted', async () => {
     let ask = (): boolean => true
     let asked = 0
-    const look: Look = (_, __, wanted = () => true) =>
+    const check: Check = (_, __, wanted = () => true) =>
       new Promise((resolve) => {
         asked++
         ask = () => {
@@ -542,12 +542,12 @@ describe('a look', () => {
           return isWanted
         }
       })
-    key = new WatchedKey('a', { clock, look, turns: new FairTurns(clock) }, () => idle++)
+    key = new WatchedKey('a', { clock, check, turns: new FairTurns(clock) }, () => idle++)
     const first = poll('1')
     first.leave()
     expect(ask()).toBe(false)
     const second = poll('1')
-    // Who comes before that is known has a look of their own, and is not sent off.
+    // Who comes before that is known has a check of their own, and is not sent off.
     await clock.advance(250)
     expect([asked, second.answers]).toEqual([2, []])
     expect(ask()).toBe(true)

@@ -1,14 +1,14 @@
 import type { Clock } from '@leasehold/core'
-import type { LookReason } from './bridge-events.ts'
+import type { CheckReason } from './bridge-events.ts'
 import type { FairTurns } from './fair-turns.ts'
 import { type Follower, Followers, type KeyState } from './followers.ts'
-import { type Look, PacedLook, type Seen } from './paced-look.ts'
+import { type Check, PacedCheck, type Seen } from './paced-check.ts'
 import { PollQueue, type WaitAnswer, type WaitRequest } from './poll-queue.ts'
 
 /** How long whoever was woken has to take the lock before the next ones are. */
 const turnMs = 500
-/** After a look that the store did not answer. */
-const retryLookMs = 1_000
+/** After a check that the store did not answer. */
+const retryCheckMs = 1_000
 /** What is left of a millisecond when Redis has rounded a remaining time down. */
 const roundingMs = 1
 
@@ -33,17 +33,17 @@ const changed = { type: 'changed' } as const
 /** What all keys share. */
 export interface WatchedKeyOptions {
   readonly clock: Clock
-  readonly look: Look
+  readonly check: Check
   /** How telling many is shared among keys. */
   readonly turns: FairTurns
 }
 
 /**
- * One key: who waits for it, what is known of its holder, and when to look.
+ * One key: who waits for it, what is known of its holder, and when to check.
  *
- * A waiter registers and then the bridge looks, unless it knows the present holder already: it saw that holder at its last
- * look, has heard of no release since, and its time is not over. It listens all the while, so what it knows is as good as a
- * look now. What another library does without an announcement it learns when the holder's time is over.
+ * A waiter registers and then the bridge checks, unless it knows the present holder already: it saw that holder at its last
+ * check, has heard of no release since, and its time is not over. It listens all the while, so what it knows is as good as a
+ * check now. What another library does without an announcement it learns when the holder's time is over.
  *
  * The cursor is compared for equality only. To be held with another cursor is to be held.
  */
@@ -52,11 +52,11 @@ export class WatchedKey {
   readonly #options: WatchedKeyOptions
   readonly #clock: Clock
   readonly #onIdle: () => void
-  readonly #pacedLook: PacedLook
+  readonly #pacedCheck: PacedCheck
   readonly #polls: PollQueue
   readonly #followers: Followers
   #holder: Holder | undefined
-  /** How often something happened after which a look that was under way is worth nothing. */
+  /** How often something happened after which a check that was under way is worth nothing. */
   #doubts = 0
   #stopExpiry: (() => void) | undefined
   #turn: Turn | undefined
@@ -70,7 +70,7 @@ export class WatchedKey {
     this.#options = options
     this.#clock = clock
     this.#onIdle = onIdle
-    this.#pacedLook = new PacedLook(clock, (reason) => this.#look(reason))
+    this.#pacedCheck = new PacedCheck(clock, (reason) => this.#check(reason))
     const rest = (): void => this.#rest()
     this.#polls = new PollQueue(clock, turns, rest)
     this.#followers = new Followers(clock, turns, rest)
@@ -83,7 +83,7 @@ export class WatchedKey {
     const answer = this.#polls.add(request, isKnown)
     if (request.gone.aborted) return answer
     if (isKnown) this.#armExpiry()
-    else this.#pacedLook.request('first-waiter')
+    else this.#pacedCheck.request('first-waiter')
     return answer
   }
 
@@ -92,7 +92,7 @@ export class WatchedKey {
     const known = this.#freshHolder()
     const leave = this.#followers.add(follower, known && this.#stateOf(known))
     if (known) this.#armExpiry()
-    else this.#pacedLook.request('first-waiter')
+    else this.#pacedCheck.request('first-waiter')
     return leave
   }
 
@@ -107,12 +107,12 @@ export class WatchedKey {
     if (this.#isAwaited) this.#beginTurn(1, woken)
   }
 
-  /** Releases may have been missed; looks in so long. */
-  lookAgain(delayMs: number): void {
+  /** Releases may have been missed; checks in so long. */
+  checkAgain(delayMs: number): void {
     this.#doubts++
     this.#holder = undefined
     this.#toldFree = false
-    if (this.#isAwaited) this.#pacedLook.request('reconnected', delayMs)
+    if (this.#isAwaited) this.#pacedCheck.request('reconnected', delayMs)
   }
 
   /** Everyone who waits is sent away, to come back or to check by themselves. */
@@ -133,35 +133,35 @@ export class WatchedKey {
     return this.#clock.monotonicMs() < endsMs ? this.#holder : undefined
   }
 
-  #look(reason: LookReason): Promise<'again' | undefined> {
+  #check(reason: CheckReason): Promise<'again' | undefined> {
     const before = this.#doubts
     return new Promise((resolve) => {
       const saw = (seen: Seen): void => {
         // A release came meanwhile, or was missed: what was seen may be what it ended.
-        const isStale = seen.type === 'looked' && before !== this.#doubts
+        const isStale = seen.type === 'checked' && before !== this.#doubts
         const isWorthNothing = isStale || seen.type === 'unwanted'
-        // Before anybody is told, who may come back at once: one look serves those alone who came before it was answered.
+        // Before anybody is told, who may come back at once: one check serves those alone who came before it was answered.
         resolve(this.#isAwaited && isWorthNothing ? 'again' : undefined)
         if (this.#isAwaited && seen.type !== 'unwanted') this.#saw(seen, isStale)
       }
-      void this.#options.look(this.#key, reason, () => this.#isAwaited).then(saw)
+      void this.#options.check(this.#key, reason, () => this.#isAwaited).then(saw)
     })
   }
 
   #saw(seen: Exclude<Seen, { readonly type: 'unwanted' }>, isStale: boolean): void {
-    if (seen.type !== 'looked') {
+    if (seen.type !== 'checked') {
       this.#sawNothing(seen.type)
       return
     }
     if (isStale) this.#toldFree &&= seen.changed
     else if (seen.changed) this.#sawFree()
     else this.#sawHolder(seen)
-    const state = { held: !seen.changed, cursor: seen.cursor, expiresIn: seen.expiresInMs }
+    const state = { held: !seen.changed, cursor: seen.cursor, expiresInMs: seen.expiresInMs }
     if (seen.changed || isStale) this.#followers.tellNew(state)
     else this.#followers.tellHeld(state)
   }
 
-  #sawHolder({ cursor, expiresInMs }: Extract<Seen, { type: 'looked' }>): void {
+  #sawHolder({ cursor, expiresInMs }: Extract<Seen, { type: 'checked' }>): void {
     const endsMs = expiresInMs === null ? undefined : this.#clock.monotonicMs() + expiresInMs + roundingMs
     this.#holder = { cursor, endsMs }
     this.#toldFree = false
@@ -171,7 +171,7 @@ export class WatchedKey {
   }
 
   /**
-   * Those whose first look it was try at once, and so does everyone who follows. Of the others it is the turn of the
+   * Those whose first check it was try at once, and so does everyone who follows. Of the others it is the turn of the
    * longest-waiting one, or of twice as many as in the turn that has passed; unless somebody has a turn still.
    */
   #sawFree(): void {
@@ -190,7 +190,7 @@ export class WatchedKey {
     this.#toldFree = false
     this.#polls.answerNew({ type })
     this.#followers.dismissNew()
-    if (this.#isAwaited) this.#armLook(retryLookMs)
+    if (this.#isAwaited) this.#armCheck(retryCheckMs)
     else this.#rest()
   }
 
@@ -225,7 +225,7 @@ export class WatchedKey {
     if (turn !== this.#turn) return
     turn.stop()
     turn.isOver = true
-    if (this.#isAwaited) this.#pacedLook.request('passed-on')
+    if (this.#isAwaited) this.#pacedCheck.request('passed-on')
   }
 
   #endTurn(): void {
@@ -237,27 +237,27 @@ export class WatchedKey {
     const { endsMs } = this.#holder ?? {}
     this.#stopExpiry?.()
     this.#stopExpiry = undefined
-    if (endsMs !== undefined) this.#armLook(endsMs - this.#clock.monotonicMs())
+    if (endsMs !== undefined) this.#armCheck(endsMs - this.#clock.monotonicMs())
   }
 
-  #armLook(delayMs: number): void {
-    const look = (): void => {
+  #armCheck(delayMs: number): void {
+    const check = (): void => {
       this.#stopExpiry = undefined
-      this.#pacedLook.request('expiry')
+      this.#pacedCheck.request('expiry')
     }
     this.#stopExpiry?.()
-    this.#stopExpiry = this.#clock.schedule(look, delayMs, 'background')
+    this.#stopExpiry = this.#clock.schedule(check, delayMs, 'background')
   }
 
   #stateOf({ cursor, endsMs }: Holder): KeyState {
-    const expiresIn = endsMs === undefined ? null : Math.max(0, Math.ceil(endsMs - this.#clock.monotonicMs()))
-    return { held: true, cursor, expiresIn }
+    const expiresInMs = endsMs === undefined ? null : Math.max(0, Math.ceil(endsMs - this.#clock.monotonicMs()))
+    return { held: true, cursor, expiresInMs }
   }
 
   /** When nobody waits there is nothing to look for, and no timer. */
   #rest(): void {
     if (this.#isAwaited) return
-    this.#pacedLook.cancel()
+    this.#pacedCheck.cancel()
     this.#stopExpiry?.()
     this.#stopExpiry = undefined
     this.#endTurn()

@@ -7,28 +7,28 @@ const request = { cursor: '1', timeoutMs: 1_000, forResult: false, gone }
 
 function watchedKeys() {
   const clock = new ManualClock()
-  let looks = 0
+  let checks = 0
   const keys = new WatchedKeys({
     clock,
-    look: async () => {
-      looks++
-      return { type: 'looked', changed: false, cursor: '1', expiresInMs: 60_000 }
+    check: async () => {
+      checks++
+      return { type: 'checked', changed: false, cursor: '1', expiresInMs: 60_000 }
     },
   })
-  return { clock, keys, looks: () => looks }
+  return { clock, keys, checks: () => checks }
 }
 
-test('a key is remembered for 5 s, in which a poll that comes again costs no look', async () => {
-  const { clock, keys, looks } = watchedKeys()
+test('a key is remembered for 5 s, in which a poll that comes again costs no check', async () => {
+  const { clock, keys, checks } = watchedKeys()
   void keys.get('a').wait(request)
   await clock.advance(1_000 + 4_999)
   void keys.get('a').wait(request)
   await clock.advance(1_000)
-  expect(looks()).toBe(1)
+  expect(checks()).toBe(1)
   await clock.advance(5_000)
   void keys.get('a').wait(request)
   await clock.advance(0)
-  expect(looks()).toBe(2)
+  expect(checks()).toBe(2)
   keys.close()
 })
 
@@ -48,16 +48,16 @@ test('a release of a key that nobody waits for is dropped', () => {
   expect(keys.size).toBe(0)
 })
 
-test('when releases may have been missed all keys are looked at, spread over the time that is given', async () => {
-  const { clock, keys, looks } = watchedKeys()
+test('when releases may have been missed all keys are checked at, spread over the time that is given', async () => {
+  const { clock, keys, checks } = watchedKeys()
   for (let index = 0; index < 1_000; index++) void keys.get(`key ${index}`).wait({ ...request, timeoutMs: 60_000 })
   await clock.advance(10_000)
-  expect(looks()).toBe(1_000)
-  keys.lookAgain(4_000)
+  expect(checks()).toBe(1_000)
+  keys.checkAgain(4_000)
   await clock.advance(2_000)
-  expect(looks()).toBeGreaterThan(1_300)
-  expect(looks()).toBeLessThan(1_700)
+  expect(checks()).toBeGreaterThan(1_300)
+  expect(checks()).toBeLessThan(1_700)
   await clock.advance(2_000)
-  expect(looks()).toBe(2_000)
+  expect(checks()).toBe(2_000)
   keys.close()
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '@leasehold/core'
 import { FairTurns } from './fair-turns.ts'
-import type { Look } from './paced-look.ts'
+import type { Check } from './paced-check.ts'
 import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
 
 /** A key that nobody waits for is remembered so long: the next poll of its waiter is about to come. */
@@ -8,7 +8,7 @@ const lingerMs = 5_000
 
 export interface WatchedKeysOptions {
   readonly clock: Clock
-  readonly look: Look
+  readonly check: Check
 }
 
 interface Entry {
@@ -21,8 +21,8 @@ export class WatchedKeys {
   readonly #options: WatchedKeyOptions
   readonly #entries = new Map<string, Entry>()
 
-  constructor({ clock, look }: WatchedKeysOptions) {
-    this.#options = { clock, look, turns: new FairTurns(clock) }
+  constructor({ clock, check }: WatchedKeysOptions) {
+    this.#options = { clock, check, turns: new FairTurns(clock) }
   }
 
   /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
@@ -42,9 +42,9 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
-  /** Releases may have been missed: looks at every key that is waited for, spread over so long. */
-  lookAgain(spreadMs: number): void {
-    for (const { watched } of [...this.#entries.values()]) watched.lookAgain(Math.random() * spreadMs)
+  /** Releases may have been missed: checks every key that is waited for, spread over so long. */
+  checkAgain(spreadMs: number): void {
+    for (const { watched } of [...this.#entries.values()]) watched.checkAgain(Math.random() * spreadMs)
   }
 
   dismiss(): void {

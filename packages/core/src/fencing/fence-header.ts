@@ -7,9 +7,9 @@ export const fenceHeader = 'Leasehold-Fence'
 /**
  * Sets the header, for a request to whatever the lock guards: `writeFence(headers, lease.fence)`.
  *
- * @throws InvalidOptionError for a lease without a fence, and for anything that is not one
+ * @throws InvalidOptionError for anything that is not a fence
  */
-export function writeFence(headers: Headers, fence: number | null): void {
+export function writeFence(headers: Headers, fence: number): void {
   checkFence(fence)
   headers.set(fenceHeader, String(fence))
 }

@@ -46,7 +46,7 @@ const placeholderForm = /^(?:\?\d*|\$\d+|[$:@][a-z_]\w*)$/i
  */
 export function fencePredicate(
   column: string,
-  fence: number | null,
+  fence: number,
   { placeholder = '$1' }: FencePredicateOptions = {},
 ): FencePredicate {
   checkFence(fence)

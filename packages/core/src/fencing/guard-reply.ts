@@ -1,7 +1,7 @@
 import { LeaseholdError } from '../errors.ts'
-import type { Refused, Unknown } from '../lease-store.ts'
 import type { ScriptReply } from '../redis/redis-transport.ts'
 import { decoder, itself } from '../redis/replies.ts'
+import type { Refused, Unknown } from '../store/lease-store.ts'
 import { isFence } from './fence.ts'
 
 /** What became of a guarded write. */

@@ -47,7 +47,7 @@ const pttl = async (key: string): Promise<number> => Number(await admin.command(
 
 describe('a paused holder that comes after its successor', () => {
   /** A's lease expires while A stands still; B gets the next one and writes; A goes on and writes too. */
-  async function story(write: (fence: number | null, value: string) => Promise<unknown>) {
+  async function story(write: (fence: number, value: string) => Promise<unknown>) {
     const locks = createLocker({ store: redisStore(transport) })
     const a = await locks.acquire('stock', { ttl: 300, renew: false })
     await using b = await locks.acquire('stock', { ttl: '5s' })

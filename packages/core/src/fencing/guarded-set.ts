@@ -1,13 +1,13 @@
-import { answered, ask, only } from '../ask.ts'
 import { InvalidOptionError } from '../errors.ts'
-import type { Refused, Unknown } from '../lease-store.ts'
-import { checkKey } from '../options.ts'
 import { recordBeside } from '../redis/keys.ts'
 import type { RedisTransport } from '../redis/redis-transport.ts'
 import { runScript } from '../redis/run-script.ts'
+import { answered, ask, only } from '../store/ask.ts'
+import { checkKey } from '../store/key.ts'
+import type { Refused, Unknown } from '../store/lease-store.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { drawOwner } from '../token.ts'
 import { checkFence } from './fence.ts'
 import { guardedSet as script } from './generated/guarded-set.ts'
 import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
@@ -15,7 +15,7 @@ import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
 /** What a guarded write needs to know of its writer. */
 export interface GuardedWriteOptions {
   /** The fence of the lease that allows the write: `lease.fence`. */
-  readonly fence: number | null
+  readonly fence: number
   /**
    * How long the guard remembers the highest fence at least, after a write of data that expires and after a delete;
    * default 10 minutes. A holder that comes later than that, and finds the data gone, is let through.
@@ -109,7 +109,7 @@ async function write(
   checkFence(fence)
   const record = recordBeside(key, 'guard')
   const memoryMs = parseDuration('fenceMemory', fenceMemory)
-  writer ??= drawOwner()
+  writer ??= drawAcquisitionId()
   const args: [string, string] = [String(memoryMs), writer]
   const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
 

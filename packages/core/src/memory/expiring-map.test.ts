@@ -124,7 +124,7 @@ describe('a map whose entries expire', () => {
     expect(map.size).toBe(500)
   })
 
-  it('random work leaves exactly what a plain map with a look at the clock would', async () => {
+  it('random work leaves exactly what a plain map with a check of the clock would', async () => {
     const { random, seed } = seededRandom()
     const model = new Map<string, number>()
     for (let step = 0; step < 5_000; step++) {

@@ -1,4 +1,4 @@
-import { sharesBetweenCalls } from '@leasehold/core/sharing'
+import { sharesBetweenCalls } from '#sharing'
 import type { Clock } from '../timing/clock.ts'
 
 /** Something that is freed once its time is over. A node of the doubly linked list of its slot. */

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, vi } from 'vitest'
+import { drawAcquisitionId } from '../store/token.ts'
 import { systemClock } from '../timing/clock.ts'
-import { drawOwner } from '../token.ts'
 import { MemoryStore, openTables } from './memory-store.ts'
 
 setFlagsFromString('--expose-gc')
@@ -18,7 +18,7 @@ it('200,000 names never touched again: nothing is left of them after five second
   const store = new MemoryStore(systemClock, 1_000, tables)
   const before = heapBytes()
   for (let i = 0; i < 200_000; i++) {
-    await store.acquire([{ key: `name ${i}`, owner: drawOwner(), ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire([{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
   }
   const taken = heapBytes() - before
   expect(taken).toBeGreaterThan(10_000_000)

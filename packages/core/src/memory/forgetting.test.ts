@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ManualClock } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
-import { drawOwner } from '../token.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import { MemoryStore, openTables } from './memory-store.ts'
 
 setFlagsFromString('--expose-gc')
@@ -20,7 +20,7 @@ it('20,000 names never touched again: locks are freed soon after expiry, records
   const store = new MemoryStore(clock, 600_000, tables)
   const before = heapBytes()
   for (let i = 0; i < 20_000; i++) {
-    await store.acquire([{ key: `name ${i}`, owner: drawOwner(), ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire([{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
   }
   const taken = heapBytes() - before
   expect(taken).toBeGreaterThan(1_000_000)

@@ -1,7 +1,7 @@
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ReleaseNotifier } from '../release-notifier.ts'
-import { drawOwner } from '../token.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { memoryNotifier } from './memory-notifier.ts'
 import { type MemoryStore, memoryStore } from './memory-store.ts'
 
@@ -21,9 +21,9 @@ describe('memory notifier', () => {
 
   /** Acquires and releases; how many were listening. */
   const release = async (key: string): Promise<number | null> => {
-    const owner = drawOwner()
-    await store.acquire([{ key, owner, ttlMs: 1_000, fences: 1 }], signal)
-    const [outcome] = await store.release([{ key, owner }], signal)
+    const acquisitionId = drawAcquisitionId()
+    await store.acquire([{ key, acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
+    const [outcome] = await store.release([{ key, acquisitionId }], signal)
     return outcome?.type === 'released' ? outcome.subscribers : null
   }
 
@@ -40,7 +40,7 @@ describe('memory notifier', () => {
 
   it('a revoke is a signal too', async () => {
     const subscription = notifier.subscribe('k', '-')
-    await store.acquire([{ key: 'k', owner: drawOwner(), ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
     await store.revoke('k', signal)
     expect(subscription.signals).toBe(1)
   })
@@ -84,11 +84,11 @@ describe('memory notifier', () => {
 
   it('a waiter never runs within the release that woke it', async () => {
     const subscription = notifier.subscribe('k', '-')
-    const owner = drawOwner()
-    await store.acquire([{ key: 'k', owner, ttlMs: 1_000, fences: 1 }], signal)
+    const acquisitionId = drawAcquisitionId()
+    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
     const order: string[] = []
     subscription.onSignal(0, () => order.push('woken'))
-    const releasing = store.release([{ key: 'k', owner }], signal)
+    const releasing = store.release([{ key: 'k', acquisitionId }], signal)
     order.push('released')
     await releasing
     expect(order).toEqual(['released', 'woken'])

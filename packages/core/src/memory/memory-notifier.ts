@@ -1,7 +1,7 @@
-import { sharesBetweenCalls } from '@leasehold/core/sharing'
-import { notifiedWaiter } from '../notified-waiter.ts'
-import type { ReleaseNotifier, Subscription } from '../release-notifier.ts'
-import { SignalCount } from '../signal-count.ts'
+import { sharesBetweenCalls } from '#sharing'
+import { notifiedWaiter } from '../waiting/notified-waiter.ts'
+import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.ts'
+import { SignalCount } from '../waiting/signal-count.ts'
 import type { MemoryStore } from './memory-store.ts'
 
 /** How long a waiter relies on it. No message gets lost here, but the rule that no wait does without a timer stays. */
@@ -17,7 +17,7 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
   const open = new Set<MemorySubscription>()
   let closed = false
   return {
-    looks: false,
+    checks: false,
     recheckMs,
     subscribe(key) {
       const subscription = new MemorySubscription((it) => open.delete(it))
@@ -56,7 +56,7 @@ class MemorySubscription implements Subscription {
     return this.#count.signals
   }
 
-  /** Whatever the payload says, it is a reason to look. */
+  /** Whatever the payload says, it is a reason to check. */
   hear(store: Pick<MemoryStore, 'listen'>, key: string): void {
     this.#stop = store.listen(key, () => this.#count.add())
   }

@@ -1,8 +1,8 @@
 import { ManualClock } from '@leasehold/testkit'
 import { describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from '../errors.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import type { Clock } from '../timing/clock.ts'
-import { drawOwner } from '../token.ts'
 import { memoryStore } from './memory-store.ts'
 
 const { signal } = new AbortController()
@@ -28,9 +28,9 @@ describe('memory store', () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const fence = async (fences: number) => {
-      const owner = drawOwner()
-      const [outcome] = await store.acquire([{ key: 'k', owner, ttlMs: 1_000, fences }], signal)
-      await store.release([{ key: 'k', owner }], signal)
+      const acquisitionId = drawAcquisitionId()
+      const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences }], signal)
+      await store.release([{ key: 'k', acquisitionId }], signal)
       return outcome?.type === 'granted' ? outcome.fence : undefined
     }
     const firstMs = clock.wallMs()
@@ -45,7 +45,8 @@ describe('memory store', () => {
   it('lets a lease expire by the monotonic clock, whatever the wall clock says', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
-    const acquire = () => store.acquire([{ key: 'k', owner: drawOwner(), ttlMs: 10_000, fences: 1 }], signal)
+    const acquire = () =>
+      store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 10_000, fences: 1 }], signal)
     await acquire()
     clock.stepWall(3_600_000)
     expect(await acquire()).toMatchObject([{ type: 'held', expiresInMs: 10_000 }])
@@ -56,23 +57,25 @@ describe('memory store', () => {
 
   it('carries a request out within the call, before anything is awaited', async () => {
     const store = memoryStore({ clock: new ManualClock() })
-    const [first, second] = [drawOwner(), drawOwner()]
-    const both = [first, second].map((owner) => store.acquire([{ key: 'k', owner, ttlMs: 1_000, fences: 1 }], signal))
+    const [first, second] = [drawAcquisitionId(), drawAcquisitionId()]
+    const both = [first, second].map((acquisitionId) =>
+      store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal),
+    )
     expect((await Promise.all(both)).flat().map(({ type }) => type)).toEqual(['granted', 'held'])
   })
 
   it('carries nothing out for a caller that has given up', async () => {
     const store = memoryStore({ clock: new ManualClock() })
     const gone = AbortSignal.abort(new Error('given up'))
-    const request = { key: 'k', owner: drawOwner(), ttlMs: 1_000, fences: 1 }
+    const request = { key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }
     expect(await store.acquire([request], gone)).toMatchObject([{ type: 'unknown', executed: 'no' }])
     expect(await store.inspect('k', signal)).toEqual({ type: 'state', state: { held: false } })
   })
 
-  it('forgets an owner after the fence memory, counted from its last grant or renewal', async () => {
+  it('forgets an acquisitionId after the fence memory, counted from its last grant or renewal', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock, fenceMemory: '1m' })
-    const request = { key: 'k', owner: drawOwner(), ttlMs: 50_000, fences: 1 }
+    const request = { key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 50_000, fences: 1 }
     const [granted] = await store.acquire([request], signal)
     const token = granted?.type === 'granted' ? granted.token : ''
     await clock.advance(40_000)
@@ -96,9 +99,9 @@ describe('memory store', () => {
       throw new Error('a broken listener')
     })
     store.listen('k', heard)
-    const owner = drawOwner()
-    await store.acquire([{ key: 'k', owner, ttlMs: 1_000, fences: 1 }], signal)
-    expect(await store.release([{ key: 'k', owner }], signal)).toEqual([
+    const acquisitionId = drawAcquisitionId()
+    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
+    expect(await store.release([{ key: 'k', acquisitionId }], signal)).toEqual([
       { type: 'released', announced: true, subscribers: 2 },
     ])
     await vi.waitUntil(() => heard.mock.calls.length === 1)

@@ -1,20 +1,20 @@
 import type {
   AcquireOutcome,
   AcquireRequest,
+  CheckOutcome,
+  CheckRequest,
   InspectOutcome,
   LeaseStore,
-  LookOutcome,
-  LookRequest,
   ReleaseOutcome,
   ReleaseRequest,
   RenewOutcome,
   RenewRequest,
   RevokeOutcome,
   Unknown,
-} from '../lease-store.ts'
+} from '../store/lease-store.ts'
+import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { cursorOf, ownerOf, parseToken, randomPart } from '../token.ts'
 import { ExpiringMap, type MapEntry } from './expiring-map.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
 
@@ -41,14 +41,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 /** What the store keeps, by lock key. A table's entry has its own expiry, as a Redis key has. */
 export interface Tables {
-  /** The holder's token, `<owner>.<fence>`. */
+  /** The holder's token, `<acquisition id>.<fence>`. */
   readonly locks: ExpiringMap<string>
   /** Outlives the lock. */
   readonly fences: ExpiringMap<FenceRecord>
 }
 
 interface FenceRecord {
-  /** The random part of the last grant's owner. */
+  /** The random part of the last grant's acquisition id. */
   readonly random: string
   /** The last fence reserved. */
   readonly last: number
@@ -98,8 +98,8 @@ export class MemoryStore implements LeaseStore {
     return requests.map((request) => answer(signal, () => this.#release(request)))
   }
 
-  async look(requests: readonly LookRequest[], signal: AbortSignal): Promise<readonly LookOutcome[]> {
-    return requests.map(({ key }) => answer(signal, () => this.#look(key)))
+  async checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]> {
+    return requests.map(({ key }) => answer(signal, () => this.#check(key)))
   }
 
   async inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {
@@ -123,21 +123,21 @@ export class MemoryStore implements LeaseStore {
     }
   }
 
-  #acquire({ key, owner, ttlMs, fences }: AcquireRequest): AcquireOutcome {
+  #acquire({ key, acquisitionId, ttlMs, fences }: AcquireRequest): AcquireOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
     if (holder) {
-      if (ownerOf(holder.value) !== owner) return { type: 'held', ...present(holder, nowMs) }
+      if (acquisitionIdOf(holder.value) !== acquisitionId) return { type: 'held', ...present(holder, nowMs) }
       // A retry is dated by its own sending, so the whole ttl has to run from here.
       this.#extend(key, ttlMs, nowMs)
       return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }
     }
     const record = this.#tables.fences.get(key, nowMs)?.value
-    const random = randomPart(owner)
+    const random = randomPart(acquisitionId)
     if (record?.random === random) return { type: 'spent' }
 
     const fence = Math.max((record?.last ?? 0) + 1, Math.floor(this.#clock.wallMs() * 1_000))
-    const token = `${owner}.${fence}`
+    const token = `${acquisitionId}.${fence}`
     const last = fence + fences - 1
     this.#tables.locks.set(key, token, nowMs + ttlMs, nowMs)
     this.#tables.fences.set(
@@ -162,12 +162,12 @@ export class MemoryStore implements LeaseStore {
     const { key } = request
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)?.value
-    const mine = 'token' in request ? holder === request.token : ownerOf(holder ?? '') === request.owner
+    const mine = 'token' in request ? holder === request.token : acquisitionIdOf(holder ?? '') === request.acquisitionId
     if (holder !== undefined && mine) {
       return { type: 'released', announced: true, subscribers: this.#end(key, holder, 'released', nowMs) }
     }
     const ended = this.#tables.fences.get(key, nowMs)?.value.ended
-    if (ended?.random === randomPart('token' in request ? ownerOf(request.token) : request.owner)) {
+    if (ended?.random === randomPart('token' in request ? acquisitionIdOf(request.token) : request.acquisitionId)) {
       return ended.how === 'revoked' ? { type: 'revoked' } : { type: 'released', announced: true, subscribers: null }
     }
     return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
@@ -177,17 +177,17 @@ export class MemoryStore implements LeaseStore {
   #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
     this.#tables.locks.delete(key)
     const record = this.#tables.fences.get(key, nowMs)?.value
-    const random = randomPart(ownerOf(holder))
+    const random = randomPart(acquisitionIdOf(holder))
     // A foreign holder is not the one the record is about.
     if (record?.random === random) record.ended = { random, how }
     return this.#announce(key, `${how} ${cursorOf(holder)}`)
   }
 
-  #look(key: string): LookOutcome {
+  #check(key: string): CheckOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
-    if (!holder) return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
-    return { type: 'looked', changed: false, ...present(holder, nowMs) }
+    if (!holder) return { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
+    return { type: 'checked', changed: false, ...present(holder, nowMs) }
   }
 
   #inspect(key: string): InspectOutcome {
@@ -201,7 +201,7 @@ export class MemoryStore implements LeaseStore {
       fence: token?.fence ?? null,
       // A fence is the wall clock in microseconds when it was minted.
       since: token ? new Date(token.fence / 1_000) : null,
-      expiresIn: present(holder, nowMs).expiresInMs,
+      expiresInMs: present(holder, nowMs).expiresInMs,
     } as const
     return { type: 'state', state }
   }
@@ -237,7 +237,7 @@ export class MemoryStore implements LeaseStore {
 const answer = <T>(signal: AbortSignal, carryOut: () => T): T | Unknown =>
   signal.aborted ? { type: 'unknown', executed: 'no', cause: signal.reason } : carryOut()
 
-/** What a refused waiter learns of the holder. A started millisecond counts as a whole one: not to look too early. */
+/** What a refused waiter learns of the holder. A started millisecond counts as a whole one: not to check too early. */
 const present = ({ value, expiresAtMs }: MapEntry<string>, nowMs: number) => ({
   expiresInMs: expiresAtMs === Infinity ? null : Math.ceil(expiresAtMs - nowMs),
   cursor: cursorOf(value),

@@ -1,6 +1,6 @@
-import { SignalCount } from '../signal-count.ts'
 import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
+import { SignalCount } from '../waiting/signal-count.ts'
 
 /** Whoever went on unheard checks again once it is heard, spread over so long, in milliseconds. */
 const checkAgainSpreadMs = 250

@@ -38,7 +38,7 @@ export class MissedReleases {
   }
 
   /**
-   * A holder has given a lock back and no message has said so, yet. While one is looked into, others are not.
+   * A holder has given a lock back and no message has said so, yet. While one is checked into, others are not.
    *
    * @param cursor the holder's, which is the fence that the message names
    * @param confirm asks the server to confirm the subscription again. What was published before arrives before its

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ContextClock, type ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ReleaseNotifier } from '../release-notifier.ts'
 import type { Clock } from '../timing/clock.ts'
+import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { type PubsubNotifierOptions, pubsubNotifier } from './pubsub-notifier.ts'
 import type { RedisSubscriber, SubscriberConnection, SubscriberListener } from './redis-subscriber.ts'
 
@@ -192,7 +192,7 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     expect(askedAtMs().at(-1)).toBe(60_000)
   })
 
-  it('and has gone silent is closed after two seconds; waiters are told, and look again once it is back', async () => {
+  it('and has gone silent is closed after two seconds; waiters are told, and check again once it is back', async () => {
     const subscriptions = Array.from({ length: 20 }, (_, at) => notifier.subscribe(`k${at % 4}`, '-'))
     await clock.advance(1_000)
     const [silent] = server.connections
@@ -205,11 +205,11 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     expect(causes).toEqual([expect.objectContaining({ message: expect.stringContaining('2000 ms') })])
     await clock.advance(100)
     expect(subscriptions.every(({ live }) => live)).toBe(true)
-    const lookedAtMs: number[] = []
-    for (const subscription of subscriptions) subscription.onSignal(0, () => lookedAtMs.push(clock.monotonicMs()))
+    const checkedAtMs: number[] = []
+    for (const subscription of subscriptions) subscription.onSignal(0, () => checkedAtMs.push(clock.monotonicMs()))
     await clock.advance(250)
-    expect(lookedAtMs).toHaveLength(20)
-    expect(new Set(lookedAtMs).size).toBeGreaterThan(10)
+    expect(checkedAtMs).toHaveLength(20)
+    expect(new Set(checkedAtMs).size).toBeGreaterThan(10)
     silent?.message('k0')
     expect(subscriptions.every(({ signals }) => signals === 1)).toBe(true)
     expect(server.connections).toHaveLength(2)
@@ -518,7 +518,7 @@ describe('releases that nobody announces', () => {
       await clock.advance(2_000)
       server.last.lose()
       subscription.suspect('7')
-      // Confirmed again, and the waiter has not yet looked.
+      // Confirmed again, and the waiter has not yet checked.
       while (!subscription.live) await clock.advance(1)
       subscription.suspect('7')
     }

@@ -1,7 +1,7 @@
-import { homeContext, sharesBetweenCalls } from '@leasehold/core/sharing'
-import { notifiedWaiter } from '../notified-waiter.ts'
-import type { ReleaseNotifier } from '../release-notifier.ts'
+import { homeContext, sharesBetweenCalls } from '#sharing'
 import { type Clock, systemClock } from '../timing/clock.ts'
+import { notifiedWaiter } from '../waiting/notified-waiter.ts'
+import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { keyLayout } from './keys.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
@@ -40,7 +40,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
   const unheard = new Unheard()
   const shared = new ReleaseChannels({ subscriber, clock, pattern, unheard, home: homeContext() })
   return {
-    looks: false,
+    checks: false,
     recheckMs,
     prefix: layout.prefix,
     subscribe(key) {

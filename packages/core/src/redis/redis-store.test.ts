@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { acquire } from '../scripts/generated/acquire.ts'
-import { release } from '../scripts/generated/release.ts'
-import { renew } from '../scripts/generated/renew.ts'
-import { drawOwner } from '../token.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import { redisStore } from './redis-store.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
+import { acquire } from './scripts/generated/acquire.ts'
+import { release } from './scripts/generated/release.ts'
+import { renew } from './scripts/generated/renew.ts'
 
 // What the scripts do is tested on real servers. This is what the store makes of whatever a client hands it.
 
 const { signal } = new AbortController()
-const owner = drawOwner()
-const token = `${owner}.7`
+const acquisitionId = drawAcquisitionId()
+const token = `${acquisitionId}.7`
 const unknown = { type: 'unknown', executed: 'unknown' }
 
 /** A store over a client that answers each round trip with the next of these. */
@@ -31,7 +31,7 @@ function storeOver(rounds: readonly (readonly ScriptReply[])[], cluster = false)
 
 const value = (reply: unknown, resent = false): ScriptReply => ({ type: 'value', value: reply, resent })
 const error = (message: string): ScriptReply => ({ type: 'error', message })
-const asking = (key: string) => ({ key, owner, ttlMs: 10_000, fences: 1 })
+const asking = (key: string) => ({ key, acquisitionId, ttlMs: 10_000, fences: 1 })
 
 describe('a call', () => {
   it('is one command, by the hash of its script, however many requests it has', async () => {
@@ -156,7 +156,7 @@ describe('a call', () => {
 describe('a reply that is not what was asked for', () => {
   it.each([
     ...[null, 'OK', 'QUEUED', 1, true, {}, [], [null], ['granted'], [[]], [['granted']], [['granted', 7]]],
-    ...[[['granted', 'foreign']], [['granted', owner]], [['held']], [['held', '5', '3']], [['ok']], [[7]]],
+    ...[[['granted', 'foreign']], [['granted', acquisitionId]], [['held']], [['held', '5', '3']], [['ok']], [[7]]],
   ])('tells nothing about an acquire: %j', async (reply) => {
     const { store } = storeOver([[value(reply)]])
     expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
@@ -186,7 +186,7 @@ describe('a reply that is not what was asked for', () => {
 
 describe('a reply', () => {
   it('of a grant has its fence, as a number', async () => {
-    const { store } = storeOver([[value([['granted', `${owner}.1767225600000123`]])]])
+    const { store } = storeOver([[value([['granted', `${acquisitionId}.1767225600000123`]])]])
     expect(await store.acquire([asking('k')], signal)).toMatchObject([{ fence: 1_767_225_600_000_123 }])
   })
 
@@ -341,7 +341,7 @@ describe('an error of the server', () => {
       expect(await failed(message).renew(requests, signal)).toMatchObject([outcome, unknown])
       expect(await failed(message).release(requests, signal)).toMatchObject([outcome, unknown])
       expect(await failed(message).inspect('k', signal)).toMatchObject(outcome)
-      expect(await failed(message).look([{ key: 'k', cursor: '-' }], signal)).toMatchObject([outcome])
+      expect(await failed(message).checkHolders([{ key: 'k', cursor: '-' }], signal)).toMatchObject([outcome])
       expect(await failed(message).revoke('k', signal)).toMatchObject(outcome)
     }
   })

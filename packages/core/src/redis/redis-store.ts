@@ -1,10 +1,6 @@
-import type { LeaseStore, LookOutcome, Refused, RevokeOutcome, Unknown } from '../lease-store.ts'
-import { acquire } from '../scripts/generated/acquire.ts'
-import { read } from '../scripts/generated/read.ts'
-import { release } from '../scripts/generated/release.ts'
-import { renew } from '../scripts/generated/renew.ts'
+import type { CheckOutcome, LeaseStore, Refused, RevokeOutcome, Unknown } from '../store/lease-store.ts'
+import { parseToken } from '../store/token.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { parseToken } from '../token.ts'
 import { keyLayout } from './keys.ts'
 import type { RedisTransport } from './redis-transport.ts'
 import {
@@ -17,6 +13,10 @@ import {
   revokeOutcome,
 } from './replies.ts'
 import { runScript } from './run-script.ts'
+import { acquire } from './scripts/generated/acquire.ts'
+import { read } from './scripts/generated/read.ts'
+import { release } from './scripts/generated/release.ts'
+import { renew } from './scripts/generated/renew.ts'
 
 export interface RedisStoreOptions {
   /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
@@ -69,7 +69,10 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         transport,
         acquire,
         [memory],
-        requests.map(({ key, owner, ttlMs, fences }) => [leaseKeys(key), [owner, String(ttlMs), String(fences)]]),
+        requests.map(({ key, acquisitionId, ttlMs, fences }) => [
+          leaseKeys(key),
+          [acquisitionId, String(ttlMs), String(fences)],
+        ]),
         acquireOutcome,
         signal,
       ),
@@ -91,13 +94,13 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
         ['released'],
         requests.map((request) => [
           leaseKeys(request.key),
-          ['token' in request ? request.token : request.owner, keys.releaseChannel(request.key)],
+          ['token' in request ? request.token : request.acquisitionId, keys.releaseChannel(request.key)],
         ]),
         released,
         signal,
       ),
 
-    look: async (requests, signal) => (await stored('fence', requests, signal)).map(looked),
+    checkHolders: async (requests, signal) => (await stored('fence', requests, signal)).map(checked),
 
     async inspect(key, signal) {
       const lock = await storedValue(key, signal)
@@ -107,7 +110,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       const { name = null, fence = null } = parseToken(lock.value) ?? {}
       // A fence is the server's time in microseconds when it was minted.
       const since = fence === null ? null : new Date(fence / 1000)
-      return { type: 'state', state: { held: true, holder: name, fence, since, expiresIn: lock.expiresInMs } }
+      return { type: 'state', state: { held: true, holder: name, fence, since, expiresInMs: lock.expiresInMs } }
     },
 
     async revoke(key, signal) {
@@ -124,9 +127,9 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
 }
 
 /** What is in the way of a lock, and is none, has no fence. */
-function looked(lock: Holding | Unknown | Refused): LookOutcome {
-  if (lock.type === 'free') return { type: 'looked', changed: true, cursor: '-', expiresInMs: null }
+function checked(lock: Holding | Unknown | Refused): CheckOutcome {
+  if (lock.type === 'free') return { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
   if (!('value' in lock)) return lock
   const { type, value, expiresInMs } = lock
-  return { type: 'looked', changed: false, cursor: type === 'held' ? value : '-', expiresInMs }
+  return { type: 'checked', changed: false, cursor: type === 'held' ? value : '-', expiresInMs }
 }

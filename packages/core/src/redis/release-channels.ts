@@ -1,5 +1,5 @@
-import type { Subscription } from '../release-notifier.ts'
 import type { Clock } from '../timing/clock.ts'
+import type { Subscription } from '../waiting/release-notifier.ts'
 import { ChannelSubscriber } from './channel-subscriber.ts'
 import { MissedReleases } from './missed-releases.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'

@@ -1,6 +1,13 @@
 import { LeaseholdError, StoreUnavailableError } from '../errors.ts'
-import type { AcquireOutcome, Refused, ReleaseOutcome, RenewOutcome, RevokeOutcome, Unknown } from '../lease-store.ts'
-import { parseToken } from '../token.ts'
+import type {
+  AcquireOutcome,
+  Refused,
+  ReleaseOutcome,
+  RenewOutcome,
+  RevokeOutcome,
+  Unknown,
+} from '../store/lease-store.ts'
+import { parseToken } from '../store/token.ts'
 import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { countsSubscribers } from './run-script.ts'
 

@@ -1,6 +1,6 @@
-import type { Script } from '../scripts/script.ts'
 import { hashTag } from './keys.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
+import type { Script } from './scripts/script.ts'
 
 /**
  * Transports to what looks like a single server and is a node of a cluster: a plain client on a managed Redis, or HTTP,

@@ -20,8 +20,8 @@ describe('poll', () => {
 describe('backoff', () => {
   it('doubles from 10 ms up to a second, each pause between half and all of it', () => {
     const { delayMs } = backoff()
-    const least = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((refusals) => delayMs(refusals, 0))
-    const most = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((refusals) => delayMs(refusals, almostOne))
+    const least = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => delayMs(tries, 0))
+    const most = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tries) => delayMs(tries, almostOne))
     expect(least).toEqual([5, 10, 20, 40, 80, 160, 320, 500, 500])
     expect(most.map(Math.round)).toEqual([10, 20, 40, 80, 160, 320, 640, 1_000, 1_000])
   })
@@ -32,7 +32,7 @@ describe('backoff', () => {
 
   it('takes its bounds as durations', () => {
     const { delayMs } = backoff({ from: '1s', to: '3s' })
-    expect([1, 2, 3].map((refusals) => delayMs(refusals, 0))).toEqual([500, 1_000, 1_500])
+    expect([1, 2, 3].map((tries) => delayMs(tries, 0))).toEqual([500, 1_000, 1_500])
   })
 })
 

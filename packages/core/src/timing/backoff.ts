@@ -6,10 +6,10 @@ export interface WaitStrategy {
    * Milliseconds until the next try. It must depend on nothing else and change nothing: it is also asked how long a pause
    * would be.
    *
-   * @param refusals how often this waiter has been refused, from 1
+   * @param tries  how often this waiter has found the lock held, from 1
    * @param jitter   a fresh random number, at least 0 and below 1
    */
-  delayMs(refusals: number, jitter: number): number
+  delayMs(tries: number, jitter: number): number
 }
 
 /**
@@ -25,7 +25,7 @@ export function poll(options: { every?: Duration } = {}): WaitStrategy {
 export function backoff(options: { from?: Duration; to?: Duration } = {}): WaitStrategy {
   const fromMs = parseDuration('from', options.from ?? 10)
   const toMs = parseDuration('to', options.to ?? 1_000)
-  return { delayMs: (refusals, jitter) => backoffMs(fromMs, toMs, refusals, jitter) }
+  return { delayMs: (tries, jitter) => backoffMs(fromMs, toMs, tries, jitter) }
 }
 
 /**

@@ -16,7 +16,7 @@ export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotoni
 
 /**
  * Milliseconds since `start`, by whichever clock moved further: a frozen monotonic clock or a wall clock set back must
- * not make a lease look younger than it is.
+ * not make a lease check younger than it is.
  */
 export const elapsedMs = (now: Instant, start: Instant): number =>
   Math.max(now.monotonicMs - start.monotonicMs, now.wallMs - start.wallMs)

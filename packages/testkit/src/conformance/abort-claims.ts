@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { freshKey, patient, script, value } from './transport-calls.ts'
-import type { UseTransport } from './transport-conformance.ts'
+import type { UseTransport } from './transport-under-test.ts'
 
 const exists = "return redis.call('EXISTS', KEYS[1])"
 const write = "redis.call('SET', KEYS[1], '1', 'PX', 10000) return 'written'"

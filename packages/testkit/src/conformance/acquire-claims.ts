@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import { asked, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 export function acquireClaims(probe: Probe): void {
-  it('a free lock is granted, with the token "<owner>.<fence>"', async (context) => {
+  it('a free lock is granted, with the token "<acquisitionId>.<fence>"', async (context) => {
     probe.needs(context, 'fences')
-    const owner = probe.owner('orders-7')
-    const grant = await probe.grant({ key: probe.key(), owner })
-    expect(grant.token).toBe(`${owner}.${grant.fence}`)
+    const acquisitionId = probe.acquisitionId('orders-7')
+    const grant = await probe.grant({ key: probe.key(), acquisitionId })
+    expect(grant.token).toBe(`${acquisitionId}.${grant.fence}`)
   })
 
   it('a grant expires after the asked ttl', async () => {
@@ -54,7 +54,7 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.grant(request)).toEqual(first)
   })
 
-  it('the same owner asking many times at once is granted once', async () => {
+  it('the same acquisitionId asking many times at once is granted once', async () => {
     const request = asked(probe, { key: probe.key() })
     const grants = await Promise.all(Array.from({ length: 10 }, () => probe.grant(request)))
     expect(new Set(grants.map(({ token }) => token)).size).toBe(1)
@@ -77,44 +77,49 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.leftMs(request.key)).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('an owner is told apart by its name, and by the whole of its random part', async () => {
+  it('an acquisitionId is told apart by its name, and by the whole of its random part', async () => {
     const key = probe.key()
-    const owner = probe.owner('orders-7')
-    await probe.grant({ key, owner })
-    for (const other of [owner.slice(0, -1), owner.slice(1), owner.slice('orders-7.'.length), 'orders-7']) {
-      await probe.refusal({ key, owner: other })
+    const acquisitionId = probe.acquisitionId('orders-7')
+    await probe.grant({ key, acquisitionId })
+    for (const other of [
+      acquisitionId.slice(0, -1),
+      acquisitionId.slice(1),
+      acquisitionId.slice('orders-7.'.length),
+      'orders-7',
+    ]) {
+      await probe.refusal({ key, acquisitionId: other })
     }
   })
 
-  it('an owner is spent once its grant was released', async () => {
+  it('an acquisitionId is spent once its grant was released', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an owner is spent once its grant has expired', async () => {
+  it('an acquisitionId is spent once its grant has expired', async () => {
     const request = asked(probe, { key: probe.key(), ttlMs: shortMs })
     await probe.grant(request)
     await probe.advance(shortMs)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an owner is spent once its lock was deleted', async () => {
+  it('an acquisitionId is spent once its lock was deleted', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.admin.remove(request.key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an owner is spent once its lock was revoked', async () => {
+  it('an acquisitionId is spent once its lock was revoked', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.revoke(request.key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('a spent owner grants nothing: the lock stays free for others', async () => {
+  it('a spent acquisitionId grants nothing: the lock stays free for others', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
@@ -123,14 +128,14 @@ export function acquireClaims(probe: Probe): void {
     await probe.grant({ key: request.key })
   })
 
-  it('an owner is spent on its own key only', async () => {
+  it('an acquisitionId is spent on its own key only', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     await probe.grant({ ...request, key: probe.key() })
   })
 
-  it('an owner whose grant was overtaken by another is an ordinary one: refused, then granted', async () => {
+  it('an acquisitionId whose grant was overtaken by another is an ordinary one: refused, then granted', async () => {
     const request = asked(probe, { key: probe.key() })
     const first = await probe.grant(request)
     await probe.release({ key: request.key, token: first.token })

@@ -19,7 +19,7 @@ export function batchClaims(probe: Probe): void {
     const outcomes = await probe.store.acquire(requests, probe.signal)
     expect(outcomes.map(({ type }) => type)).toEqual(['held', 'spent', 'granted'])
     expect(outcomes[2]).toMatchObject({
-      token: expect.stringContaining(requests[2]?.owner ?? '-'),
+      token: expect.stringContaining(requests[2]?.acquisitionId ?? '-'),
     })
   })
 
@@ -29,7 +29,7 @@ export function batchClaims(probe: Probe): void {
     expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held'])
   })
 
-  it('one owner that asks twice in one call is granted the same token twice', async () => {
+  it('one acquisitionId that asks twice in one call is granted the same token twice', async () => {
     const request = asked(probe, { key: probe.key() })
     const [first, second] = await probe.store.acquire([request, request], probe.signal)
     expect(first).toMatchObject({ type: 'granted' })
@@ -39,10 +39,10 @@ export function batchClaims(probe: Probe): void {
   it('many keys in one call are all granted, each with its own token', async () => {
     const requests = Array.from({ length: 100 }, () => asked(probe, { key: probe.key() }))
     const outcomes = await probe.store.acquire(requests, probe.signal)
-    for (const [i, { owner }] of requests.entries()) {
+    for (const [i, { acquisitionId }] of requests.entries()) {
       expect(outcomes[i]).toMatchObject({
         type: 'granted',
-        token: expect.stringContaining(`${owner}.`),
+        token: expect.stringContaining(`${acquisitionId}.`),
       })
     }
   })
@@ -79,17 +79,17 @@ export function batchClaims(probe: Probe): void {
     expect(await probe.leftMs(long)).toBeGreaterThan(3 * longMs)
   })
 
-  it('releases are answered one by one, in order, by token or by owner', async () => {
+  it('releases are answered one by one, in order, by token or by acquisitionId', async () => {
     const [first, second, free, kept] = [probe.key(), probe.key(), probe.key(), probe.key()]
     const { token } = await probe.grant({ key: first })
-    const owner = probe.owner()
-    await probe.grant({ key: second, owner })
+    const acquisitionId = probe.acquisitionId()
+    await probe.grant({ key: second, acquisitionId })
     const other = await probe.grant({ key: kept })
     const outcomes = await probe.store.release(
       [
         { key: free, token },
-        { key: second, owner },
-        { key: kept, owner },
+        { key: second, acquisitionId },
+        { key: kept, acquisitionId },
         { key: first, token },
       ],
       probe.signal,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { freshKey, patient, script, value } from './transport-calls.ts'
-import type { UseTransport } from './transport-conformance.ts'
+import type { UseTransport } from './transport-under-test.ts'
 
 const append =
   "local log = (redis.call('GET', KEYS[1]) or '') .. ARGV[1] redis.call('SET', KEYS[1], log, 'PX', 10000) return log"

@@ -83,31 +83,31 @@ export function endingClaims(probe: Probe): void {
 
   it('undoing an acquire twice is told the same twice, with another holder in between', async () => {
     for (const name of [undefined, 'orders-7']) {
-      const [key, owner] = [probe.key(), probe.owner(name)]
-      await probe.grant({ key, owner })
-      expect(await probe.release({ key, owner })).toBe('released')
-      expect(await probe.release({ key, owner })).toBe('released')
+      const [key, acquisitionId] = [probe.key(), probe.acquisitionId(name)]
+      await probe.grant({ key, acquisitionId })
+      expect(await probe.release({ key, acquisitionId })).toBe('released')
+      expect(await probe.release({ key, acquisitionId })).toBe('released')
       const successor = await probe.grant({ key })
-      expect(await probe.release({ key, owner })).toBe('released')
+      expect(await probe.release({ key, acquisitionId })).toBe('released')
       expect(await probe.release({ key, token: successor.token })).toBe('released')
     }
   })
 
-  it('how a lease ended is told to its token and to its owner, whichever ended it', async () => {
+  it('how a lease ended is told to its token and to its acquisitionId, whichever ended it', async () => {
     for (const name of [undefined, 'orders-7']) {
-      const owner = probe.owner(name)
+      const acquisitionId = probe.acquisitionId(name)
       const [released, undone, revoked] = [probe.key(), probe.key(), probe.key()]
-      const { token } = await probe.grant({ key: released, owner })
+      const { token } = await probe.grant({ key: released, acquisitionId })
       await probe.release({ key: released, token })
-      expect(await probe.release({ key: released, owner })).toBe('released')
+      expect(await probe.release({ key: released, acquisitionId })).toBe('released')
 
-      const held = await probe.grant({ key: undone, owner })
-      await probe.release({ key: undone, owner })
+      const held = await probe.grant({ key: undone, acquisitionId })
+      await probe.release({ key: undone, acquisitionId })
       expect(await probe.release({ key: undone, token: held.token })).toBe('released')
 
-      await probe.grant({ key: revoked, owner })
+      await probe.grant({ key: revoked, acquisitionId })
       await probe.revoke(revoked)
-      expect(await probe.release({ key: revoked, owner })).toBe('revoked')
+      expect(await probe.release({ key: revoked, acquisitionId })).toBe('revoked')
     }
   })
 
@@ -115,9 +115,9 @@ export function endingClaims(probe: Probe): void {
     const key = probe.key()
     const { token } = await probe.grant({ key })
     await probe.release({ key, token })
-    expect(await probe.release({ key, owner: probe.owner() })).toBe('gone')
+    expect(await probe.release({ key, acquisitionId: probe.acquisitionId() })).toBe('gone')
     const successor = await probe.grant({ key })
-    expect(await probe.release({ key, owner: probe.owner() })).toBe('superseded')
+    expect(await probe.release({ key, acquisitionId: probe.acquisitionId() })).toBe('superseded')
     expect(await probe.release({ key, token })).toBe('released')
     expect(await probe.renew(key, successor.token, longMs)).toBe('renewed')
   })
@@ -132,10 +132,10 @@ export function endingClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
   })
 
-  it('an owner is spent whatever is known of an earlier lease, and a refused one is not', async () => {
-    const [key, first] = [probe.key(), probe.owner()]
-    await probe.grant({ key, owner: first })
-    await probe.release({ key, owner: first })
+  it('an acquisitionId is spent whatever is known of an earlier lease, and a refused one is not', async () => {
+    const [key, first] = [probe.key(), probe.acquisitionId()]
+    await probe.grant({ key, acquisitionId: first })
+    await probe.release({ key, acquisitionId: first })
     const request = asked(probe, { key })
     const { token } = await probe.grant(request)
     expect((await probe.grant(request)).token).toBe(token)

@@ -19,10 +19,10 @@ export function foreignHolderClaims(probe: Probe): void {
     await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(128)}`)
     const { cursor } = await probe.refusal({ key })
     expect(cursor).toBe('7'.repeat(128))
-    expect((await probe.look(key, cursor)).cursor).toBe(cursor)
+    expect((await probe.check(key, cursor)).cursor).toBe(cursor)
     await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(129)}`)
     expect((await probe.refusal({ key })).cursor).toBe('-')
-    expect((await probe.look(key, '-')).cursor).toBe('-')
+    expect((await probe.check(key, '-')).cursor).toBe('-')
     expect(await probe.revoke(key)).toBe('revoked')
   })
 
@@ -35,7 +35,7 @@ export function foreignHolderClaims(probe: Probe): void {
       expiresInMs: null,
       cursor: '-',
     })
-    expect(await probe.look(key, '-')).toMatchObject({
+    expect(await probe.check(key, '-')).toMatchObject({
       changed: false,
       cursor: '-',
       expiresInMs: null,
@@ -48,11 +48,11 @@ export function foreignHolderClaims(probe: Probe): void {
     const key = probe.key()
     await probe.admin.replace(key, null)
     const foreign = { held: true, holder: null, fence: null, since: null }
-    expect(await probe.inspect(key)).toEqual({ ...foreign, expiresIn: null })
+    expect(await probe.inspect(key)).toEqual({ ...foreign, expiresInMs: null })
     await probe.admin.replace(key, longMs)
     expect(await probe.inspect(key)).toEqual({
       ...foreign,
-      expiresIn: expect.any(Number),
+      expiresInMs: expect.any(Number),
     })
   })
 
@@ -67,13 +67,13 @@ export function foreignHolderClaims(probe: Probe): void {
   it('a holder whose value was replaced is superseded, and changes nothing', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
-    const owner = probe.owner()
-    const { token } = await probe.grant({ key, owner })
+    const acquisitionId = probe.acquisitionId()
+    const { token } = await probe.grant({ key, acquisitionId })
     await probe.admin.replace(key, longMs)
     expect(await probe.renew(key, token, 10 * longMs)).toBe('superseded')
     expect(await probe.release({ key, token })).toBe('superseded')
-    expect(await probe.release({ key, owner })).toBe('superseded')
-    await probe.refusal({ key, owner })
+    expect(await probe.release({ key, acquisitionId })).toBe('superseded')
+    await probe.refusal({ key, acquisitionId })
     const left = await probe.leftMs(key)
     expect(left).toBeLessThanOrEqual(longMs)
     expect(left).toBeGreaterThan(longMs - slackMs)

@@ -1,9 +1,9 @@
 import type {
   AcquireOutcome,
   AcquireRequest,
+  CheckOutcome,
   LeaseStore,
   LockState,
-  LookOutcome,
   ReleaseOutcome,
   ReleaseRequest,
   RenewOutcome,
@@ -52,8 +52,8 @@ export class Probe {
     return `claim-${random(8)}`
   }
 
-  /** An owner, as the core draws them. */
-  owner(name?: string): string {
+  /** An acquisition id, as the core draws them. */
+  acquisitionId(name?: string): string {
     return name === undefined ? random(32) : `${name}.${random(32)}`
   }
 
@@ -93,10 +93,10 @@ export class Probe {
     return only(await this.store.release([request], this.signal)).type
   }
 
-  async look(key: string, cursor: string): Promise<Extract<LookOutcome, { readonly type: 'looked' }>> {
-    const outcome = only(await this.store.look([{ key, cursor }], this.signal))
-    expect(outcome).toMatchObject({ type: 'looked' })
-    return outcome as Extract<LookOutcome, { readonly type: 'looked' }>
+  async check(key: string, cursor: string): Promise<Extract<CheckOutcome, { readonly type: 'checked' }>> {
+    const outcome = only(await this.store.checkHolders([{ key, cursor }], this.signal))
+    expect(outcome).toMatchObject({ type: 'checked' })
+    return outcome as Extract<CheckOutcome, { readonly type: 'checked' }>
   }
 
   async inspect(key: string): Promise<LockState> {
@@ -136,9 +136,9 @@ export class Probe {
 
 type Asked = Pick<AcquireRequest, 'key'> & Partial<AcquireRequest>
 
-/** The whole request: a fresh owner, a long ttl and one fence unless the claim says otherwise. */
+/** The whole request: a fresh acquisition id, a long ttl and one fence unless the claim says otherwise. */
 export const asked = (probe: Probe, request: Asked): AcquireRequest => ({
-  owner: probe.owner(),
+  acquisitionId: probe.acquisitionId(),
   ttlMs: longMs,
   fences: 1,
   ...request,

@@ -30,11 +30,11 @@ export function releaseClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('gone')
   })
 
-  it('a release compares the whole token: owner and fence', async () => {
+  it('a release compares the whole token: acquisitionId and fence', async () => {
     const key = probe.key()
     const { token } = await probe.grant({
       key,
-      owner: probe.owner('orders-7'),
+      acquisitionId: probe.acquisitionId('orders-7'),
     })
     for (const other of [withOtherFence(token), token.slice('orders-7.'.length), `x${token}`]) {
       expect(await probe.release({ key, token: other })).toBe('superseded')
@@ -42,19 +42,19 @@ export function releaseClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
   })
 
-  it('an acquire is undone by its owner alone', async () => {
+  it('an acquire is undone by its acquisitionId alone', async () => {
     const request = asked(probe, {
       key: probe.key(),
-      owner: probe.owner('orders-7'),
+      acquisitionId: probe.acquisitionId('orders-7'),
     })
     await probe.grant(request)
-    expect(await probe.release({ key: request.key, owner: request.owner })).toBe('released')
+    expect(await probe.release({ key: request.key, acquisitionId: request.acquisitionId })).toBe('released')
     await probe.grant({ key: request.key })
   })
 
   it('undoing an acquire that was never carried out finds nothing and harms nothing', async () => {
     const request = asked(probe, { key: probe.key() })
-    expect(await probe.release({ key: request.key, owner: request.owner })).toBe('gone')
+    expect(await probe.release({ key: request.key, acquisitionId: request.acquisitionId })).toBe('gone')
     expect(await probe.entriesOf(request.key)).toEqual([])
     await probe.grant(request)
   })
@@ -62,7 +62,7 @@ export function releaseClaims(probe: Probe): void {
   it('an acquire that arrives after it was undone is spent, and holds nothing', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
-    await probe.release({ key: request.key, owner: request.owner })
+    await probe.release({ key: request.key, acquisitionId: request.acquisitionId })
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
     await probe.grant({ key: request.key })
   })
@@ -71,16 +71,22 @@ export function releaseClaims(probe: Probe): void {
     const request = asked(probe, { key: probe.key() })
     const holder = await probe.grant({ key: request.key })
     await probe.refusal(request)
-    expect(await probe.release({ key: request.key, owner: request.owner })).toBe('superseded')
+    expect(await probe.release({ key: request.key, acquisitionId: request.acquisitionId })).toBe('superseded')
     expect(await probe.release({ key: request.key, token: holder.token })).toBe('released')
   })
 
-  it('an owner is compared up to the last dot of the token: all of it, and no more', async () => {
+  it('an acquisitionId is compared up to the last dot of the token: all of it, and no more', async () => {
     const key = probe.key()
-    const owner = probe.owner('orders-7')
-    const { token } = await probe.grant({ key, owner })
-    for (const other of ['orders-7', owner.slice('orders-7.'.length), owner.slice(0, -1), `${owner}.1`, `x${owner}`]) {
-      expect(await probe.release({ key, owner: other })).toBe('superseded')
+    const acquisitionId = probe.acquisitionId('orders-7')
+    const { token } = await probe.grant({ key, acquisitionId })
+    for (const other of [
+      'orders-7',
+      acquisitionId.slice('orders-7.'.length),
+      acquisitionId.slice(0, -1),
+      `${acquisitionId}.1`,
+      `x${acquisitionId}`,
+    ]) {
+      expect(await probe.release({ key, acquisitionId: other })).toBe('superseded')
     }
     expect(await probe.release({ key, token })).toBe('released')
   })

@@ -70,11 +70,11 @@ export function renewClaims(probe: Probe): void {
     expect(await probe.leftMs(key)).toBeLessThanOrEqual(longMs)
   })
 
-  it('a renewal compares the whole token: owner and fence', async () => {
+  it('a renewal compares the whole token: acquisitionId and fence', async () => {
     const key = probe.key()
-    const owner = probe.owner('orders-7')
-    const { token } = await probe.grant({ key, owner, ttlMs: longMs })
-    for (const other of [withOtherFence(token), owner, token.slice('orders-7.'.length), `x${token}`]) {
+    const acquisitionId = probe.acquisitionId('orders-7')
+    const { token } = await probe.grant({ key, acquisitionId, ttlMs: longMs })
+    for (const other of [withOtherFence(token), acquisitionId, token.slice('orders-7.'.length), `x${token}`]) {
       expect(await probe.renew(key, other, 10 * longMs)).toBe('superseded')
     }
     expect(await probe.leftMs(key)).toBeLessThanOrEqual(longMs)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { evaluate, patient, script, value } from './transport-calls.ts'
-import type { UseTransport } from './transport-conformance.ts'
+import type { UseTransport } from './transport-under-test.ts'
 
 /** Strings that some client would decode into something else. */
 const deceptive = ['', '123', '-1', '1e3', '0x10', '007', '1783024000123456', 'true', 'null', 'OK', 'nil', '"quoted"']

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { acquireClaims } from './acquire-claims.ts'
 import { announcementClaims } from './announcement-claims.ts'
 import { batchClaims } from './batch-claims.ts'
+import { checkClaims } from './check-claims.ts'
 import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { keyClaims } from './key-claims.ts'
-import { lookClaims } from './look-claims.ts'
 import { Probe } from './probe.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
@@ -39,7 +39,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('renew', () => renewClaims(probe))
     describe('release', () => releaseClaims(probe))
     describe('release, once more', () => endingClaims(probe))
-    describe('look, inspect, revoke', () => lookClaims(probe))
+    describe('check, inspect, revoke', () => checkClaims(probe))
     describe('announcements', () => announcementClaims(probe))
     describe('several requests in one call', () => batchClaims(probe))
     describe('keys and entries', () => keyClaims(probe))

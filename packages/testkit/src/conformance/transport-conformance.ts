@@ -1,9 +1,8 @@
-import type { RedisTransport } from '@leasehold/core/redis'
-import { afterAll, beforeAll, describe, type TestContext } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { abortClaims } from './abort-claims.ts'
 import { callClaims } from './call-claims.ts'
 import { replyClaims } from './reply-claims.ts'
-import type { TransportCapability, TransportUnderTest } from './transport-under-test.ts'
+import type { TransportUnderTest, UseTransport } from './transport-under-test.ts'
 
 /**
  * The contract of a `RedisTransport` against a real server, one claim a test. An adapter calls it from its own
@@ -35,6 +34,3 @@ export function transportConformance(name: string, open: () => Promise<Transport
     describe('abort', () => abortClaims(use))
   })
 }
-
-/** The transport for one claim; skips it where it needs what the transport has not got. */
-export type UseTransport = (context: TestContext, capability?: TransportCapability) => RedisTransport

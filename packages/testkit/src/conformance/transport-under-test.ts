@@ -1,4 +1,5 @@
 import type { RedisTransport } from '@leasehold/core/redis'
+import type { TestContext } from 'vitest'
 
 /** A transport, opened for the suite. */
 export interface TransportUnderTest {
@@ -13,3 +14,6 @@ export type TransportCapability =
   | 'any-character'
   /** A script may take the server half a second, during which it serves nobody else. */
   | 'busy-server'
+
+/** The transport for one claim; skips it where it needs what the transport has not got. */
+export type UseTransport = (context: TestContext, capability?: TransportCapability) => RedisTransport

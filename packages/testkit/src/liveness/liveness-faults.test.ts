@@ -142,12 +142,12 @@ describe('a lock that is kept for nobody', () => {
   })
 
   it('is not, while a caller has it', () => {
-    const owner = waiter(0, { process: 'b', endedAtMs: 0, end: 'granted', fence: 1 })
+    const acquisitionId = waiter(0, { process: 'b', endedAtMs: 0, end: 'granted', fence: 1 })
     const extensions = Array.from({ length: 10 }, (_, index) => extension(900 * (index + 1), 1_000))
     const judged = (waits: readonly RecordedWait[]): readonly string[] =>
       rules({ endMs: 9_000, changes: [grant('b', 0, 1_000), ...extensions], waits: [...waits, waiter(500)] })
-    expect(judged([owner])).toEqual([])
-    expect(judged([{ ...owner, leftAtMs: 1_000 }])).toEqual(['nobody'])
+    expect(judged([acquisitionId])).toEqual([])
+    expect(judged([{ ...acquisitionId, leftAtMs: 1_000 }])).toEqual(['nobody'])
   })
 })
 

@@ -6,7 +6,7 @@ import { requestLost, ScriptedStore } from '../scripted-store.ts'
 import { LockHistory } from './lock-history.ts'
 
 const { signal } = new AbortController()
-const wish = (owner: string): AcquireRequest => ({ key: 'k', owner, ttlMs: 10_000, fences: 17 })
+const wish = (acquisitionId: string): AcquireRequest => ({ key: 'k', acquisitionId, ttlMs: 10_000, fences: 17 })
 
 let clock: ManualClock
 let history: LockHistory
@@ -51,9 +51,9 @@ describe('what a store did', () => {
     ]
     const store = history.behind(Object.assign(real, { release }))
     await store.acquire([wish('a')], signal)
-    await store.release([{ key: 'k', owner: 'b' }], signal)
+    await store.release([{ key: 'k', acquisitionId: 'b' }], signal)
     expect(history.changes).toHaveLength(1)
-    await store.release([{ key: 'k', owner: 'a' }], signal)
+    await store.release([{ key: 'k', acquisitionId: 'a' }], signal)
     expect(history.changes).toHaveLength(2)
   })
 })

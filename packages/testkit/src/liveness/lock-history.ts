@@ -10,7 +10,7 @@ export type LockChange =
       /** Whose request it was. */
       readonly process: string
       /** The fences reserved with the grant: each lease of it has one of them. */
-      readonly fence: number | null
+      readonly fence: number
       readonly fences: number
     }
   | { readonly type: 'extended'; readonly key: string; readonly atMs: number; readonly expiresAtMs: number }
@@ -83,7 +83,7 @@ export class LockHistory implements LockRecord {
   readonly waits: RecordedWait[] = []
   readonly #clock: Clock
   readonly #processes: Map<string, string> = new Map()
-  readonly #entries: Map<string, { readonly owner: string; expiresAtMs: number }> = new Map()
+  readonly #entries: Map<string, { readonly acquisitionId: string; expiresAtMs: number }> = new Map()
   readonly #leases: WeakMap<Lease, Noted<RecordedWait>> = new WeakMap()
 
   constructor(clock: Clock) {
@@ -113,8 +113,8 @@ export class LockHistory implements LockRecord {
         for (const { key } of requests) noted.push({ name, key, process, atMs, answered: false })
       }
       for (const request of requests) {
-        const { owner } = request as { owner?: string }
-        if (name === 'acquire' && owner !== undefined) this.#processes.set(owner, process)
+        const { acquisitionId } = request as { acquisitionId?: string }
+        if (name === 'acquire' && acquisitionId !== undefined) this.#processes.set(acquisitionId, process)
       }
       this.requests.push(...noted)
       const end = (answered: boolean): void => {
@@ -162,21 +162,26 @@ export class LockHistory implements LockRecord {
 
   #note(name: Parameters<Around>[0], request: { readonly key: string }, outcome: unknown): void {
     const { key } = request
-    const { owner, token, ttlMs = 0, fences = 1 } = request as Partial<AcquireRequest> & { readonly token?: string }
+    const {
+      acquisitionId,
+      token,
+      ttlMs = 0,
+      fences = 1,
+    } = request as Partial<AcquireRequest> & { readonly token?: string }
     const atMs = this.#clock.monotonicMs()
     const entry = this.#entries.get(key)
     const present = entry && entry.expiresAtMs > atMs ? entry : undefined
-    const mine = present && (token?.startsWith(`${present.owner}.`) ?? owner === present.owner)
+    const mine = present && (token?.startsWith(`${present.acquisitionId}.`) ?? acquisitionId === present.acquisitionId)
     const type = typeOf(outcome)
     // A repeat finds what the first try was granted, and re-arms it.
     if (present && mine && (type === 'granted' || type === 'renewed')) {
       present.expiresAtMs = Math.max(present.expiresAtMs, atMs + ttlMs)
       this.changes.push({ type: 'extended', key, atMs, expiresAtMs: present.expiresAtMs })
-    } else if (type === 'granted' && owner !== undefined) {
-      const { fence } = outcome as { readonly fence: number | null }
+    } else if (type === 'granted' && acquisitionId !== undefined) {
+      const { fence } = outcome as { readonly fence: number }
       const expiresAtMs = atMs + ttlMs
-      this.#entries.set(key, { owner, expiresAtMs })
-      const process = this.#processes.get(owner) ?? ''
+      this.#entries.set(key, { acquisitionId, expiresAtMs })
+      const process = this.#processes.get(acquisitionId) ?? ''
       this.changes.push({ type, key, atMs, expiresAtMs, process, fence, fences })
     } else if ((type === 'released' && mine) || (type === 'revoked' && name === 'revoke')) {
       // A repeated release may be answered like the first though somebody else has the lock by now.
@@ -201,7 +206,7 @@ const around = (store: LeaseStore, run: Around): LeaseStore => ({
   acquire: (requests, signal) => run('acquire', requests, signal, () => store.acquire(requests, signal)),
   renew: (requests, signal) => run('renew', requests, signal, () => store.renew(requests, signal)),
   release: (requests, signal) => run('release', requests, signal, () => store.release(requests, signal)),
-  look: (requests, signal) => store.look(requests, signal),
+  checkHolders: (requests, signal) => store.checkHolders(requests, signal),
   inspect: (key, signal) => run('inspect', [{ key }], signal, () => store.inspect(key, signal)),
   revoke: (key, signal) => run('revoke', [{ key }], signal, () => store.revoke(key, signal)),
 })

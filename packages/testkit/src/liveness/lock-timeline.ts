@@ -11,7 +11,7 @@ export type FreedBy = 'released' | 'revoked' | 'expired'
 /** An entry of the store, from its grant to its end. */
 export interface Entry extends Span {
   readonly process: string
-  readonly fence: number | null
+  readonly fence: number
   readonly fences: number
   /** How long it was to last when it was last granted or extended. */
   readonly ttlMs: number

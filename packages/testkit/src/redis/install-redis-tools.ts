@@ -85,7 +85,7 @@ function released(address: string, deadline: AbortSignal): Promise<void> {
       socket.destroy()
     }
     deadline.addEventListener('abort', onDeadline, { once: true })
-    // Refused means that it was released between our two looks; that is followed by a close like any other end.
+    // Refused means that it was released between our two checks; that is followed by a close like any other end.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       deadline.removeEventListener('abort', onDeadline)

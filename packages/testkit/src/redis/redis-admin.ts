@@ -12,7 +12,7 @@ export interface RedisAdminOptions {
   readonly onMessage?: (message: RedisReply) => void
 }
 
-/** A connection for tests that look at a server, or interfere with it, past the client under test. */
+/** A connection for tests that check a server, or interfere with it, past the client under test. */
 export interface RedisAdmin extends AsyncDisposable {
   /**
    * Sends one command and answers its reply. Rejects with the server's own error text, when the connection closes, and

@@ -6,7 +6,7 @@ import { installRedisTools } from './install-redis-tools.ts'
 export interface RedisProgram {
   readonly path: string
   /**
-   * The program looks at the name it was started by: as `redis-check-rdb`, under which Debian ships it in `redis-tools`,
+   * The program checks the name it was started by: as `redis-check-rdb`, under which Debian ships it in `redis-tools`,
    * it would check a file instead of serving.
    */
   readonly argv0: string
@@ -18,7 +18,7 @@ const redisProgramVariable = 'LEASEHOLD_REDIS_SERVER'
 const names = ['redis-server', 'valkey-server', 'redis-check-rdb']
 
 /**
- * Looks for a Redis or Valkey server; undefined if there is none. Never installs anything.
+ * Checks for a Redis or Valkey server; undefined if there is none. Never installs anything.
  *
  * @throws Error if `LEASEHOLD_REDIS_SERVER` names something that cannot be run.
  */

@@ -3,7 +3,7 @@ import { type RedisServer, startRedis } from './redis-server.ts'
 
 const slotCount = 16_384
 const formDeadlineMs = 20_000
-const lookEveryMs = 20
+const checkEveryMs = 20
 
 export interface RedisClusterOptions {
   /** How many primaries share the slots; default 3. There are no replicas. */
@@ -65,7 +65,7 @@ async function form(nodes: readonly RedisServer[]): Promise<void> {
   const deadline = AbortSignal.timeout(formDeadlineMs)
   while (!(await Promise.all(nodes.map((node) => isComplete(node, nodes.length)))).every(Boolean)) {
     if (deadline.aborted) throw new Error(`The cluster was not complete after ${formDeadlineMs} ms`)
-    await sleep(lookEveryMs)
+    await sleep(checkEveryMs)
   }
 }
 

@@ -8,8 +8,8 @@ import { connectRedisAdmin } from './redis-admin.ts'
 import type { RedisProgram } from './redis-binary.ts'
 
 const startDeadlineMs = 15_000
-/** Between two looks at a server that is starting. */
-const lookEveryMs = 10
+/** Between two checks a server that is starting. */
+const checkEveryMs = 10
 /** A server asked to end should have done so by then; it may be waiting for a replica, or be busy in a script. */
 const endDeadlineMs = 2_000
 
@@ -57,7 +57,7 @@ export async function launchRedis({ program, port, folder, args }: LaunchOptions
       const reason = deadline.aborted ? `did not answer within ${startDeadlineMs} ms` : 'ended at once'
       throw new RedisStartError(`${program.path} ${reason}: ${said}`, /address already in use/i.test(said))
     }
-    await sleep(lookEveryMs)
+    await sleep(checkEveryMs)
   }
   // A test that forgets its server should end, not hang; the server is killed then.
   child.unref()

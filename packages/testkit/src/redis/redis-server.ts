@@ -22,7 +22,7 @@ export interface RedisServerOptions {
 /** How often a free port is asked for when somebody else was quicker each time. */
 const portTries = 5
 const replicationDeadlineMs = 15_000
-const lookEveryMs = 20
+const checkEveryMs = 20
 
 /**
  * Starts a real Redis on 127.0.0.1 that writes nothing to disk, and resolves when it answers. The server is found, or
@@ -132,6 +132,6 @@ async function replicated(replica: RedisServer): Promise<void> {
       await replica.stop()
       throw new Error(`The replica on port ${replica.port} had no data after ${replicationDeadlineMs} ms`)
     }
-    await sleep(lookEveryMs)
+    await sleep(checkEveryMs)
   }
 }

@@ -1,5 +1,5 @@
 // Generated from ../guarded-set.lua; run `pnpm generate`.
-import type { Script } from '../../scripts/script.ts'
+import type { Script } from '../../redis/scripts/script.ts'
 
 export const guardedSet: Script<[memory: string, writer: string], [data: string, record: string], [fence: string, turn: string, value: string, ttl: string]> = {
   sha1: '22423ec7c437e3bcf52872c4bd8990287866529a',

@@ -1,0 +1,157 @@
+import { backoff, type CheckOutcome, type Clock, type LeaseStore } from '@leasehold/core'
+import type { CheckReason } from './bridge-events.ts'
+import type { Seen } from './paced-check.ts'
+import { RedisProblem } from './redis-problem.ts'
+import { askStore, checkDeadlineMs } from './store-call.ts'
+
+/** The most keys of one call: a script that reads so many keeps Redis busy for less than a millisecond. */
+export const mostKeysPerCall = 128
+/** Calls that may be unanswered at a time: the next is on its way while one is read, and what is due meanwhile gathers. */
+const mostCalls = 2
+/** Checks after a reconnect wait so long for others like them, so that they fill a call. */
+export const gatherMs = 20
+/** What of a call is kept for them, in keys, so that no number of other checks holds them up for ever. */
+const keptForLater = 32
+/** The pause after a call that brought no answer at all: 50 ms after the first, doubling with each in a row. */
+const pause = backoff({ from: 50, to: 1_000 })
+
+/** A check that is due and has not been sent. */
+export interface DueCheck {
+  readonly key: string
+  readonly reason: CheckReason
+  readonly wanted: () => boolean
+  readonly sinceMs: number
+  readonly settle: (seen: Seen) => void
+}
+
+export interface LaneOptions {
+  readonly store: Pick<LeaseStore, 'checkHolders'>
+  readonly clock: Clock
+  /** After each call; `problem` is why not all of it was answered. */
+  readonly onAsked: (keys: number, problem: RedisProblem | undefined) => void
+}
+
+/**
+ * The checks of the keys of one node, in the order in which they fall due, as few calls of many keys.
+ *
+ * States: *well* → *failing*, after a call that brought no answer to anything → *well*, after one that did. While it fails, one
+ * call is under way at a time, with a growing pause between them; what has been due for as long as a call may take is told that
+ * there is no answer, as if it had been sent with the call that failed.
+ */
+export class CheckLane {
+  readonly #options: LaneOptions
+  readonly #first: DueCheck[] = []
+  /** Checks after a reconnect: whoever waits has been told something before. */
+  readonly #later: DueCheck[] = []
+  #calls = 0
+  /** Calls in a row that brought no answer. */
+  #failures = 0
+  #notBeforeMs = Number.NEGATIVE_INFINITY
+  #hasTurn = false
+  #stopTimer: (() => void) | undefined
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+  }
+
+  /** What falls due in one turn goes out together. */
+  add(check: DueCheck): void {
+    const queue = check.reason === 'reconnected' ? this.#later : this.#first
+    queue.push(check)
+    if (this.#hasTurn) return
+    this.#hasTurn = true
+    queueMicrotask(() => {
+      this.#hasTurn = false
+      this.#send()
+    })
+  }
+
+  #send(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    while (this.#isDue && this.#calls < (this.#failures > 0 ? 1 : mostCalls)) {
+      const delayMs = this.#sendsAtMs() - this.#options.clock.monotonicMs()
+      if (delayMs > 0) {
+        this.#stopTimer = this.#options.clock.schedule(() => this.#send(), delayMs, 'background')
+        return
+      }
+      const checks = this.#take()
+      if (checks.length > 0) void this.#ask(checks)
+    }
+  }
+
+  /** Nothing is due or under way, and no pause has to be kept. */
+  get isIdle(): boolean {
+    return !this.#isDue && this.#calls === 0 && this.#options.clock.monotonicMs() >= this.#notBeforeMs
+  }
+
+  get #isDue(): boolean {
+    return this.#first.length + this.#later.length > 0
+  }
+
+  #sendsAtMs(): number {
+    const isGathering = this.#first.length === 0 && this.#later.length < mostKeysPerCall
+    const gatheredMs = isGathering ? (this.#later[0]?.sinceMs ?? 0) + gatherMs : 0
+    return Math.max(this.#notBeforeMs, gatheredMs)
+  }
+
+  /** The keys of a call. What nobody wants any more is left out. */
+  #take(): readonly DueCheck[] {
+    const taken: DueCheck[] = []
+    const take = (queue: DueCheck[], most: number): void => {
+      let count = 0
+      let passed = 0
+      for (; passed < queue.length && count < most; passed++) {
+        const check = queue[passed] as DueCheck
+        if (check.wanted()) count = taken.push(check) && count + 1
+        else check.settle({ type: 'unwanted' })
+      }
+      queue.splice(0, passed)
+    }
+    take(this.#later, keptForLater)
+    take(this.#first, mostKeysPerCall - taken.length)
+    take(this.#later, mostKeysPerCall - taken.length)
+    return taken
+  }
+
+  async #ask(checks: readonly DueCheck[]): Promise<void> {
+    const { store, clock, onAsked } = this.#options
+    this.#calls++
+    const outcomes = await askStore(
+      store,
+      clock,
+      checks.map(({ key }) => key),
+    )
+    this.#calls--
+    const seen = outcomes.map(seenIn)
+    const problem = seen.find(isProblem)?.problem
+    onAsked(checks.length, problem)
+    for (const [index, each] of seen.entries()) checks[index]?.settle(each)
+    if (problem && seen.every(isProblem)) this.#backOff(problem)
+    else this.#failures = 0
+    this.#send()
+  }
+
+  #backOff(problem: RedisProblem): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    this.#notBeforeMs = nowMs + pause.delayMs(++this.#failures, Math.random())
+    for (const queue of [this.#first, this.#later]) {
+      const young = queue.findIndex(({ sinceMs }) => sinceMs > nowMs - checkDeadlineMs)
+      const old = queue.splice(0, young < 0 ? queue.length : young)
+      for (const { settle } of old) settle({ type: 'unavailable', problem })
+    }
+  }
+}
+
+type Answer = Extract<Seen, { type: 'checked' | 'unavailable' }>
+
+const isProblem = (seen: Answer): seen is Extract<Seen, { type: 'unavailable' }> => seen.type === 'unavailable'
+
+function seenIn(outcome: CheckOutcome): Answer {
+  if (outcome.type === 'checked') return outcome
+  const problem =
+    outcome.type === 'refused'
+      ? new RedisProblem('Redis refuses checks', outcome.error)
+      : new RedisProblem('Redis does not answer checks', outcome.cause)
+  return { type: 'unavailable', problem }
+}

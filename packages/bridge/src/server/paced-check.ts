@@ -1,0 +1,61 @@
+import type { CheckOutcome, Clock } from '@leasehold/core'
+import type { CheckReason } from './bridge-events.ts'
+import type { RedisProblem } from './redis-problem.ts'
+
+/** The least distance between two checks one key, whatever causes them. */
+const leastDistanceMs = 250
+
+/** What a check came to. */
+export type Seen =
+  | Extract<CheckOutcome, { type: 'checked' }>
+  /** The store had no usable answer; or its turn did not come, and would have had none. */
+  | { readonly type: 'unavailable'; readonly problem?: RedisProblem }
+  /** There can be no lock of that name. */
+  | { readonly type: 'bad-key' }
+  /** Nobody wanted to know any more when it could be sent. Whoever came since needs another check. */
+  | { readonly type: 'unwanted' }
+
+/** `wanted` is asked before the store is: whoever wanted to know may have gone. */
+export type Check = (key: string, reason: CheckReason, wanted?: () => boolean) => Promise<Seen>
+
+/** The checks of one key: one at a time, and never in quick succession. */
+export class PacedCheck {
+  readonly #clock: Clock
+  readonly #check: (reason: CheckReason) => Promise<'again' | undefined>
+  #lastMs = Number.NEGATIVE_INFINITY
+  #checking = false
+  #planned: { readonly dueMs: number; readonly cancel: () => void } | undefined
+
+  /** @param check must not reject; answers whether what it saw is worth nothing, so that another check is needed */
+  constructor(clock: Clock, check: (reason: CheckReason) => Promise<'again' | undefined>) {
+    this.#clock = clock
+    this.#check = check
+  }
+
+  /** Checks in so long, or as soon as the distance allows. One check serves all who ask before it is answered. */
+  request(reason: CheckReason, delayMs = 0): void {
+    if (this.#checking) return
+    const nowMs = this.#clock.monotonicMs()
+    const dueMs = Math.max(nowMs + delayMs, this.#lastMs + leastDistanceMs)
+    if (this.#planned && this.#planned.dueMs <= dueMs) return
+    this.cancel()
+    if (dueMs <= nowMs) return void this.#run(reason)
+    const cancel = this.#clock.schedule(() => void this.#run(reason), dueMs - nowMs, 'background')
+    this.#planned = { dueMs, cancel }
+  }
+
+  /** Forgets what has not begun. */
+  cancel(): void {
+    this.#planned?.cancel()
+    this.#planned = undefined
+  }
+
+  async #run(reason: CheckReason): Promise<void> {
+    this.#planned = undefined
+    this.#checking = true
+    this.#lastMs = this.#clock.monotonicMs()
+    const again = await this.#check(reason)
+    this.#checking = false
+    if (again) this.request(reason)
+  }
+}

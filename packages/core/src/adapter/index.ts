@@ -1,0 +1,2 @@
+/** `@leasehold/core/adapter`: what authors of stores, clients and notifiers need. */
+export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

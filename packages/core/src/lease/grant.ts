@@ -1,0 +1,107 @@
+import type { LossReason } from '../errors.ts'
+import type { RenewOutcome } from '../store/lease-store.ts'
+import type { Clock } from '../timing/clock.ts'
+import { elapsedMs, type Instant, instant, remainingMs, type Validity } from '../timing/validity.ts'
+
+/**
+ * What the store granted: one token, how long it may be trusted, and how it ended.
+ *
+ * States: *held*, by one holder after another → *lost* (final, with its cause) or *ended* (given back). Renewal and loss
+ * belong to the grant; what a caller has of it is a `Lease`.
+ */
+export class Grant {
+  declare readonly key: string
+  declare readonly token: string
+  /** Its present holder's. */
+  declare fence: number
+  /** Since when its present holder has had it. */
+  declare heldSince: Instant
+  /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
+  declare ttlMs: number
+  /** Somebody outside of this process may know the token. */
+  tokenLeft = false
+  /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
+  declare lostBecause: LossReason | undefined
+  /** Told once, when the grant is lost. */
+  declare holder: { onLost(reason: LossReason): void } | undefined
+
+  /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
+  renews = false
+  /** When its next renewal is due, or the warning that it expires, in monotonic milliseconds. */
+  dueMs: number = Infinity
+  /** When it will have been held for so long that somebody should be told. */
+  longHeldAtMs: number = Infinity
+  /** When it has been held for as long as it may. */
+  holdUntilMs: number = Infinity
+  /** Its renewal is under way or waits for a free place; a renewal never overlaps itself. */
+  renewing = false
+  /** Renewals without an answer since the last answer, and why the last of them had none. */
+  unanswered = 0
+  trouble: unknown
+
+  readonly #clock: Clock
+  #validity: Validity
+  #held = true
+
+  constructor(clock: Clock, key: string, token: string, fence: number, validity: Validity) {
+    this.#clock = clock
+    this.key = key
+    this.token = token
+    this.fence = fence
+    this.ttlMs = validity.ttlMs
+    this.heldSince = validity.sentAt
+    this.#validity = validity
+  }
+
+  /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
+  remainingMs(now: Instant = instant(this.#clock)): number {
+    if (!this.#held) return 0
+    return Math.min(remainingMs(now, this.#validity), this.holdUntilMs - now.monotonicMs)
+  }
+
+  /** Loses it if its time is over, which a late timer may not have noticed yet. */
+  check(now: Instant = instant(this.#clock)): void {
+    if (this.remainingMs(now) > 0) return
+    if (this.holdUntilMs <= now.monotonicMs) this.lose('max-hold')
+    else this.lose(this.unanswered > 0 || this.renewing ? 'unreachable' : 'expired')
+  }
+
+  /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
+  expiresInMs(now: Instant = instant(this.#clock)): number {
+    return this.#validity.ttlMs - elapsedMs(now, this.#validity.sentAt)
+  }
+
+  /** For how long the store's last answer about it has been out of date, in milliseconds. */
+  sinceAnswerMs(now: Instant = instant(this.#clock)): number {
+    return elapsedMs(now, this.#validity.sentAt)
+  }
+
+  /** For how long its present holder has had it, in milliseconds. */
+  heldMs(now: Instant = instant(this.#clock)): number {
+    return elapsedMs(now, this.heldSince)
+  }
+
+  /**
+   * Takes in the answer, in time or late, to a renewal that asked for `validity`. Answers can overtake each other: the
+   * one that reaches furthest counts.
+   */
+  take(outcome: RenewOutcome | undefined, validity: Validity): void {
+    if (outcome?.type === 'gone' || outcome?.type === 'superseded') this.lose(outcome.type)
+    const now = instant(this.#clock)
+    const further = remainingMs(now, validity) > remainingMs(now, this.#validity)
+    if (outcome?.type === 'renewed' && further) this.#validity = validity
+  }
+
+  /** Ends it by loss, unless it has ended already. */
+  lose(reason: LossReason): void {
+    if (!this.#held) return
+    this.#held = false
+    this.lostBecause = reason
+    this.holder?.onLost(reason)
+  }
+
+  /** Ends it without loss: from here on nothing can be lost any more. */
+  end(): void {
+    this.#held = false
+  }
+}

@@ -1,0 +1,179 @@
+import type { Context } from '../context.ts'
+import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
+import { answered, ask, only } from '../store/ask.ts'
+import type { ReleaseResult, RenewOutcome } from '../store/lease-store.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { type Instant, instant } from '../timing/validity.ts'
+import type { Grant } from './grant.ts'
+import type { Extension, Lease } from './lease.ts'
+import { releaseGrant } from './release.ts'
+import type { Renewal } from './renewal.ts'
+
+/** The waiters of this process, who may get a grant when its holder is done with it. */
+export interface Successors {
+  /** Gives a grant to the next waiter, if it may. Otherwise its holder gives it back to the store now. */
+  handOff(grant: Grant): boolean
+  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
+  ended(grant: Grant, subscribers: number | null): void
+}
+
+/** What a caller has of a grant, for as long as it is this caller's. */
+export class HeldLease implements Lease {
+  declare readonly key: string
+  declare readonly fence: number
+  declare readonly waitedMs: number
+  declare readonly commands: number
+  /** Why it was lost, if it was, while it was this caller's. */
+  declare lostBecause: LossReason | undefined
+  readonly #context: Context
+  readonly #grant: Grant
+  readonly #renewal: Renewal
+  readonly #successors: Successors | undefined
+  /** Made when somebody asks for the signal: most leases are never asked. */
+  #abort: AbortController | undefined
+  #released: Promise<ReleaseResult> | undefined
+  /** Ends the extensions that are being asked for; made with the first. */
+  #stop: AbortController | undefined
+
+  /** @param successors none where calls share nothing */
+  constructor(
+    context: Context,
+    renewal: Renewal,
+    successors: Successors | undefined,
+    grant: Grant,
+    { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>,
+  ) {
+    this.#context = context
+    this.#grant = grant
+    this.#renewal = renewal
+    this.#successors = successors
+    this.key = grant.key
+    this.fence = grant.fence
+    this.waitedMs = waitedMs
+    this.commands = commands
+    grant.holder = this
+    // It can end between two holders.
+    if (grant.lostBecause) this.onLost(grant.lostBecause)
+    else context.work.hold(this)
+  }
+
+  get token(): string {
+    this.#grant.tokenLeft = true
+    return this.#grant.token
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController()
+      if (this.lostBecause) this.#abort.abort(this.lostError())
+    }
+    return this.#abort.signal
+  }
+
+  remaining(): number {
+    return this.#released !== undefined ? 0 : Math.max(0, this.#grant.remainingMs())
+  }
+
+  assertValid(): void {
+    this.#assertNotReleased()
+    this.#grant.check()
+    if (this.lostBecause) throw this.lostError()
+  }
+
+  async renew(extension: Extension): Promise<void> {
+    const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
+    if ((ttl === undefined) === (by === undefined))
+      throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
+    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
+    this.assertValid()
+    const { key, token } = this.#grant
+    // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
+    const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
+    // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
+    const take = (outcome: RenewOutcome, sentAt: Instant): void => this.#grant.take(outcome, { sentAt, ttlMs })
+    const send = (signal: AbortSignal): Promise<RenewOutcome | undefined> =>
+      only(this.#context.store.renew([{ key, token, ttlMs }], signal))
+    this.#stop ??= new AbortController()
+    const { signal } = this.#stop
+    const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, send, {
+      signal,
+      onLate: take,
+    })
+    take(outcome, sentAt)
+    this.#assertNotReleased()
+    if (this.lostBecause) throw this.lostError()
+    answered('renew', outcome)
+  }
+
+  release(): Promise<ReleaseResult> {
+    const now = instant(this.#context.clock)
+    // The timer may be late; a validity that is over is a loss whoever notices it.
+    if (!this.#released) this.#grant.check(now)
+    if (!this.#released) {
+      let settle: ((result: Promise<ReleaseResult>) => void) | undefined
+      this.#released = new Promise((resolve) => {
+        settle = resolve
+      })
+      // Whoever waits for an extension is told at once, and it is not asked for again.
+      this.#stop?.abort(this.#releasedError())
+      // Only now: whoever listens to the events of this release may call it again.
+      settle?.(this.#release(this.#grant.heldMs(now)))
+      this.#context.work.handOver(this.#released)
+    }
+    return this.#released
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+
+  lose(reason: LossReason): void {
+    this.#grant.lose(reason)
+  }
+
+  async #release(heldMs: number): Promise<ReleaseResult> {
+    let outcome: ReleaseResult = 'released'
+    if (!this.#successors?.handOff(this.#grant)) {
+      // It leaves the schedule before anything else, so that no renewal can follow its release.
+      this.#renewal.forget(this.#grant)
+      const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
+      this.#successors?.ended(this.#grant, subscribers)
+      outcome = result
+    }
+    this.#context.work.drop(this)
+    this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
+    return outcome
+  }
+
+  /** Its grant is lost: what its holder sees of it. */
+  onLost(reason: LossReason): void {
+    this.lostBecause = reason
+    this.#renewal.forget(this.#grant)
+    const error = this.lostError()
+    this.#stop?.abort(error)
+    this.#abort?.abort(error)
+    const { key, fence } = this
+    this.#context.emit({
+      type: 'lost',
+      key,
+      fence,
+      reason,
+      ...(error.cause === undefined ? {} : { cause: error.cause }),
+    })
+    this.#context.work.drop(this)
+    this.#successors?.ended(this.#grant, 0)
+  }
+
+  /** @param result what the work returned although its lease was lost */
+  lostError(reason: LossReason = this.lostBecause ?? 'expired', result?: unknown): LeaseLostError {
+    return new LeaseLostError(this.key, reason, reason === 'unreachable' ? this.#grant.trouble : undefined, result)
+  }
+
+  #releasedError(): LeaseholdError {
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
+  }
+
+  #assertNotReleased(): void {
+    if (this.#released !== undefined) throw this.#releasedError()
+  }
+}

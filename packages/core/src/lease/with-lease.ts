@@ -1,0 +1,27 @@
+import type { ReleaseResult } from '../store/lease-store.ts'
+import type { Clock } from '../timing/clock.ts'
+import { settledWithin } from '../timing/deadline.ts'
+import { lostReleaseMs } from './figures.ts'
+import type { HeldLease } from './held-lease.ts'
+import type { Work } from './lease.ts'
+
+/**
+ * Runs work under a lease and gives the lease back whatever happens. The work's own error wins over everything.
+ *
+ * @throws LeaseLostError with the work's `result` if the lease was lost meanwhile, which also shows when it is given back
+ */
+export async function withLease<T>(clock: Clock, lease: HeldLease, work: Work<T>): Promise<T> {
+  let result: T
+  let ended: ReleaseResult | undefined
+  try {
+    result = await work(lease)
+  } finally {
+    const releasing = lease.release()
+    if (lease.lostBecause) await settledWithin(clock, lostReleaseMs, releasing)
+    else ended = await releasing
+  }
+  const missing = ended === 'expired' ? 'gone' : ended === 'superseded' ? ended : undefined
+  const reason = lease.lostBecause ?? missing
+  if (reason) throw lease.lostError(reason, result)
+  return result
+}

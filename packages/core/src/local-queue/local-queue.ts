@@ -1,0 +1,62 @@
+import { type Acquired, acquireAlone } from '../acquire/acquisition.ts'
+import type { Context } from '../context.ts'
+import type { Grant } from '../lease/grant.ts'
+import type { Successors } from '../lease/held-lease.ts'
+import { closedError } from '../open-work.ts'
+import type { Plan } from '../options.ts'
+import { fences } from './figures.ts'
+import { KeyQueue } from './key-queue.ts'
+
+/**
+ * The waiters of one process, key by key.
+ *
+ * While this process holds a key, or one of its calls competes for it on the store, the others wait here, in order and
+ * without any command. When a lease is given back and the next waiter is one of ours, the grant passes on without a round
+ * trip, with the next of its reserved fences; bounds on that let other processes in.
+ *
+ * No call's options hold up another. Nobody waits behind a call that checks far less often, or that grants reach too late.
+ * A slow competitor is passed over by a run of hand-offs, and woken when that ends.
+ */
+export interface LocalQueue extends Successors {
+  /** An acquire, if need be after a wait in line. Without a wait the store is always asked. */
+  acquire(plan: Plan): Promise<Acquired>
+  /** The grant by which this process holds a key now. */
+  holding(key: string): Grant | undefined
+  /** Ends every wait in line: the locker is being closed. */
+  close(): void
+}
+
+export function localQueue(context: Context): LocalQueue {
+  const { work } = context
+  const queues = new Map<string, KeyQueue>()
+
+  function queueFor(key: string): KeyQueue {
+    const known = queues.get(key)
+    if (known) return known
+    const queue = new KeyQueue(context, key, () => {
+      if (queues.get(key) === queue) queues.delete(key)
+    })
+    queues.set(key, queue)
+    return queue
+  }
+
+  async function tryOnce(plan: Plan): Promise<Acquired> {
+    const acquired = await acquireAlone(context, plan, fences)
+    if (acquired.grant) queueFor(plan.key).hold(acquired.grant)
+    return acquired
+  }
+
+  return {
+    acquire(plan) {
+      work.assertOpen()
+      plan.signal?.throwIfAborted()
+      return plan.waitMs === 0 ? tryOnce(plan) : queueFor(plan.key).acquire(plan)
+    },
+    handOff: (grant) => queues.get(grant.key)?.handOff(grant) ?? false,
+    ended: (grant, subscribers) => queues.get(grant.key)?.ended(grant, subscribers),
+    holding: (key) => queues.get(key)?.grant,
+    close() {
+      for (const queue of queues.values()) queue.close(closedError())
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import { type Executed, StoreUnavailableError } from '../errors.ts'
+import { backoffMs, jitter } from '../timing/backoff.ts'
+import type { Clock } from '../timing/clock.ts'
+import { deadline, sleep } from '../timing/deadline.ts'
+import { type Instant, instant } from '../timing/validity.ts'
+import { leastRetryPauseMs, mostRetryPauseMs } from './figures.ts'
+import type { Refused, Unknown } from './lease-store.ts'
+
+/** Who is asked, and by which clock. */
+interface Asking {
+  readonly store: { readonly commandDeadlineMs: number }
+  readonly clock: Clock
+}
+
+/**
+ * How long a store command may stay unanswered, retry included: the store's own deadline, and never more than a third of
+ * the ttl it is about.
+ */
+export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
+  Math.min(store.commandDeadlineMs, ttlMs / 3)
+
+/** An outcome, when the attempt that brought it was sent, and what became of the others. */
+export interface Answer<O> {
+  readonly outcome: O
+  readonly sentAt: Instant
+  /** `unknown` if an attempt other than the answered one may have been carried out. */
+  readonly before: Executed
+}
+
+/** Until when a store wants to be asked nothing, in monotonic milliseconds. */
+export interface Quiet {
+  untilMs: number
+}
+
+/** What an `ask` may be told; by default it goes on for one command deadline. */
+interface AskOptions<O> {
+  /** What is left of the time for all attempts, in milliseconds. */
+  readonly leftMs?: () => number
+  readonly signal?: AbortSignal | undefined
+  /** One attempt, whatever becomes of it. */
+  readonly once?: boolean
+  /** What several requests have in common: what one of them is told, the others heed. */
+  readonly quiet?: Quiet
+  /** Told when an attempt has come to nothing, unless only the end of the time cut it short. */
+  readonly onSilence?: (failure: Unknown) => void
+  /** Gets an answer that came when the question was over, and when its attempt had been sent. */
+  readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
+}
+
+/**
+ * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
+ *
+ * A store that wants to be asked nothing for a while is left alone for as long. If that is all the time there is, or more, it
+ * ends at once: a last attempt would come too soon for the store, and nothing is left to wait for.
+ *
+ * An attempt is repeated after half a command deadline, so that a second fits. Its answer counts for the whole of it: on a
+ * slow link each would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
+ * to, and what it grants counts from when that attempt was sent.
+ *
+ * @param send sends the request once and answers its outcome; undefined is no answer
+ * @throws the signal's own reason when it is aborted, at once
+ */
+export async function ask<O>(
+  context: Asking,
+  ttlMs: number,
+  send: (signal: AbortSignal) => Promise<O | Unknown | undefined>,
+  options: AskOptions<O> = {},
+): Promise<Answer<O | Unknown>> {
+  const { clock } = context
+  const limitMs = commandDeadlineMs(context, ttlMs)
+  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { untilMs: 0 } } = options
+  /** The attempts that may still be answered, the eldest first. */
+  const heard = new Set<AbortController>()
+  let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
+  let failure = silence
+  /** Attempts without an answer that may have been carried out. */
+  let uncertain = 0
+  let rejection: { readonly error: unknown } | undefined
+  let over = false
+  let latest: AbortController | undefined
+  let wake: (() => void) | undefined
+
+  function begin(stop: AbortController): void {
+    const sentAt = instant(clock)
+    const settle = (outcome: O | Unknown = silence): void => {
+      heard.delete(stop)
+      if (isUnknown(outcome)) {
+        failure = outcome
+        quiet.untilMs = Math.max(quiet.untilMs, clock.monotonicMs() + retryAfterMs(outcome))
+        if (outcome.executed === 'no') uncertain--
+        // An earlier attempt that comes to nothing is no news while a later one is under way.
+        if (stop !== latest) return
+      } else {
+        uncertain--
+        if (over || answer) {
+          onLate?.(outcome, sentAt)
+          return
+        }
+        answer = { outcome, sentAt }
+      }
+      wake?.()
+    }
+    uncertain++
+    latest = stop
+    heard.add(stop)
+    send(stop.signal).then(settle, (error: unknown) => {
+      rejection = { error }
+      wake?.()
+    })
+  }
+
+  /** Until something is news, or the time is over. */
+  const pause = (ms: number): Promise<void> =>
+    sleep(clock, ms, signal, (end) => {
+      wake = end
+      return undefined
+    })
+
+  const stopAll = (): void => {
+    for (const stop of heard) stop.abort()
+  }
+
+  try {
+    let failures = 0
+    let leastMs = 0
+    while (!answer && !rejection && (!latest || (!once && leftMs() > 1))) {
+      signal?.throwIfAborted()
+      const quietMs = quiet.untilMs - clock.monotonicMs()
+      const restMs = Math.max(leastMs, quietMs)
+      leastMs = 0
+      if (restMs > 0) {
+        // Not even a last attempt is possible, and none can still be answered.
+        if (quietMs >= leftMs() && heard.size === 0) break
+        await pause(Math.min(restMs, leftMs()))
+        continue
+      }
+      const [eldest] = heard
+      if (heard.size > 1) eldest?.abort()
+      const lifeMs = once ? limitMs : limitMs / 2
+      const availableMs = Math.max(1, leftMs())
+      const stop = new AbortController()
+      begin(stop)
+      await pause(Math.min(lifeMs, availableMs))
+      if (answer) break
+      const failed = !heard.has(stop)
+      if (failed || lifeMs <= availableMs) onSilence?.(failure)
+      // An attempt that used its time needs no pause; one that failed at once does.
+      if (failed) leastMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+    }
+    if (rejection) throw rejection.error
+    if (!answer) {
+      // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
+      stopAll()
+      await sleep(clock, 0, signal)
+    }
+    const before = uncertain > 0 ? 'unknown' : 'no'
+    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), ...answer, before }
+  } finally {
+    over = true
+    stopAll()
+  }
+}
+
+const silence: Unknown = { type: 'unknown', executed: 'unknown' }
+
+/** For how long the store wants to be asked nothing after this outcome, in milliseconds. */
+export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | undefined)?.retryAfterMs || 0
+
+const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
+
+/** The error for a request that stayed without an answer. */
+export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
+  new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
+
+/**
+ * The outcome if it is an answer.
+ *
+ * @param before whether an attempt other than the answered one may have been carried out
+ * @throws StoreUnavailableError if there is none, or the store's own error
+ */
+export function answered<O extends { readonly type: string }>(
+  action: string,
+  outcome: O | Unknown | Refused,
+  before: Executed = 'no',
+): O {
+  if (isUnknown(outcome)) throw unanswered(action, outcome)
+  if (outcome.type !== 'refused') return outcome as O
+  const { error } = outcome as Refused
+  throw before === 'unknown' && 'executed' in error ? Object.assign(error, { executed: before }) : error
+}
+
+/** The outcome of a call with one request. */
+export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
+
+/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
+export const failed =
+  ({ clock }: Asking) =>
+  (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

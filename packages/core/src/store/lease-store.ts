@@ -1,0 +1,151 @@
+import type { Executed, LeaseholdError } from '../errors.ts'
+
+/**
+ * The store port: what a lease means to whatever keeps it.
+ *
+ * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, both
+ * values, or *unknown*: sent, and no answer came, so it may have happened. A store maps whatever its client does to one
+ * of these and rejects only with an `InvalidOptionError`, before anything is sent.
+ *
+ * The caller may assume that a request is carried out at once or not at all, that time is the store's own, and that
+ * every request may be repeated with the same acquisition id or token without doing harm. It may not assume that a call ever
+ * settles: the core puts its own deadline on each, and aborts `signal` when that has passed.
+ *
+ * Implemented by `@leasehold/core/redis` and `@leasehold/core/memory`; a new one passes the suite of
+ * `@leasehold/testkit`.
+ */
+export interface LeaseStore {
+  /** How long one request may stay unanswered, in milliseconds (never more than a third of the ttl is used). */
+  readonly commandDeadlineMs: number
+  /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
+  readonly prefix?: string | undefined
+  /**
+   * Names the node that keeps a key at present; always the same name where there is but one. Requests for keys of
+   * different nodes do not share a command, so that a node that falls silent costs nobody else's answer. Does no I/O.
+   */
+  nodeOf(key: string): string
+  acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]>
+  renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]>
+  release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]>
+  /** Compares each lock with the cursor a refused acquire returned. */
+  checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]>
+  inspect(key: string, signal: AbortSignal): Promise<InspectOutcome>
+  /** Takes the lock from whoever is seen to hold it, a foreign holder included, and from nobody who comes after. */
+  revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome>
+}
+
+export interface AcquireRequest {
+  readonly key: string
+  /** The part of the token before the fence: see `token.ts`. Kept through all retries of one acquisition. */
+  readonly acquisitionId: string
+  readonly ttlMs: number
+  /** How many consecutive fences to reserve for this grant, at least 1; the token carries the first. */
+  readonly fences: number
+}
+
+export interface RenewRequest {
+  readonly key: string
+  readonly token: string
+  /** The asked time to live from now; an entry with more left keeps it. */
+  readonly ttlMs: number
+}
+
+/** Gives a lease back by its token, or undoes an acquire of which only the acquisition id is known. */
+export type ReleaseRequest = { readonly key: string } & (
+  | { readonly token: string }
+  | { readonly acquisitionId: string }
+)
+
+/** A question about one lock. */
+export interface CheckRequest {
+  readonly key: string
+  /** What a refused acquire, or the last check, answered; `-` for none. */
+  readonly cursor: string
+}
+
+/** No usable answer; `executed: 'no'` when the request was certainly not carried out. */
+export interface Unknown {
+  readonly type: 'unknown'
+  readonly executed: Executed
+  readonly cause?: unknown
+  /** For so long, from when it came, the store wants to be asked nothing, in milliseconds; where it says so. */
+  readonly retryAfterMs?: number | undefined
+}
+
+/** The store will not carry out this request however often it is repeated. */
+export interface Refused {
+  readonly type: 'refused'
+  /** Made for this outcome: whoever throws it may add what is known of other attempts. */
+  readonly error: LeaseholdError
+}
+
+export type AcquireOutcome =
+  /** Every store mints a fence: greater than that of any grant of this key before. */
+  | { readonly type: 'granted'; readonly token: string; readonly fence: number }
+  /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none. */
+  | { readonly type: 'held'; readonly expiresInMs: number | null; readonly cursor: string }
+  /** This acquisition id's grant came and went already. Nothing was granted; ask again with a new acquisition id. */
+  | { readonly type: 'spent' }
+  | Unknown
+  | Refused
+
+export type RenewOutcome =
+  | { readonly type: 'renewed' }
+  | { readonly type: 'gone' }
+  | { readonly type: 'superseded' }
+  | Unknown
+  | Refused
+
+export type ReleaseOutcome =
+  /**
+   * It is free now, or has been since this same release was carried out before. `announced` is false when nobody could be
+   * told (no permission). `subscribers` is how many were told, null when nobody knows: on a cluster, where each node
+   * counts its own, zero is not known; nor is it for a repeat.
+   */
+  | { readonly type: 'released'; readonly announced: boolean; readonly subscribers: number | null }
+  /** An operator took it away before. Known for certain, unlike `gone`. */
+  | { readonly type: 'revoked' }
+  /** `resent`: the client may have sent the request twice, so this may be the answer to the repeat. */
+  | { readonly type: 'gone' | 'superseded'; readonly resent: boolean }
+  | Unknown
+  | Refused
+
+/**
+ * How giving a lease back ended.
+ *
+ * - `released`: the lock is free
+ * - `expired`: the entry was no longer there
+ * - `superseded`: another holder has the lock by now
+ * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
+ */
+export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
+
+export type CheckOutcome =
+  /** `changed`: the lock is free now. Otherwise the present holder's cursor and remaining time. */
+  | {
+      readonly type: 'checked'
+      readonly changed: boolean
+      readonly cursor: string
+      readonly expiresInMs: number | null
+    }
+  | Unknown
+  | Refused
+
+/** Who has a lock now. Never the token. */
+export type LockState =
+  | { readonly held: false }
+  | {
+      readonly held: true
+      /** The holding locker's name; null if it has none or is a foreign holder. */
+      readonly holder: string | null
+      /** Null for a foreign holder (another library's lock on the same key). */
+      readonly fence: number | null
+      /** When it was granted, by the store's clock; null for a foreign holder. */
+      readonly since: Date | null
+      /** Milliseconds until the store lets go, if nobody renews; null for a holder without expiry. */
+      readonly expiresInMs: number | null
+    }
+
+export type InspectOutcome = { readonly type: 'state'; readonly state: LockState } | Unknown | Refused
+
+export type RevokeOutcome = { readonly type: 'revoked' | 'free' } | Unknown | Refused

@@ -1,0 +1,31 @@
+/**
+ * Tokens: `[<name>.]<128 random bits, hex>.<fence>`.
+ *
+ * The part before the last dot, the *acquisition id*, is drawn by the client, new for each acquisition and kept through its
+ * retries. The store appends the fence it mints. An acquire and the release that undoes it know only the acquisition id; every
+ * other request compares the whole token.
+ */
+
+/** Draws a new acquisition id. Not at module scope: Workers forbid randomness there. */
+export function drawAcquisitionId(name?: string): string {
+  let acquisitionId = name ? `${name}.` : ''
+  for (const half of crypto.getRandomValues(new BigUint64Array(2))) acquisitionId += half.toString(16).padStart(16, '0')
+  return acquisitionId
+}
+
+const form = /^(?:([\w-]+)\.)?[\da-f]{32}\.(\d+)$/
+
+/** What a stored value tells about its holder; undefined if it is not one of our tokens (a foreign holder's value). */
+export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {
+  const match = typeof value === 'string' && form.exec(value)
+  return match ? { name: match[1] ?? null, fence: Number(match[2]) } : undefined
+}
+
+/** An acquisition id ends with its random part; a locker's name and a dot may precede it. */
+export const randomPart = (acquisitionId: string): string => acquisitionId.slice(-32)
+
+/** What precedes the *last* dot of a stored value: with a name, the acquisition id itself has one. Nothing for a foreign holder's. */
+export const acquisitionIdOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
+
+/** The fence of a stored value as text, `-` for a value that has none: a foreign holder's. */
+export const cursorOf = (value: string): string => /\.(\d{1,128})$/.exec(value)?.[1] ?? '-'

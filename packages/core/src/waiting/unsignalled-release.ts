@@ -1,0 +1,41 @@
+import type { Clock } from '../timing/clock.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
+import type { Contention, Subscription } from './release-notifier.ts'
+
+/** What is known of a waiter's last contended try: who held the lock, and what had been heard just before the try. */
+interface Held {
+  readonly cursor: string
+  readonly expiresInMs: number
+  readonly triedAt: Instant
+  readonly signals: number
+}
+
+/** The cursor of a holder of another library, which announces nothing. */
+const foreign = '-'
+
+/**
+ * Notices a release that was not signalled: the lock has another holder or none, the former one still had time, and releases
+ * were heard throughout.
+ */
+export function hearing(clock: Clock): {
+  /** Just before a try. */
+  trying(subscription: Subscription): void
+  /** The try was contended, or (without a contention) granted. */
+  answered(subscription: Subscription, contention?: Contention): void
+} {
+  let tried: Pick<Held, 'triedAt' | 'signals'> | undefined
+  let held: Held | undefined
+  return {
+    trying({ live, signals }) {
+      tried = live ? { triedAt: instant(clock), signals } : undefined
+    },
+    answered(subscription, contention) {
+      const isNews = held && held.cursor !== foreign && held.cursor !== contention?.cursor
+      if (isNews && subscription.signals === held?.signals) {
+        // Counted from before the try, so that what may have been an expiry is not taken for a release.
+        if (elapsedMs(instant(clock), held.triedAt) < held.expiresInMs) subscription.suspect(held.cursor)
+      }
+      held = contention && tried && { ...tried, cursor: contention.cursor, expiresInMs: contention.expiresInMs ?? 0 }
+    },
+  }
+}

@@ -1,0 +1,192 @@
+import { getEventListeners } from 'node:events'
+import { follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import { backoff, poll } from '../timing/backoff.ts'
+
+const { signal: unstopped } = new AbortController()
+
+let clock: ManualClock
+let store: ScriptedStore
+
+beforeEach(() => {
+  clock = new ManualClock()
+  store = new ScriptedStore(clock)
+})
+
+/** Somebody elsewhere takes the lock. Returns what gives it back. */
+async function occupy(ttlMs = 3_600_000): Promise<() => Promise<void>> {
+  const acquisitionId = drawAcquisitionId()
+  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], unstopped)
+  store.calls.length = 0
+  return async () => {
+    await store.release([{ key: 'k', acquisitionId }], unstopped)
+  }
+}
+
+const locker = (options: Omit<LockerOptions, 'store' | 'clock'> = {}): Locker =>
+  createLocker({ store, clock, ttl: '10s', wait: '1m', ...options })
+
+const triedAtMs = (): number[] => store.called('acquire').map(({ atMs }) => atMs)
+
+const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - (times[at] ?? 0))
+
+describe('a waiter without a notifier', () => {
+  it('backs off: each pause up to twice the one before, at most a second, never less than half of that', async () => {
+    await occupy()
+    const acquiring = follow(locker().acquire('k'), clock)
+    await clock.advance(60_000)
+    expect(acquiring.state).toBe('rejected')
+    const pauses = gaps(triedAtMs())
+    expect(pauses.length).toBeGreaterThan(60)
+    for (const [at, pause] of pauses.slice(0, -1).entries()) {
+      const most = Math.min(1_000, 10 * 2 ** at)
+      expect(pause).toBeGreaterThanOrEqual(most / 2)
+      expect(pause).toBeLessThanOrEqual(most + 0.1)
+    }
+  })
+
+  it('polls on a beat of its own if told so', async () => {
+    await occupy()
+    const acquiring = follow(locker({ strategy: poll({ every: 50 }) }).acquire('k'), clock)
+    await clock.advance(60_000)
+    expect(acquiring.state).toBe('rejected')
+    const pauses = gaps(triedAtMs()).slice(0, -1)
+    for (const pause of pauses) {
+      expect(pause).toBeGreaterThanOrEqual(24.9)
+      expect(pause).toBeLessThanOrEqual(75.1)
+    }
+    expect(60_000 / pauses.length).toBeGreaterThan(45)
+    expect(60_000 / pauses.length).toBeLessThan(55)
+  })
+
+  it('waiters of one lock do not poll on the same beat', async () => {
+    await occupy()
+    // A locker each: of one locker's waiters only one polls.
+    for (let waiter = 0; waiter < 50; waiter++) follow(locker({ strategy: poll({ every: '1s' }) }).acquire('k'), clock)
+    await clock.advance(10_000)
+    const times = triedAtMs().filter((atMs) => atMs > 0)
+    expect(times.length).toBeGreaterThan(300)
+    expect(new Set(times).size).toBe(times.length)
+  })
+
+  it('checks when the time of a dead holder ends, however slow its strategy is', async () => {
+    await occupy(5_000)
+    const acquiring = follow(locker({ strategy: poll({ every: '10m' }) }).acquire('k'), clock)
+    await clock.advance(5_000)
+    expect(acquiring.state).toBe('pending')
+    await clock.advance(51)
+    expect(acquiring.state).toBe('fulfilled')
+    expect(acquiring.value?.commands).toBe(2)
+  })
+
+  it('is not told to check by a holder without an expiry', async () => {
+    await store.acquire(
+      [{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: Number.POSITIVE_INFINITY, fences: 1 }],
+      unstopped,
+    )
+    store.calls.length = 0
+    const acquiring = follow(locker({ strategy: backoff({ from: '10s', to: '10s' }) }).acquire('k'), clock)
+    await clock.advance(4_999)
+    expect(triedAtMs()).toEqual([0])
+    await clock.advance(55_001)
+    expect(acquiring.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+  })
+})
+
+describe('an ended wait leaves nothing behind', () => {
+  let notifier: ScriptedNotifier
+  let caller: AbortController
+  let locks: Locker
+
+  beforeEach(() => {
+    notifier = new ScriptedNotifier()
+    caller = new AbortController()
+    locks = locker({ notifier, renew: false })
+  })
+
+  const nothingIsLeft = (): void => {
+    expect(notifier.subscriptions.every(({ closed, kept }) => closed && kept === 0)).toBe(true)
+    expect(getEventListeners(caller.signal, 'abort')).toEqual([])
+    expect(clock.timers.filter(({ background }) => !background)).toEqual([])
+  }
+
+  it('when it was granted', async () => {
+    const release = await occupy()
+    const { signal } = caller
+    const acquiring = follow(locks.acquire('k', { signal }), clock)
+    await clock.advance(100)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    await release()
+    notifier.signal()
+    await clock.advance(0)
+    expect(acquiring.state).toBe('fulfilled')
+    nothingIsLeft()
+    await acquiring.value?.release()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('when its time was over', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal, wait: '3s' }), clock)
+    await clock.advance(3_000)
+    expect(acquiring.state).toBe('rejected')
+    nothingIsLeft()
+    expect(clock.pending).toBe(0)
+  })
+
+  it.each([0, 5, 700, 1_000, 2_500])('when it was aborted after %d ms', async (ms) => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
+    await clock.advance(ms)
+    caller.abort()
+    await clock.advance(0)
+    expect(acquiring.state).toBe('rejected')
+    nothingIsLeft()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('when it was aborted while its subscription was not confirmed yet', async () => {
+    await occupy()
+    notifier = new ScriptedNotifier({ confirms: false })
+    locks = locker({ notifier })
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
+    await clock.advance(300)
+    caller.abort()
+    await clock.advance(0)
+    expect(acquiring).toMatchObject({ state: 'rejected', atMs: 300 })
+    notifier.subscriptions[0]?.confirm()
+    nothingIsLeft()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('when the locker was closed', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
+    await clock.advance(300)
+    await locks.close()
+    await clock.advance(0)
+    expect(acquiring.reason).toMatchObject({ code: 'CLOSED' })
+    nothingIsLeft()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('when the store stopped answering', async () => {
+    await occupy()
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal, wait: '5s' }), clock)
+    await clock.advance(0)
+    store.always('acquire', requestLost)
+    await clock.advance(5_000)
+    expect(acquiring.state).toBe('rejected')
+    await clock.advance(10_000)
+    nothingIsLeft()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('on a signal that outlives a thousand waits', async () => {
+    const { signal } = caller
+    for (let wait = 0; wait < 1_000; wait++) await (await locks.acquire('k', { signal })).release()
+    nothingIsLeft()
+  })
+})
