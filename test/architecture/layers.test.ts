@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 /** What the published code of each package may import. Nothing else: no sibling, no client library, no `node:` module. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
+  'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
   core: [],
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],

@@ -1,8 +1,8 @@
 import { createLocker, type Lease, type Locker, type WaitStrategy } from '@leasehold/core'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type BridgeFetch, bridgeNotifier } from '../../packages/bridge/src/client/index.ts'
-import { startTestBridge, type TestBridge, bridgeToken as token } from '../../packages/bridge/test-bridge.ts'
+import { startTestBridge, type TestBridge, bridgeToken as token } from '../../packages/bridge/test/bridge.ts'
+import { type BridgeFetch, bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { elapse, limit, ms, rounds } from '../support/scale.ts'
 
 /** A waiter with this one is woken by the bridge or not at all. */

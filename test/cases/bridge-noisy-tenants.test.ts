@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test/program.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { createLocker } from '@leasehold/core'
 import { startHttpProxy } from '@leasehold/testkit'
 import { expect, test } from 'vitest'
-import { bridgeNotifier } from '../../packages/bridge/src/client/index.ts'
-import { bridgeToken, startTestBridge } from '../../packages/bridge/test-bridge.ts'
+import { bridgeToken, startTestBridge } from '../../packages/bridge/test/bridge.ts'
+import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { elapse, limit, rounds } from '../support/scale.ts'
 
 /** Each a fiftieth of what the case says, unless it is told literally. */

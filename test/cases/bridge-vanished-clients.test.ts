@@ -6,8 +6,8 @@ import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { linesOf } from '../../packages/bridge/test-bridge.ts'
-import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test-program.ts'
+import { linesOf } from '../../packages/bridge/test/bridge.ts'
+import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test/program.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms } from '../support/scale.ts'
 
@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
-const checks = (): Promise<number> => bridge.metric('leasehold_bridge_looks_total')
+const checks = (): Promise<number> => bridge.metric('leasehold_bridge_checks_total')
 
 /** A client without manners, whose stream has begun. */
 async function openStream(key: string, port: number): Promise<Socket> {

@@ -1,6 +1,7 @@
 import { createLocker, type LeaseStore } from '@leasehold/core'
 import { guardedSet } from '@leasehold/core/fencing'
 import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { type RedisCluster, startRedisCluster } from '@leasehold/testkit/redis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
@@ -52,15 +53,15 @@ describe.each(stores)('a plain client %s on a node with all slots', (name, open)
     const keys = ['a', 'b', 'c{1}', 'd{1}']
     const granted = await store.acquire(
       keys.map((key, index) => ({ key, acquisitionId: acquisitionId(index), ttlMs: 60_000, fences: 1 })),
-      signal,
+      callUntil(signal),
     )
     expect(granted.map(({ type }) => type)).toEqual(keys.map(() => 'granted'))
     const held = keys.map((key, index) => ({ key, token: (granted[index] as { token: string }).token, ttlMs: 60_000 }))
     // The first call has shown what is behind; the others go on from there.
     for (let round = 0; round < 2; round++) {
-      expect(await store.renew(held, signal)).toEqual(keys.map(() => ({ type: 'renewed' })))
+      expect(await store.renew(held, callUntil(signal))).toEqual(keys.map(() => ({ type: 'renewed' })))
     }
-    expect((await store.release(held, signal)).map(({ type }) => type)).toEqual(keys.map(() => 'released'))
+    expect((await store.release(held, callUntil(signal))).map(({ type }) => type)).toEqual(keys.map(() => 'released'))
   })
 
   it('keeps both of two leases of different slots, without an unanswered renewal', async () => {

@@ -1,6 +1,7 @@
 import type { LeaseStore } from '@leasehold/core'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acquire as acquireScript } from '../../packages/core/src/redis/scripts/generated/acquire.ts'
@@ -79,12 +80,15 @@ const withTheRule = (): LeaseStore => redisStore(transport, { prefix: arena.pref
 const acquisitionId = (digit: string): string => digit.repeat(32)
 
 async function acquire(store: LeaseStore, key: string, by: string, ttlMs: number): Promise<string> {
-  const [outcome] = await store.acquire([{ key, acquisitionId: acquisitionId(by), ttlMs, fences: 1 }], signal)
+  const [outcome] = await store.acquire(
+    [{ key, acquisitionId: acquisitionId(by), ttlMs, fences: 1 }],
+    callUntil(signal),
+  )
   return outcome?.type ?? 'nothing'
 }
 
 async function release(store: LeaseStore, key: string, by: string): Promise<string> {
-  const [outcome] = await store.release([{ key, acquisitionId: acquisitionId(by) }], signal)
+  const [outcome] = await store.release([{ key, acquisitionId: acquisitionId(by) }], callUntil(signal))
   return outcome?.type ?? 'nothing'
 }
 
@@ -146,11 +150,11 @@ const rules: readonly Rule[] = [
       const key = freshKey()
       const [granted] = await store.acquire(
         [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
-        signal,
+        callUntil(signal),
       )
       const token = granted?.type === 'granted' ? granted.token : ''
-      await store.renew([{ key, token, ttlMs: 60_000 }], signal)
-      await store.renew([{ key, token, ttlMs: 5_000 }], signal)
+      await store.renew([{ key, token, ttlMs: 60_000 }], callUntil(signal))
+      await store.renew([{ key, token, ttlMs: 5_000 }], callUntil(signal))
       return Number(await arena.command('PTTL', arena.prefix + key)) > 50_000
     },
   },
@@ -162,7 +166,7 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       const key = freshKey()
       await acquire(store, key, 'a', 5_000)
-      await store.release([{ key, acquisitionId: acquisitionId('a') }], signal)
+      await store.release([{ key, acquisitionId: acquisitionId('a') }], callUntil(signal))
       return (
         (await acquire(store, key, 'a', 5_000)) === 'spent' && (await acquire(store, key, 'b', 5_000)) === 'granted'
       )
@@ -176,7 +180,7 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       const key = freshKey()
       await acquire(store, key, 'a', 5_000)
-      const [outcome] = await store.release([{ key, acquisitionId: acquisitionId('a') }], signal)
+      const [outcome] = await store.release([{ key, acquisitionId: acquisitionId('a') }], callUntil(signal))
       return outcome?.type === 'released'
     },
   },
@@ -206,7 +210,7 @@ const rules: readonly Rule[] = [
     async endsWell(store) {
       return isReleasedTwice(store, async (key) => {
         await arena.command('SET', arena.prefix + key, 'theirs.1', 'PX', 5_000)
-        expect(await store.revoke(key, signal)).toEqual({ type: 'revoked' })
+        expect(await store.revoke(key, callUntil(signal))).toEqual({ type: 'revoked' })
       })
     },
   },
@@ -222,7 +226,7 @@ const rules: readonly Rule[] = [
         await arena.command('DEL', arena.prefix + key)
         await acquire(store, key, 'a', 5_000)
       }
-      const { type } = await store.revoke(key, signal)
+      const { type } = await store.revoke(key, callUntil(signal))
       return type === 'free' && Number(await arena.command('EXISTS', arena.prefix + key)) === 1
     },
   },
@@ -235,7 +239,7 @@ const rules: readonly Rule[] = [
       const key = freshKey()
       const [outcome] = await store.acquire(
         [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
-        signal,
+        callUntil(signal),
       )
       return outcome?.type === 'granted' && Number(outcome.fence) > 1e15
     },
@@ -251,7 +255,7 @@ const rules: readonly Rule[] = [
       await arena.command('SET', `{${arena.prefix}${key}}:fence`, `${acquisitionId('0')}.${last}`)
       const [outcome] = await store.acquire(
         [{ key, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
-        signal,
+        callUntil(signal),
       )
       return outcome?.type === 'granted' && Number(outcome.fence) > last
     },
@@ -266,11 +270,11 @@ const rules: readonly Rule[] = [
       await arena.command('LPUSH', arena.prefix + bad, 'x')
       const [granted] = await store.acquire(
         [{ key: good, acquisitionId: acquisitionId('a'), ttlMs: 5_000, fences: 1 }],
-        signal,
+        callUntil(signal),
       )
       const token = granted?.type === 'granted' ? granted.token : ''
       const requests = [bad, good].map((key) => ({ key, token, ttlMs: 5_000 }))
-      const outcomes = await store.renew(requests, signal)
+      const outcomes = await store.renew(requests, callUntil(signal))
       return outcomes[0]?.type === 'superseded' && outcomes[1]?.type === 'renewed'
     },
   },

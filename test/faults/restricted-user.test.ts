@@ -1,6 +1,7 @@
 import type { LeaseStore } from '@leasehold/core'
 import { redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
@@ -42,7 +43,7 @@ const documented = (): readonly string[] => [
 ]
 
 async function grant(store: LeaseStore, key: string, by: string = acquisitionId): Promise<string> {
-  const [outcome] = await store.acquire([{ key, acquisitionId: by, ttlMs: 60_000, fences: 1 }], signal)
+  const [outcome] = await store.acquire([{ key, acquisitionId: by, ttlMs: 60_000, fences: 1 }], callUntil(signal))
   if (outcome?.type !== 'granted') throw new Error(`not granted but ${outcome?.type}`)
   return outcome.token
 }
@@ -50,14 +51,14 @@ async function grant(store: LeaseStore, key: string, by: string = acquisitionId)
 it('the documented rights are enough for all there is, the mark of an ending included', async () => {
   const store = await storeOf('enough', ...documented())
   const token = await grant(store, 'enough')
-  expect(await store.renew([{ key: 'enough', token, ttlMs: 90_000 }], signal)).toEqual([{ type: 'renewed' }])
-  expect(await store.inspect('enough', signal)).toMatchObject({ state: { held: true } })
-  const release = () => store.release([{ key: 'enough', token }], signal)
+  expect(await store.renew([{ key: 'enough', token, ttlMs: 90_000 }], callUntil(signal))).toEqual([{ type: 'renewed' }])
+  expect(await store.inspect('enough', callUntil(signal))).toMatchObject({ state: { held: true } })
+  const release = () => store.release([{ key: 'enough', token }], callUntil(signal))
   expect(await release()).toEqual([{ type: 'released', announced: true, subscribers: 0 }])
   expect(await release()).toEqual([{ type: 'released', announced: true, subscribers: null }])
   const second = await grant(store, 'enough', 'b'.repeat(32))
-  expect(await store.revoke('enough', signal)).toEqual({ type: 'revoked' })
-  expect(await store.release([{ key: 'enough', token: second }], signal)).toEqual([{ type: 'revoked' }])
+  expect(await store.revoke('enough', callUntil(signal))).toEqual({ type: 'revoked' })
+  expect(await store.release([{ key: 'enough', token: second }], callUntil(signal))).toEqual([{ type: 'revoked' }])
 })
 
 it('who may not GET is told so by every request, and neither takes nor loses nor frees anything', async () => {
@@ -69,12 +70,15 @@ it('who may not GET is told so by every request, and neither takes nor loses nor
   }
   const asking = { acquisitionId: 'b'.repeat(32), ttlMs: 60_000, fences: 1 }
   const both = (request: object) => ['unread', 'free'].map((key) => ({ ...request, key }))
-  expect(await store.acquire(both(asking) as never, signal)).toMatchObject([refused, refused])
-  expect(await store.renew(both({ token, ttlMs: 90_000 }) as never, signal)).toMatchObject([refused, refused])
-  expect(await store.release(both({ token }) as never, signal)).toMatchObject([refused, refused])
-  expect(await store.checkHolders([{ key: 'unread', cursor: '-' }], signal)).toMatchObject([refused])
-  expect(await store.inspect('unread', signal)).toMatchObject(refused)
-  expect(await store.revoke('unread', signal)).toMatchObject(refused)
+  expect(await store.acquire(both(asking) as never, callUntil(signal))).toMatchObject([refused, refused])
+  expect(await store.renew(both({ token, ttlMs: 90_000 }) as never, callUntil(signal))).toMatchObject([
+    refused,
+    refused,
+  ])
+  expect(await store.release(both({ token }) as never, callUntil(signal))).toMatchObject([refused, refused])
+  expect(await store.checkHolders([{ key: 'unread', cursor: '-' }], callUntil(signal))).toMatchObject([refused])
+  expect(await store.inspect('unread', callUntil(signal))).toMatchObject(refused)
+  expect(await store.revoke('unread', callUntil(signal))).toMatchObject(refused)
   expect(await arena.command('GET', `${arena.prefix}unread`)).toBe(token)
   expect(await arena.command('PTTL', `${arena.prefix}unread`)).toBeLessThanOrEqual(60_000)
   expect(await arena.command('EXISTS', `${arena.prefix}free`)).toBe(0)
@@ -86,7 +90,7 @@ it('who may not SET frees a lock all the same; a repeat is then told only that n
   const token = await grant(full, key)
   const record = `{${arena.prefix}${key}}:fence`
   const before = await arena.command('GET', record)
-  const release = () => store.release([{ key, token }], signal)
+  const release = () => store.release([{ key, token }], callUntil(signal))
   expect(await release()).toEqual([{ type: 'released', announced: true, subscribers: 0 }])
   expect(await arena.command('GET', record)).toBe(before)
   expect(await release()).toEqual([{ type: 'gone', resent: false }])
@@ -99,7 +103,7 @@ it('a record that is gone is not made anew by a release, whose repeat is told on
   const token = await grant(full, key)
   const record = `{${arena.prefix}${key}}:fence`
   await arena.command('DEL', record)
-  const release = () => full.release([{ key, token }], signal)
+  const release = () => full.release([{ key, token }], callUntil(signal))
   expect(await release()).toMatchObject([{ type: 'released' }])
   expect(await arena.command('EXISTS', record)).toBe(0)
   expect(await release()).toEqual([{ type: 'gone', resent: false }])

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import {
   type Clock,
   createLocker,
@@ -13,7 +13,7 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningProgram, readyUrl, runProgram } from '../../packages/bridge/test-program.ts'
+import { type RunningProgram, readyUrl, runProgram } from '../../packages/bridge/test/program.ts'
 import { type Balancer, startBalancer } from '../support/balancer.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'

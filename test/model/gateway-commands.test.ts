@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandOf, commandsOf } from '../../packages/bridge/src/gateway/request-commands.ts'
-import { startTestGateway, type TestGateway } from '../../packages/bridge/test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../../packages/bridge/test/gateway.ts'
 import { rounds } from '../support/scale.ts'
 
 const runs = { numRuns: rounds(20_000, 4_000) }

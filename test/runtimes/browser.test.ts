@@ -10,7 +10,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
-import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test-bridge.ts'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
 import { noChromium, startChromium } from './chromium.ts'
 
 const storeToken = 'store-token-0123456789abcdef0123456'

@@ -2,7 +2,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { fetchStore } from '@leasehold/upstash'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { elapse } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 

@@ -1,6 +1,6 @@
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 let gateway: TestGateway

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { elapse } from '../support/scale.ts'
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts'
 

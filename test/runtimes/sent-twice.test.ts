@@ -1,6 +1,6 @@
 import { startHttpProxy } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { type Installation, installPackages } from './installed-packages.ts'
 import { runProgram } from './running-program.ts'
 import { type Runtime, runtimes } from './runtimes.ts'

@@ -3,7 +3,7 @@
  * what a message asks for, and answers what came of it. Argument: where things are, as JSON.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker, type Lease, type LeaseStore, type ReleaseNotifier, type Subscription } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'

@@ -1,3 +1,4 @@
+import { Call } from '@leasehold/core/adapter'
 import type { RedisTransport } from '@leasehold/core/redis'
 
 /**
@@ -69,8 +70,7 @@ export function redisRecords(transport: RedisTransport, prefix: string): Records
   const ledger = `${prefix}ledger`
 
   async function run(body: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const deadline = AbortSignal.timeout(transport.commandDeadlineMs)
-    const [reply] = await transport.run([{ command: 'EVAL', body, keys, args }], deadline)
+    const [reply] = await transport.run([{ command: 'EVAL', body, keys, args }], new Call(transport.commandDeadlineMs))
     if (reply?.type === 'value') return reply.value
     throw new RecordsUnavailableError('The database did not answer', { cause: reply })
   }

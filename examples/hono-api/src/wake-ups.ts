@@ -1,4 +1,4 @@
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import type { ReleaseNotifier } from '@leasehold/core'
 
 export interface BridgeSettings {

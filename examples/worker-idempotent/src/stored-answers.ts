@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '@leasehold/core'
+import { Call } from '@leasehold/core/adapter'
 import { guardedSet } from '@leasehold/core/fencing'
 import type { RedisTransport } from '@leasehold/core/redis'
 
@@ -34,7 +35,7 @@ export function storedAnswers(transport: RedisTransport): StoredAnswers {
   async function read(key: string): Promise<StoredAnswer | undefined> {
     // A transport runs scripts; this is the script that gets a value.
     const get = { command: 'EVAL', body: "return redis.call('GET', KEYS[1])", keys: [nameOf(key)], args: [] } as const
-    const [reply] = await transport.run([get], AbortSignal.timeout(transport.commandDeadlineMs))
+    const [reply] = await transport.run([get], new Call(transport.commandDeadlineMs))
     if (reply?.type !== 'value') throw new StoreUnavailableError('read', 'no', reply)
     return typeof reply.value === 'string' ? (JSON.parse(reply.value) as StoredAnswer) : undefined
   }

@@ -1,5 +1,5 @@
 import { env, waitUntil } from 'cloudflare:workers'
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker, type ReleaseNotifier } from '@leasehold/core'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { answerOnce } from './answer-once.ts'

@@ -33,6 +33,7 @@ export type {
 } from './store/lease-store.ts'
 export { parseToken } from './store/token.ts'
 export { backoff, poll, type WaitStrategy } from './timing/backoff.ts'
+export type { CallDeadline } from './timing/call-deadline.ts'
 export { type Clock, systemClock } from './timing/clock.ts'
 export { type Duration, parseDuration } from './timing/duration.ts'
 export { notifiedWaiter } from './waiting/notified-waiter.ts'

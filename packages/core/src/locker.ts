@@ -174,7 +174,7 @@ export function createLocker(options: LockerOptions): Locker {
       work.assertOpen()
       // A question may be repeated; a revocation may not: the repeat of one whose answer was lost would hit a successor.
       const once = action === 'revoke'
-      const { outcome, before } = await ask<unknown>(context, Infinity, (signal) => store[action](key, signal), {
+      const { outcome, before } = await ask<unknown>(context, Infinity, (call) => store[action](key, call), {
         once,
       })
       return answered(action, outcome as Answered<Q>, before)

@@ -1,4 +1,4 @@
-import { follow, ManualClock, replyAfter, replyLost, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, replyAfter, replyLost, requestLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LockerEvent } from './events.ts'
 import type { Lease } from './lease/lease.ts'
@@ -21,12 +21,12 @@ beforeEach(() => {
 
 /** Somebody elsewhere takes the lock. */
 const occupy = async (): Promise<void> => {
-  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 3_600_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 3_600_000, fences: 1 }], callUntil(unstopped))
 }
 
 /** Whether a lock is held, asked past the locker. */
 async function held(key: string): Promise<boolean> {
-  const outcome = await store.inspect(key, unstopped)
+  const outcome = await store.inspect(key, callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { callUntil, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
@@ -100,8 +100,11 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const [a, b, c] = [await keyOn(0), await keyOn(1), await keyOn(2)]
     const missing: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: [b], args: [token] }
     // The first run meets nodes that nobody has connected to yet.
-    await transport.run([increment(a), increment(b), increment(c)], never)
-    const replies = await transport.run([increment(c), increment(a), missing, increment(b), increment(a)], never)
+    await transport.run([increment(a), increment(b), increment(c)], callUntil(never))
+    const replies = await transport.run(
+      [increment(c), increment(a), missing, increment(b), increment(a)],
+      callUntil(never),
+    )
     const error = { type: 'error', message: expect.stringMatching(/^NOSCRIPT/) }
     expect(replies).toEqual([value(2), value(2), error, value(2), value(3)])
   })
@@ -109,14 +112,16 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
   it('follows a slot to its new node, call by call', async () => {
     const transport = ioredisTransport(client)
     const [moved, stays] = [await keyOn(0), await keyOn(0)]
-    await transport.run([increment(moved), increment(stays)], never)
+    await transport.run([increment(moved), increment(stays)], callUntil(never))
     const [from, to] = cluster.nodes as [RedisServer, RedisServer]
     await moveSlot(keySlot(moved), from, to, cluster.nodes)
-    expect(await transport.run([increment(stays), increment(moved), increment(stays)], never)).toMatchObject([
-      { type: 'value', value: 2 },
-      { type: 'value', value: 1 },
-      { type: 'value', value: 3 },
-    ])
+    expect(await transport.run([increment(stays), increment(moved), increment(stays)], callUntil(never))).toMatchObject(
+      [
+        { type: 'value', value: 2 },
+        { type: 'value', value: 1 },
+        { type: 'value', value: 3 },
+      ],
+    )
     await moveSlot(keySlot(moved), to, from, cluster.nodes)
   })
 
@@ -128,23 +133,23 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     await to.command('CLUSTER', 'SETSLOT', keySlot(key), 'IMPORTING', source as string)
     await from.command('CLUSTER', 'SETSLOT', keySlot(key), 'MIGRATING', target as string)
     const moved = expect.stringMatching(/TRYAGAIN .*sent the request from one to the other/)
-    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'error', message: moved }])
-    expect(await transport.run([increment(key)], AbortSignal.timeout(0))).toMatchObject([
+    expect(await transport.run([increment(key)], callUntil(never))).toMatchObject([{ type: 'error', message: moved }])
+    expect(await transport.run([increment(key)], callUntil(AbortSignal.timeout(0)))).toMatchObject([
       { type: 'unknown', executed: 'unknown', cause: { message: moved } },
     ])
     // Until the client has had enough of the call that was given up, too: an ASKING of its own that is cut off by a
     // disconnect rejects where nobody can catch it.
-    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'error', message: moved }])
+    expect(await transport.run([increment(key)], callUntil(never))).toMatchObject([{ type: 'error', message: moved }])
     for (const node of [to, from]) await node.command('CLUSTER', 'SETSLOT', keySlot(key), 'STABLE')
-    expect(await transport.run([increment(key)], never)).toMatchObject([{ type: 'value' }])
+    expect(await transport.run([increment(key)], callUntil(never))).toMatchObject([{ type: 'value' }])
   })
 
   it('says that an answer is to a repeated request when a connection was lost in between', async () => {
     const transport = ioredisTransport(client)
     const key = await keyOn(1)
-    expect(await transport.run([increment(key)], never)).toEqual([expect.objectContaining({ value: 1 })])
+    expect(await transport.run([increment(key)], callUntil(never))).toEqual([expect.objectContaining({ value: 1 })])
     const dropped = proxies[1]?.dropNextReply('cut')
-    const again = transport.run([increment(key)], never)
+    const again = transport.run([increment(key)], callUntil(never))
     await dropped
     const [reply] = await again
     expect(reply).toMatchObject({ type: 'value', resent: true })
@@ -159,8 +164,8 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const [a, b] = [await keyOn(lost as number), await keyOn(others[0] as number)]
     proxies[lost as number]?.blackHole()
     const controller = new AbortController()
-    const replies = transport.run([increment(a), increment(b)], controller.signal)
-    const [after] = await transport.run([increment(b)], never)
+    const replies = transport.run([increment(a), increment(b)], callUntil(controller.signal))
+    const [after] = await transport.run([increment(b)], callUntil(never))
     expect(after).toMatchObject({ value: 2 })
     controller.abort()
     expect(await replies).toMatchObject([
@@ -169,7 +174,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     ])
     expect(inspect(await replies, { depth: 10, showHidden: true })).not.toContain(token)
     proxies[lost as number]?.restore()
-    expect(await transport.run([increment(a)], never)).toMatchObject([{ value: 1 }])
+    expect(await transport.run([increment(a)], callUntil(never))).toMatchObject([{ value: 1 }])
   })
 
   it.each<[string, NodeOptions]>([
@@ -181,24 +186,27 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
       connect(redisOptions)
       const transport = ioredisTransport(client)
       const [a, b] = [await keyOn(0), await keyOn(1)]
-      await transport.run([increment(a), increment(b)], never)
+      await transport.run([increment(a), increment(b)], callUntil(never))
       const now = vi.spyOn(performance, 'now').mockReturnValue(0)
       onTestFinished(() => now.mockRestore())
       proxies[0]?.blackHole()
       const calls = Array.from({ length: 1_000 }, () => increment(a))
-      if (redisOptions.commandTimeout) await transport.run(calls, never)
-      else await transport.run(calls, AbortSignal.timeout(0))
+      if (redisOptions.commandTimeout) await transport.run(calls, callUntil(never))
+      else await transport.run(calls, callUntil(AbortSignal.timeout(0)))
       now.mockReturnValue(2_001)
-      expect(await transport.run([increment(a), increment(b)], never)).toMatchObject([{ executed: 'no' }, { value: 2 }])
+      expect(await transport.run([increment(a), increment(b)], callUntil(never))).toMatchObject([
+        { executed: 'no' },
+        { value: 2 },
+      ])
 
       proxies[0]?.restore()
       const node = client.nodes().find(({ options }) => options.port === proxies[0]?.port)
       // Answered in order, so the thousand have been by then.
       expect(await node?.ping()).toBe('PONG')
       if (redisOptions.commandTimeout)
-        expect(await transport.run([increment(a)], never)).toMatchObject([{ executed: 'no' }])
+        expect(await transport.run([increment(a)], callUntil(never))).toMatchObject([{ executed: 'no' }])
       now.mockReturnValue(2_501)
-      expect(await transport.run([increment(a)], never)).toEqual([value(1_002)])
+      expect(await transport.run([increment(a)], callUntil(never))).toEqual([value(1_002)])
     },
   )
 
@@ -207,11 +215,11 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     const transport = ioredisTransport(client)
     const key = await keyOn(0)
     const controller = new AbortController()
-    const replies = transport.run([increment(key)], controller.signal)
+    const replies = transport.run([increment(key)], callUntil(controller.signal))
     controller.abort()
     expect(await replies).toMatchObject([{ type: 'unknown', executed: 'no' }])
     await Promise.all(proxies.map((proxy) => proxy.accept()))
-    expect(await transport.run([increment(key)], never)).toEqual([value(1)])
+    expect(await transport.run([increment(key)], callUntil(never))).toEqual([value(1)])
   })
 
   it('leaves no listener on the client or its nodes', async () => {
@@ -226,7 +234,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
       [client, ...client.nodes()].flatMap((each) => [each.listenerCount('ready'), each.listenerCount('end')])
     const before = counts()
     const controller = new AbortController()
-    const replies = transport.run(waiting.map(increment), controller.signal)
+    const replies = transport.run(waiting.map(increment), callUntil(controller.signal))
     expect(counts()).not.toEqual(before)
     controller.abort()
     for (const reply of await replies) expect(reply).toMatchObject({ type: 'unknown', executed: 'no' })

@@ -2,12 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
 import { createLocker } from '@leasehold/core'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { callUntil } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { behindProxy, type ClientOptions, clients } from '../test-clients.ts'
+import { behindProxy, type ClientOptions, clients } from '../test/clients.ts'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
@@ -22,7 +23,7 @@ const increment = (key = 'lock:a'): ScriptCall => ({
   args: [],
 })
 const run = async (client: IoredisClient, signal = never): Promise<ScriptReply | undefined> =>
-  (await ioredisTransport(client).run([increment()], signal))[0]
+  (await ioredisTransport(client).run([increment()], callUntil(signal)))[0]
 
 const right = 'the-right-password'
 const wrong = 'the-wrong-password'
@@ -121,7 +122,7 @@ describe.each(clients)('over $name', ({ create }) => {
     const client = connect({ lazyConnect: true })
     const transport = context.run('home', () => ioredisTransport(client))
     const seen = new Promise((resolve) => client.once('ready', () => resolve(context.getStore())))
-    await context.run('request', () => transport.run([increment()], never))
+    await context.run('request', () => transport.run([increment()], callUntil(never)))
     expect(await seen).toBe('home')
   })
 })
@@ -196,7 +197,7 @@ describe.each(clusterClients)('over a cluster client of $name', ({ create }) => 
     }
     await node.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
     const calls = [...keys.values()].map(increment)
-    const replies = await ioredisTransport(connect(right)).run(calls, never)
+    const replies = await ioredisTransport(connect(right)).run(calls, callUntil(never))
     expect(
       new Map([...keys.keys()].map((acquisitionId, index) => [acquisitionId === node, replies[index]?.type])),
     ).toEqual(

@@ -1,9 +1,10 @@
 import { inspect } from 'node:util'
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { callUntil } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { behindProxy, type ClientOptions, clients } from '../test-clients.ts'
+import { behindProxy, type ClientOptions, clients } from '../test/clients.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
 const token = '0123456789abcdef0123456789abcdef.1700000000000000'
@@ -16,7 +17,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   const network = behindProxy(create)
   const { connect } = network
   const run = async (transport: RedisTransport, call: ScriptCall, signal = never): Promise<ScriptReply | undefined> =>
-    (await transport.run([call], signal))[0]
+    (await transport.run([call], callUntil(signal)))[0]
   const count = (): Promise<unknown> => network.redis.command('GET', 'lock:a')
 
   it('answers what a script returns, text as text and numbers as numbers', async () => {
@@ -39,14 +40,14 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
   it('answers several calls in order, each with its own reply or error', async () => {
     const transport = ioredisTransport(connect())
     const missing: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: ['lock:a'], args: [token] }
-    const replies = await transport.run([increment, missing, increment, script('return {}')], never)
+    const replies = await transport.run([increment, missing, increment, script('return {}')], callUntil(never))
     expect(replies).toEqual([
       value(1),
       { type: 'error', message: expect.stringMatching(/^NOSCRIPT/) },
       value(2),
       value([]),
     ])
-    expect(await transport.run([], never)).toEqual([])
+    expect(await transport.run([], callUntil(never))).toEqual([])
   })
 
   it.each<ClientOptions>([{}, { maxRetriesPerRequest: null }])(
@@ -66,7 +67,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(connect({ autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }))
     await run(transport, script('return 1'))
     const dropped = network.proxy.dropNextReply('cut')
-    const lost = transport.run([increment, increment], never)
+    const lost = transport.run([increment, increment], callUntil(never))
     await dropped
     for (const reply of await lost) expect(reply).toMatchObject({ type: 'unknown', executed: 'unknown' })
     expect(await count()).toBe('2')
@@ -131,7 +132,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       for (const ms of [2_501, 3_002]) {
         timeIs(ms)
         const controller = new AbortController()
-        const replies = transport.run([increment, increment], controller.signal)
+        const replies = transport.run([increment, increment], callUntil(controller.signal))
         const later = run(transport, increment)
         controller.abort()
         expect(await replies).toMatchObject([{ executed: 'unknown' }, { executed: 'no' }])
@@ -144,7 +145,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       const transport = ioredisTransport(client)
       await run(transport, script('return 1'))
       const release = network.proxy.holdReplies()
-      for (const reply of await transport.run(Array(1_000).fill(increment), never)) {
+      for (const reply of await transport.run(Array(1_000).fill(increment), callUntil(never))) {
         expect(reply).toMatchObject({ executed: 'unknown', cause: { message: expect.stringContaining('timed out') } })
       }
       timeIs(2_001)
@@ -329,7 +330,7 @@ describe('ioredisTransport', () => {
     await using redis = await startRedis({ args: ['--rename-command', 'EVALSHA', ''] })
     const client = new ioredis6.Redis(redis.port)
     const call: ScriptCall = { command: 'EVALSHA', body: 'f'.repeat(40), keys: ['lock:a'], args: [token] }
-    const replies = await ioredisTransport(client).run([call], never)
+    const replies = await ioredisTransport(client).run([call], callUntil(never))
     client.disconnect()
     expect(replies).toEqual([{ type: 'error', message: "ERR unknown command 'evalsha'" }])
   })

@@ -1,4 +1,4 @@
-import { homeContext } from '@leasehold/core/adapter'
+import { type CallDeadline, homeContext } from '@leasehold/core/adapter'
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import { nodeNameOf, nodeOf } from './cluster-node.ts'
 import { checkClient, type IoredisClient, type IoredisConnection, type IoredisStream } from './ioredis-client.ts'
@@ -17,8 +17,8 @@ const unanswered = (said?: string): ScriptReply => ({
 /**
  * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster.
  *
- * A call waits here, not in the client's offline queue, until its connection is ready, so that after an abort nothing of
- * it is sent. Once handed over it is the client's: after a lost connection that may send it again (its options
+ * A call waits here, not in the client's offline queue, until its connection is ready, so that nothing of it
+ * is sent once its deadline is over. Once handed over it is the client's: after a lost connection that may send it again (its options
  * `autoResendUnfulfilledCommands` and `maxRetriesPerRequest`; Cluster: `maxRedirections`), which `resent` tells. To a
  * connection that has been silent for 2 s after a thousand calls were given up only one call per half second is sent,
  * until it answers or is replaced. A server that does not let the client in is told of at once.
@@ -52,14 +52,14 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   /** Answers undefined if the call was not sent. */
   async function deliver(
     call: ScriptCall,
-    signal: AbortSignal,
+    deadline: CallDeadline,
     onSend: (stream: IoredisStream | undefined) => void,
   ): Promise<ScriptReply | undefined> {
     for (let waitFor = obstacle(call); waitFor; waitFor = obstacle(call)) {
       if (waitFor.status === 'end') return undefined
-      const refusal = await readinessChange(waitFor, signal, home)
+      const refusal = await readinessChange(waitFor, deadline.signal, home)
       if (refusal) return { type: 'error', message: refusal }
-      if (signal.aborted) return undefined
+      if (deadline.isOver) return undefined
     }
     const connection = connectionFor(call)
     for (const ready of [client, ...(connection ? [connection] : [])]) forgetError(ready)
@@ -76,8 +76,8 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
       const reply = failure(error, call, !areSame(before, streams(client)))
       moving.note(call, reply)
       if (reply.type === 'error') noteAnswer(stream)
-      // After an abort it was counted already.
-      else if (!signal.aborted) countGivenUp(stream)
+      // Once it was given up it was counted already.
+      else if (!deadline.isOver) countGivenUp(stream)
       return reply
     }
   }
@@ -87,14 +87,15 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     cluster,
     countsSubscribers: !cluster,
     nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
-    run: (calls, signal) =>
+    run: (calls, deadline) =>
       new Promise((resolve) => {
         /** What can be answered at this moment; nothing for a call that was not sent. */
         const replies: (ScriptReply | undefined)[] = calls.map(() => undefined)
         const awaited = new Map<number, IoredisStream | undefined>()
         let open = calls.length
+        let withdraw: (() => void) | undefined
         const settle = (): void => {
-          signal.removeEventListener('abort', giveUp)
+          withdraw?.()
           resolve(replies.map((reply, index) => reply ?? notSent(obstacle(calls[index]) ?? client)))
         }
         const giveUp = (): void => {
@@ -104,8 +105,8 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
           }
           settle()
         }
-        if (signal.aborted || open === 0) return settle()
-        signal.addEventListener('abort', giveUp, { once: true })
+        if (deadline.isOver || open === 0) return settle()
+        withdraw = deadline.onOver(giveUp)
 
         // Everything that can be sent now leaves in one write per connection. Not the client's pipeline: on a cluster that
         // is for one node only, and is not redirected call by call.
@@ -113,7 +114,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
         for (const stream of corked) stream.cork()
         for (const [index, call] of calls.entries()) {
           const onSend = (stream: IoredisStream | undefined): void => void awaited.set(index, stream)
-          void deliver(call, signal, onSend).then((reply) => {
+          void deliver(call, deadline, onSend).then((reply) => {
             awaited.delete(index)
             replies[index] = reply
             if (--open === 0) settle()

@@ -1,4 +1,5 @@
 /** What tests of locks need: a clock that obeys, and a store and a network that do what they are told. */
+export { callUntil } from './call-until.ts'
 export { ContextClock } from './context-clock.ts'
 export { type HttpProxy, type HttpProxyOptions, startHttpProxy } from './http-proxy.ts'
 export type { CannedReply, ProxiedRequest } from './http-proxy-exchange.ts'

@@ -1,6 +1,7 @@
 import type {
   AcquireOutcome,
   AcquireRequest,
+  CallDeadline,
   CheckOutcome,
   CheckRequest,
   Clock,
@@ -16,6 +17,7 @@ import type {
   Unknown,
 } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
+import { callUntil } from './call-until.ts'
 
 /** The calls of the store port. */
 export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke'
@@ -106,8 +108,8 @@ export class ScriptedStore implements LeaseStore {
   readonly #always: Map<StoreCallName, Fate> = new Map()
   readonly #open: Map<StoreCallName, number> = new Map()
   readonly #mostOpen: Map<StoreCallName, number> = new Map()
-  /** What the real store gets instead of the caller's. */
-  readonly #signal: AbortSignal = new AbortController().signal
+  /** What the real store gets instead of the caller's: as on a network, nobody calls a request back. */
+  readonly #call: CallDeadline = callUntil(new AbortController().signal)
 
   constructor(clock: Clock, behind: LeaseStore = memoryStore({ clock: withoutTimers(clock) })) {
     this.#clock = clock
@@ -139,28 +141,28 @@ export class ScriptedStore implements LeaseStore {
     return this.#behind.nodeOf(key)
   }
 
-  acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
-    return this.#carry('acquire', requests, signal, () => this.#behind.acquire(requests, this.#signal))
+  acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]> {
+    return this.#carry('acquire', requests, call.signal, () => this.#behind.acquire(requests, this.#call))
   }
 
-  renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]> {
-    return this.#carry('renew', requests, signal, () => this.#behind.renew(requests, this.#signal))
+  renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]> {
+    return this.#carry('renew', requests, call.signal, () => this.#behind.renew(requests, this.#call))
   }
 
-  release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]> {
-    return this.#carry('release', requests, signal, () => this.#behind.release(requests, this.#signal))
+  release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]> {
+    return this.#carry('release', requests, call.signal, () => this.#behind.release(requests, this.#call))
   }
 
-  checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]> {
-    return this.#carry('checkHolders', requests, signal, () => this.#behind.checkHolders(requests, this.#signal))
+  checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]> {
+    return this.#carry('checkHolders', requests, call.signal, () => this.#behind.checkHolders(requests, this.#call))
   }
 
-  inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {
-    return this.#carryOne('inspect', key, signal, () => this.#behind.inspect(key, this.#signal))
+  inspect(key: string, call: CallDeadline): Promise<InspectOutcome> {
+    return this.#carryOne('inspect', key, call.signal, () => this.#behind.inspect(key, this.#call))
   }
 
-  revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome> {
-    return this.#carryOne('revoke', key, signal, () => this.#behind.revoke(key, this.#signal))
+  revoke(key: string, call: CallDeadline): Promise<RevokeOutcome> {
+    return this.#carryOne('revoke', key, call.signal, () => this.#behind.revoke(key, this.#call))
   }
 
   async #carryOne<O>(

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
+import { callUntil, type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startTestGateway, type TestGateway } from '../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 import { fetchTransport } from './fetch-transport.ts'
 import type { Fetch } from './rest-endpoint.ts'
 
@@ -33,7 +33,7 @@ afterEach(() => proxy.stop())
 
 function run(calls: readonly ScriptCall[], signal = never, fetch?: Fetch): Promise<readonly ScriptReply[]> {
   const endpoint = { url: proxy.url, token: gateway.token }
-  return fetchTransport(fetch ? { ...endpoint, fetch } : endpoint).run(calls, signal)
+  return fetchTransport(fetch ? { ...endpoint, fetch } : endpoint).run(calls, callUntil(signal))
 }
 const count = (): Promise<unknown> => gateway.redis.command('GET', 'lock:a')
 
@@ -57,8 +57,8 @@ describe('a request of fetchTransport', () => {
 
   it('keeps the path of the URL', async () => {
     const { token } = gateway
-    await fetchTransport({ url: `${proxy.url}/redis/`, token }).run([increment], never)
-    await fetchTransport({ url: `${proxy.url}/redis`, token }).run([increment, increment], never)
+    await fetchTransport({ url: `${proxy.url}/redis/`, token }).run([increment], callUntil(never))
+    await fetchTransport({ url: `${proxy.url}/redis`, token }).run([increment, increment], callUntil(never))
     expect(proxy.requests).toEqual({ '/redis': 1, '/redis/pipeline': 1 })
   })
 
@@ -146,7 +146,7 @@ describe('no answer', () => {
     const { port } = server.address() as { port: number }
     await new Promise((resolve) => server.close(resolve))
     const { token } = gateway
-    const replies = await fetchTransport({ url: `http://127.0.0.1:${port}`, token }).run([increment], never)
+    const replies = await fetchTransport({ url: `http://127.0.0.1:${port}`, token }).run([increment], callUntil(never))
     expect(replies).toEqual([unknown('unknown', /fetch failed ECONNREFUSED/)])
   })
 

@@ -3,7 +3,7 @@ import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis } from '@upstash/redis'
 import { Redis as CloudflareRedis } from '@upstash/redis/cloudflare'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startTestGateway, type TestGateway } from '../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 import { fetchStore } from './fetch-store.ts'
 import { upstashStore } from './upstash-store.ts'
 

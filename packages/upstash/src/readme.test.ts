@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startTestGateway, type TestGateway } from '../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [worker = '', server = ''] = Array.from(

@@ -2,7 +2,7 @@ import { createLocker, type LeaseStore } from '@leasehold/core'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis } from '@upstash/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startTestGateway, type TestGateway } from '../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 import { fetchStore } from './fetch-store.ts'
 import { upstashStore } from './upstash-store.ts'
 

@@ -16,18 +16,14 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
     cluster: false,
     countsSubscribers: false,
     nodeOf: () => '',
-    run: (calls, signal) =>
+    run: (calls, deadline) =>
       new Promise((resolve) => {
         const none = (executed: 'no' | 'unknown', problem: string): void =>
           resolve(calls.map(() => unanswered(executed, problem)))
-        if (signal.aborted || calls.length === 0) return none('no', 'Not sent in time')
+        if (deadline.isOver || calls.length === 0) return none('no', 'Not sent in time')
         // Whatever is answered later is late, and whatever fetch makes of the abort is no answer.
-        const giveUp = (): void => none('unknown', 'The server did not answer in time')
-        signal.addEventListener('abort', giveUp)
-        void post(endpoint, calls, signal).then((replies) => {
-          signal.removeEventListener('abort', giveUp)
-          resolve(replies)
-        })
+        deadline.onOver(() => none('unknown', 'The server did not answer in time'))
+        void post(endpoint, calls, deadline.signal).then(resolve)
       }),
   }
 }

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
+import { callUntil, type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis, type RedisConfigNodejs } from '@upstash/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startTestGateway, type TestGateway } from '../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 import { upstashTransport } from './upstash-transport.ts'
 
 /*
@@ -35,7 +35,7 @@ const connectPlain = (config: Partial<RedisConfigNodejs> = {}): Redis =>
 
 async function ours(redis: Redis, body: string, args: string[] = [], key = 'ours', signal = never): Promise<unknown> {
   const call: ScriptCall = { command: 'EVAL', body, keys: [key], args }
-  return (await upstashTransport(redis).run([call], signal))[0]
+  return (await upstashTransport(redis).run([call], callUntil(signal)))[0]
 }
 
 describe('the client sends again by itself', () => {

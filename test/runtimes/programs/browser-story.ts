@@ -1,6 +1,6 @@
 /* What a page does with locks: its store is on its own origin, and the bridge on another. A test calls it by `story`. */
 
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 

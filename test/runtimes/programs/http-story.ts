@@ -3,7 +3,7 @@
  * and without it once that has died. Says when it may die, prints in the end what it saw, and is left to end by itself.
  * Arguments: the URLs of a gateway and of a bridge, and the token for both.
  */
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker, LeaseLostError, type Locker, type WaitStrategy } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 import { runtime } from './runtime.ts'

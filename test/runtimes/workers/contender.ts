@@ -2,7 +2,7 @@
  * `/take?key=…&wait=…` takes another and gives it back. Waits through the bridge, if there is one, and else polls. */
 
 import { env } from 'cloudflare:workers'
-import { bridgeNotifier } from '@leasehold/bridge/client'
+import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker, type WaitStrategy } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 

@@ -1,3 +1,4 @@
+import { Call } from '@leasehold/core/adapter'
 import type { RedisTransport } from '@leasehold/core/redis'
 import type { Locks } from '@leasehold/example-hono-api/locks'
 
@@ -17,7 +18,7 @@ export function auditedLocks(locks: Locks, { transport, ledger, server }: Audit)
       keys: [ledger],
       args: [JSON.stringify(entry)],
     } as const
-    const [reply] = await transport.run([push], AbortSignal.timeout(transport.commandDeadlineMs))
+    const [reply] = await transport.run([push], new Call(transport.commandDeadlineMs))
     // Whether it was written is not known, so this run proves nothing any more: let it be seen.
     if (reply?.type !== 'value') throw new Error('The ledger did not answer')
   }

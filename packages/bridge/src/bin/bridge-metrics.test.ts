@@ -12,8 +12,8 @@ test('calls, checks, those that were not answered and bad keys are counted by th
   }
   const { text } = await metrics.page()
   expect(text).toContain('leasehold_bridge_store_calls_total 2\n')
-  expect(text).toContain('leasehold_bridge_looks_total{reason="expiry"} 3\n')
-  expect(text).toContain('leasehold_bridge_looks_unanswered_total 1\n')
+  expect(text).toContain('leasehold_bridge_checks_total{reason="expiry"} 3\n')
+  expect(text).toContain('leasehold_bridge_checks_unanswered_total 1\n')
   expect(text).toContain('leasehold_bridge_bad_keys_total 2\n')
 })
 

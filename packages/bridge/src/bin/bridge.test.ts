@@ -7,7 +7,7 @@ import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
+import { type RunningProgram, readyUrl, runProgram } from '../../test/program.ts'
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
 const token = 'sesame-8f20b7-0123456789abcdef0123'
@@ -84,8 +84,8 @@ test('it tells whether it is well to whoever asks, and its numbers to whoever ha
   const page = async (): Promise<string> => (await fetch(`${url}/metrics`, { headers })).text()
   await expect.poll(page).toContain('leasehold_bridge_releases_seen_total 1')
   const numbers = await page()
-  expect(numbers).toContain('leasehold_bridge_looks_total{reason="first-waiter"} 1')
-  expect(numbers).toContain('leasehold_bridge_looks_total{reason="readiness"} ')
+  expect(numbers).toContain('leasehold_bridge_checks_total{reason="first-waiter"} 1')
+  expect(numbers).toContain('leasehold_bridge_checks_total{reason="readiness"} ')
   expect(numbers).toContain('leasehold_bridge_wake_ups_total 1')
   expect(numbers).toContain('leasehold_bridge_refused_total{status="401"} 1')
   expect(numbers).toContain('leasehold_bridge_waits 0')

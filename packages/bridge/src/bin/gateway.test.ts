@@ -7,7 +7,7 @@ import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from '@upstash/redis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
+import { type RunningProgram, readyUrl, runProgram } from '../../test/program.ts'
 
 const main = fileURLToPath(new URL('gateway.ts', import.meta.url))
 const token = 'sesame-5d1e0c-0123456789abcdef-0123456789'

@@ -5,7 +5,7 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RunningProgram, readyUrl, runProgram } from '../../test-program.ts'
+import { type RunningProgram, readyUrl, runProgram } from '../../test/program.ts'
 
 const main = fileURLToPath(new URL('bridge.ts', import.meta.url))
 const token = 'sesame-4f1d2c0b8a7e4d6f9b3a5c1e2d77'

@@ -1,10 +1,11 @@
 import { type AcquireOutcome, createLocker, type LeaseStore, type Locker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bridgeToken } from '../../test-bridge.ts'
-import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
+import { bridgeToken } from '../../test/bridge.ts'
+import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test/durable-object.ts'
 
 /* In one object after another, in the order that they stand here. Database 3, so that the object is seen to select it. */
 
@@ -31,7 +32,7 @@ afterAll(async () => {
 /** What a locker would know after it was refused. */
 async function cursorOf(key: string): Promise<string> {
   const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
-  const [outcome] = (await store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
+  const [outcome] = (await store.acquire([request], callUntil(new AbortController().signal))) as [AcquireOutcome]
   if (outcome.type !== 'held') throw new Error(`It was not refused but ${outcome.type}`)
   return outcome.cursor
 }

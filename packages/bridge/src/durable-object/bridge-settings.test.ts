@@ -1,7 +1,7 @@
 import { startTcpProxy } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
-import { startTestWorker } from '../../test-durable-object.ts'
+import { startTestWorker } from '../../test/durable-object.ts'
 import { type BridgeObjectSettings, bridgeObject } from './index.ts'
 
 const token = 'sesame-0123456789abcdef0123456789ab'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
-import { startTestWorker, workerFile } from '../../test-durable-object.ts'
+import { startTestWorker, workerFile } from '../../test/durable-object.ts'
 
 const wrangler = fileURLToPath(new URL('../../node_modules/.bin/wrangler', import.meta.url))
 
@@ -46,7 +46,7 @@ test(`wrangler bundles it as it is, to at most ${limitKiB} KiB, and the bundle r
   expect(Number(gzip)).toBeGreaterThan(0)
   expect(Number(gzip)).toBeLessThanOrEqual(limitKiB)
 
-  const script = await readFile(join(folder, 'out/test-durable-object-worker.js'), 'utf8')
+  const script = await readFile(join(folder, 'out/durable-object-worker.js'), 'utf8')
   await using redis = await startRedis()
   await using worker = await startTestWorker({ script, redisUrl: redis.url })
   expect((await worker.get('/readyz')).status).toBe(200)

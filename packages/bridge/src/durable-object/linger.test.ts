@@ -1,6 +1,6 @@
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test-durable-object.ts'
+import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test/durable-object.ts'
 
 const lingerMs = 1_000
 

@@ -44,7 +44,7 @@ async function tlsBefore(redisPort: number, name: keyof typeof certificates): Pr
 test('rediss:// reaches a Redis whose certificate is trusted, and no other', async (context) => {
   // The runtime is told whom to trust by this variable, which is read when its module is loaded.
   vi.stubEnv('NODE_EXTRA_CA_CERTS', join(folder, 'trusted.pem'))
-  const { startTestWorker } = await import('../../test-durable-object.ts')
+  const { startTestWorker } = await import('../../test/durable-object.ts')
   vi.unstubAllEnvs()
   await using redis = await startRedis()
   for (const [name, status] of [

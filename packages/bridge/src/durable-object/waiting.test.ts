@@ -3,10 +3,10 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { fetchStore, upstashStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bridgeToken } from '../../test-bridge.ts'
-import { startTestWorker, type TestWorker } from '../../test-durable-object.ts'
-import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
-import { bridgeNotifier } from '../client/index.ts'
+import { bridgeNotifier } from '../../../bridge-client/src/index.ts'
+import { bridgeToken } from '../../test/bridge.ts'
+import { startTestWorker, type TestWorker } from '../../test/durable-object.ts'
+import { startTestGateway, type TestGateway, token } from '../../test/gateway.ts'
 
 /* Lockers that speak HTTP alone: to the gateway for their store, and to the object for wake-ups. */
 

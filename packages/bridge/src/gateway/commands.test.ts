@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway } from '../../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../../test/gateway.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { Redis } from '@upstash/redis'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { startTestGateway, type TestGateway } from '../../test-gateway.ts'
+import { startTestGateway, type TestGateway } from '../../test/gateway.ts'
 import type { ConnectionChange } from '../bin/ioredis-connection.ts'
 import { ioredisGateway } from '../bin/ioredis-gateway.ts'
 

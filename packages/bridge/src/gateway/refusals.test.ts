@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../test/gateway.ts'
 import { createGateway, defaultCommands } from './index.ts'
 
 const secret = 'second-token-a8c1-0123456789abcdef-0123456789'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../test-gateway.ts'
+import { startTestGateway, type TestGateway, token } from '../../test/gateway.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import type { AcquireOutcome } from '@leasehold/core'
+import { callUntil } from '@leasehold/testkit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { linesOf, startTestBridge, type TestBridge } from '../../test-bridge.ts'
+import { linesOf, startTestBridge, type TestBridge } from '../../test/bridge.ts'
 
 let bridge: TestBridge
 beforeAll(async () => {
@@ -11,7 +12,7 @@ afterAll(() => bridge[Symbol.asyncDispose]())
 /** What a locker would know after it was refused. */
 async function cursorOf(key: string): Promise<string> {
   const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
-  const [outcome] = (await bridge.store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
+  const [outcome] = (await bridge.store.acquire([request], callUntil(new AbortController().signal))) as [AcquireOutcome]
   if (outcome.type !== 'held') throw new Error(`It was not refused but ${outcome.type}`)
   return outcome.cursor
 }

@@ -1,4 +1,11 @@
-import { type CheckOutcome, type CheckRequest, type Clock, InvalidOptionError, LeaseholdError } from '@leasehold/core'
+import {
+  type CallDeadline,
+  type CheckOutcome,
+  type CheckRequest,
+  type Clock,
+  InvalidOptionError,
+  LeaseholdError,
+} from '@leasehold/core'
 import { ManualClock, seededRandom } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BridgeEvent, CheckReason } from './bridge-events.ts'
@@ -27,7 +34,7 @@ class TestStore {
   }
 
   /** As the port says: it may never settle, and an abort ends it only if it will. */
-  checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]> {
+  checkHolders(requests: readonly CheckRequest[], { signal }: CallDeadline): Promise<readonly CheckOutcome[]> {
     this.calls.push(requests.map(({ key }) => key))
     this.signals.push(signal)
     this.mostUnderWay = Math.max(this.mostUnderWay, ++this.underWay)
@@ -207,8 +214,7 @@ describe('a key', () => {
 describe('a store', () => {
   test('that does not answer within 2 s is told to give up, and what it then knows of some is used', async () => {
     const answers: CheckOutcome[] = [held, unknown]
-    store.checkHolders = (_, signal) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve(answers), { once: true }))
+    store.checkHolders = (_, deadline) => new Promise((resolve) => deadline.onOver(() => resolve(answers)))
     const [answered, not] = checks(2)
     await clock.advance(1_999)
     expect(answered?.seen).toBeUndefined()

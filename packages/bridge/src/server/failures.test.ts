@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { startTcpProxy } from '@leasehold/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../test/bridge.ts'
 
 let bridge: TestBridge
 let stopping: AbortController

@@ -1,4 +1,4 @@
-import type { CheckOutcome, CheckRequest } from '@leasehold/core'
+import type { CallDeadline, CheckOutcome, CheckRequest } from '@leasehold/core'
 import { ManualClock } from '@leasehold/testkit'
 import { beforeEach, expect, test } from 'vitest'
 import { askStore } from './store-call.ts'
@@ -13,8 +13,8 @@ beforeEach(() => {
 /** Asks a store that answers so, or never. */
 function ask(answer: Promise<readonly CheckOutcome[]>) {
   const store = {
-    checkHolders(_requests: readonly CheckRequest[], given: AbortSignal) {
-      signal = given
+    checkHolders(_requests: readonly CheckRequest[], given: CallDeadline) {
+      signal = given.signal
       return answer
     },
   }

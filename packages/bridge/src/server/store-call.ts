@@ -1,4 +1,5 @@
 import type { CheckOutcome, Clock, LeaseStore, Unknown } from '@leasehold/core'
+import { Call } from '@leasehold/core/adapter'
 
 /** How long the store may take to answer. */
 export const checkDeadlineMs = 2_000
@@ -11,7 +12,7 @@ export function askStore(
   clock: Clock,
   keys: readonly string[],
 ): Promise<readonly CheckOutcome[]> {
-  const stop = new AbortController()
+  const call = new Call(checkDeadlineMs)
   return new Promise((resolve) => {
     let stopTimer = (): void => undefined
     const settle = (outcomes: readonly CheckOutcome[]): void => {
@@ -20,13 +21,13 @@ export function askStore(
     }
     const giveUp = (): void => {
       stopTimer = clock.schedule(() => settle([]), lastWordMs, 'background')
-      stop.abort()
+      call.end()
     }
     stopTimer = clock.schedule(giveUp, checkDeadlineMs, 'background')
     const ask = async (): Promise<readonly CheckOutcome[]> =>
       store.checkHolders(
         keys.map((key) => ({ key, cursor: '-' })),
-        stop.signal,
+        call,
       )
     ask().then(settle, (cause) => settle(keys.map(() => ({ ...silent, cause }))))
   })

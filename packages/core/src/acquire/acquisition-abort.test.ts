@@ -1,4 +1,4 @@
-import { follow, ManualClock, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
@@ -17,7 +17,7 @@ beforeEach(() => {
 const occupy = async (key = 'k'): Promise<void> => {
   await store.acquire(
     [{ key, acquisitionId: drawAcquisitionId(), ttlMs: 3_600_000, fences: 1 }],
-    new AbortController().signal,
+    callUntil(new AbortController().signal),
   )
   store.calls.length = 0
 }

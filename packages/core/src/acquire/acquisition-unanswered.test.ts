@@ -1,4 +1,13 @@
-import { answered, follow, ManualClock, replyLost, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import {
+  answered,
+  callUntil,
+  follow,
+  ManualClock,
+  replyLost,
+  requestLost,
+  ScriptedStore,
+  unavailable,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AcquireTimeoutError, StoreUnavailableError } from '../errors.ts'
 import type { LockerEvent } from '../events.ts'
@@ -22,7 +31,7 @@ beforeEach(() => {
 const occupy = async (key = 'k'): Promise<void> => {
   await store.acquire(
     [{ key, acquisitionId: drawAcquisitionId(), ttlMs: 3_600_000, fences: 1 }],
-    new AbortController().signal,
+    callUntil(new AbortController().signal),
   )
   store.calls.length = 0
 }

@@ -1,4 +1,5 @@
 import {
+  callUntil,
   type Fate,
   follow,
   ManualClock,
@@ -32,7 +33,7 @@ const releasedAtMs = (): number[] => store.called('release').map(({ atMs }) => a
 
 /** Whether the lock is free, asked past the locker. */
 const free = async (): Promise<boolean> => {
-  const outcome = await store.inspect('k', new AbortController().signal)
+  const outcome = await store.inspect('k', callUntil(new AbortController().signal))
   return outcome.type === 'state' && !outcome.state.held
 }
 
@@ -187,7 +188,7 @@ describe('nothing is undone', () => {
     await clock.advance(100)
     await store.acquire(
       [{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }],
-      new AbortController().signal,
+      callUntil(new AbortController().signal),
     )
     await clock.advance(4_800)
     expect(store.called('release')).toEqual([])

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { type Answer, ask, commandDeadlineMs, only, type Quiet } from '../store/ask.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import { mostSilentTries } from './figures.ts'
@@ -50,17 +51,17 @@ export function beginClaim(
   let accepted: string | undefined
   let lateGrant: Answer<AcquireOutcome> | undefined
 
-  const send = async (abort: AbortSignal): Promise<TryOutcome | undefined> => {
+  const send = async (call: CallDeadline): Promise<TryOutcome | undefined> => {
     onSend()
-    const outcome = silentTries < mostSilentTries ? await tryOnce(abort) : await store.inspect(key, abort)
+    const outcome = silentTries < mostSilentTries ? await tryOnce(call) : await store.inspect(key, call)
     if (outcome?.type !== 'unknown') silentTries = 0
     return outcome
   }
 
-  async function tryOnce(abort: AbortSignal): Promise<AcquireOutcome | undefined> {
+  async function tryOnce(call: CallDeadline): Promise<AcquireOutcome | undefined> {
     open++
     silentTries++
-    const answer = await only(store.acquire([{ ...wish, acquisitionId }], abort))
+    const answer = await only(store.acquire([{ ...wish, acquisitionId }], call))
     const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${acquisitionId}.`) ? foreign : answer
     if (outcome && !isPossibleGrant(outcome)) {
       open--
@@ -71,7 +72,7 @@ export function beginClaim(
   }
 
   const release = (): Promise<Answer<ReleaseOutcome>> =>
-    ask<ReleaseOutcome>(context, ttlMs, (signal) => only(store.release([{ key, acquisitionId }], signal)), { quiet })
+    ask<ReleaseOutcome>(context, ttlMs, (call) => only(store.release([{ key, acquisitionId }], call)), { quiet })
 
   /**
    * A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. Unless the ttl has

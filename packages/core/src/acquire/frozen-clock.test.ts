@@ -1,4 +1,4 @@
-import { type Fate, ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, type Fate, ManualClock, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker } from '../locker.ts'
 import type { Clock } from '../timing/clock.ts'
@@ -49,7 +49,7 @@ describe('with a clock that moves only with I/O', () => {
     const beforeMs = lease.remaining()
     await compute(5_000)
     const asOfLastAnswer = seen
-    if (taken) await store.acquire([{ key: 'k', acquisitionId: 'other', ttlMs, fences: 1 }], signal)
+    if (taken) await store.acquire([{ key: 'k', acquisitionId: 'other', ttlMs, fences: 1 }], callUntil(signal))
     // That was somebody else's.
     seen = asOfLastAnswer
     expect([lease.remaining(), lease.signal.aborted]).toEqual([beforeMs, false])

@@ -1,5 +1,6 @@
 import {
   answered,
+  callUntil,
   type Fate,
   follow,
   ManualClock,
@@ -26,7 +27,7 @@ const { signal: unstopped } = new AbortController()
 
 async function isHeld(): Promise<boolean> {
   store.next('inspect', answered)
-  const outcome = await store.inspect('k', unstopped)
+  const outcome = await store.inspect('k', callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held
 }
 

@@ -2,6 +2,7 @@ import { ManualClock, seededRandom } from '@leasehold/testkit'
 import { connectRedisAdmin, type RedisAdmin, type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RedisTransport, ScriptCall, ScriptReply } from '../redis/redis-transport.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type GuardedSetOutcome, guardedDelete, guardedSet } from './guarded-set.ts'
 
 const commandDeadlineMs = 2_000
@@ -47,13 +48,13 @@ const unknown = (executed: 'no' | 'unknown'): ScriptReply => ({ type: 'unknown',
 
 /** A network that gives the first calls to `faults`, one each, and carries the rest. A last fault may stay: see `lasting`. */
 function faulty(
-  ...faults: ((call: ScriptCall, signal: AbortSignal) => Promise<ScriptReply> | ScriptReply)[]
+  ...faults: ((call: ScriptCall, deadline: CallDeadline) => Promise<ScriptReply> | ScriptReply)[]
 ): RedisTransport {
   return {
     ...transport,
-    run: (calls, signal) =>
+    run: (calls, deadline) =>
       Promise.all(
-        calls.map(async (call) => ((faults[0] === faults[1] ? faults[0] : faults.shift()) ?? send)(call, signal)),
+        calls.map(async (call) => ((faults[0] === faults[1] ? faults[0] : faults.shift()) ?? send)(call, deadline)),
       ),
   }
 }
@@ -97,7 +98,7 @@ describe('a guarded write without an answer', () => {
   })
 
   test('did not happen, where a transport that is told to stop says that it has sent nothing', async () => {
-    const waiting = (_: ScriptCall, signal: AbortSignal): Promise<ScriptReply> =>
+    const waiting = (_: ScriptCall, { signal }: CallDeadline): Promise<ScriptReply> =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve(unknown('no'))))
     const write = expect(set(faulty(waiting, waiting), 'x', 1)).rejects.toMatchObject({ executed: 'no' })
     await clock.advance(commandDeadlineMs)

@@ -6,6 +6,7 @@ import { answered, ask, only } from '../store/ask.ts'
 import { checkKey } from '../store/key.ts'
 import type { Refused, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { checkFence } from './fence.ts'
@@ -113,8 +114,8 @@ async function write(
   const args: [string, string] = [String(memoryMs), writer]
   const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
 
-  const send = (stop: AbortSignal): Promise<GuardOutcome | Unknown | Refused | undefined> =>
-    only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, stop))
+  const send = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
+    only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, call))
   const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
   const outcome = answered('guarded write', asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null

@@ -1,5 +1,6 @@
 import {
   answered,
+  callUntil,
   follow,
   ManualClock,
   refusing,
@@ -33,14 +34,14 @@ beforeEach(() => {
 
 /** What the store says is left of the lock, past the locker. */
 async function storedMs(): Promise<number | null> {
-  const outcome = await store.inspect('k', unstopped)
+  const outcome = await store.inspect('k', callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held ? outcome.state.expiresInMs : 0
 }
 
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
   await createLocker({ store, clock }).revoke('k')
-  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
 const lost = (reason: string) => expect.objectContaining({ code: 'LEASE_LOST', key: 'k', reason })
@@ -218,7 +219,7 @@ describe('renew', () => {
     const lease = await locks.acquire('k')
     const next = locks.acquire('k', { renew: true })
     store.next('renew', replyAfter(500))
-    await store.revoke('k', new AbortController().signal)
+    await store.revoke('k', callUntil(new AbortController().signal))
     const renewing = follow(lease.renew({ ttl: '10s' }), clock)
     await clock.advance(100)
     await lease.release()

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { inspect } from 'node:util'
-import { follow, ManualClock, replyAfter, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, replyAfter, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
 import type { LockerEvent } from '../events.ts'
@@ -25,7 +25,7 @@ beforeEach(() => {
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
   await createLocker({ store, clock }).revoke('k')
-  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
 const lost = (reason: string) => expect.objectContaining({ code: 'LEASE_LOST', key: 'k', reason })

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import { answered, ask, only } from '../store/ask.ts'
 import type { ReleaseResult, RenewOutcome } from '../store/lease-store.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
@@ -91,8 +92,8 @@ export class HeldLease implements Lease {
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
     // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
     const take = (outcome: RenewOutcome, sentAt: Instant): void => this.#grant.take(outcome, { sentAt, ttlMs })
-    const send = (signal: AbortSignal): Promise<RenewOutcome | undefined> =>
-      only(this.#context.store.renew([{ key, token, ttlMs }], signal))
+    const send = (call: CallDeadline): Promise<RenewOutcome | undefined> =>
+      only(this.#context.store.renew([{ key, token, ttlMs }], call))
     this.#stop ??= new AbortController()
     const { signal } = this.#stop
     const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, send, {

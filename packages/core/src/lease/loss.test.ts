@@ -1,4 +1,4 @@
-import { follow, ManualClock, replyAfter, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, replyAfter, requestLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
 import type { LockerEvent } from '../events.ts'
@@ -62,7 +62,7 @@ describe('a lease is lost', () => {
   it('as superseded, at once when a renewal finds the token of another', async () => {
     const lease = await locks.acquire('k')
     await createLocker({ store, clock }).revoke('k')
-    await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+    await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
     await clock.advance(3_334)
     expect(reasonOf(lease)).toBe('superseded')
   })

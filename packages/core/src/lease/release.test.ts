@@ -1,4 +1,5 @@
 import {
+  callUntil,
   type Fate,
   follow,
   ManualClock,
@@ -34,7 +35,7 @@ beforeEach(() => {
 
 /** Somebody elsewhere takes the lock. */
 const occupy = async (): Promise<void> => {
-  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
 /** The store knows nothing of how the lease ended: it has lost its record, or is of another make. */

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { ask, failed, only } from '../store/ask.ts'
 import type { ReleaseOutcome, ReleaseResult } from '../store/lease-store.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Grant } from './grant.ts'
 
 export interface Released {
@@ -24,8 +25,7 @@ export async function releaseGrant(context: Context, grant: Grant): Promise<Rele
   const lost = grant.lostBecause !== undefined
   grant.end()
 
-  const send = (signal: AbortSignal): Promise<ReleaseOutcome | undefined> =>
-    only(store.release([{ key, token }], signal))
+  const send = (call: CallDeadline): Promise<ReleaseOutcome | undefined> => only(store.release([{ key, token }], call))
   const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
   const { outcome, before } = await asked.catch(failed(context))
   if (outcome.type === 'released') {

@@ -1,4 +1,4 @@
-import { ManualClock } from '@leasehold/testkit'
+import { callUntil, ManualClock } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type LeaseStore, type LockerEvent, type RenewOutcome } from '../index.ts'
 import { type MemoryStore, memoryStore } from '../memory/index.ts'
@@ -34,22 +34,22 @@ class Nodes implements LeaseStore {
     return this.#named ? String(nodeOf(key)) : ''
   }
 
-  acquire: LeaseStore['acquire'] = (requests, signal) => behind.acquire(requests, signal)
-  release: LeaseStore['release'] = (requests, signal) => behind.release(requests, signal)
-  checkHolders: LeaseStore['checkHolders'] = (requests, signal) => behind.checkHolders(requests, signal)
-  inspect: LeaseStore['inspect'] = (key, signal) => behind.inspect(key, signal)
-  revoke: LeaseStore['revoke'] = (key, signal) => behind.revoke(key, signal)
+  acquire: LeaseStore['acquire'] = (requests, call) => behind.acquire(requests, call)
+  release: LeaseStore['release'] = (requests, call) => behind.release(requests, call)
+  checkHolders: LeaseStore['checkHolders'] = (requests, call) => behind.checkHolders(requests, call)
+  inspect: LeaseStore['inspect'] = (key, call) => behind.inspect(key, call)
+  revoke: LeaseStore['revoke'] = (key, call) => behind.revoke(key, call)
 
-  renew: LeaseStore['renew'] = async (requests, signal) => {
+  renew: LeaseStore['renew'] = async (requests, call) => {
     this.batches.push(requests.map(({ key }) => key))
     this.#inFlight++
     this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight)
     const answers = new Map<string, RenewOutcome>()
     for (const request of requests) {
-      const [outcome] = this.silent.has(nodeOf(request.key)) ? [] : await behind.renew([request], unstopped)
+      const [outcome] = this.silent.has(nodeOf(request.key)) ? [] : await behind.renew([request], callUntil(unstopped))
       if (outcome) answers.set(request.key, outcome)
     }
-    if (answers.size < requests.length) await aborted(signal)
+    if (answers.size < requests.length) await aborted(call.signal)
     this.#inFlight--
     return requests.map(({ key }) => answers.get(key) ?? { type: 'unknown', executed: 'unknown' })
   }

@@ -122,7 +122,7 @@ export class Renewal {
     const { outcome, sentAt } = await ask<readonly RenewOutcome[]>(
       this.#context,
       Infinity,
-      (signal) => store.renew(requests, signal),
+      (call) => store.renew(requests, call),
       // It is the schedule that repeats it, so an attempt has the time of one of two.
       { once: true, leftMs: deadline(clock, commandDeadlineMs(this.#context, first.ttlMs) / 2), onLate: take },
     ).catch(failed(this.#context))

@@ -1,5 +1,6 @@
 import {
   answered,
+  callUntil,
   type Fate,
   follow,
   ManualClock,
@@ -38,7 +39,7 @@ const lost = (reason: string) => expect.objectContaining({ code: 'LEASE_LOST', k
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
   await createLocker({ store, clock }).revoke('k')
-  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
 describe('withLock', () => {

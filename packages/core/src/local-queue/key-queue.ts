@@ -6,6 +6,7 @@ import { ask, failed, type Quiet, unanswered } from '../store/ask.ts'
 import type { InspectOutcome } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import { jitter } from '../timing/backoff.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { patienceMs, recheckMs, restHintMs } from '../waiting/pacing.ts'
 import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
@@ -340,7 +341,7 @@ export class KeyQueue {
       return
     }
     const { store } = this.#context
-    const inspect = (signal: AbortSignal): Promise<InspectOutcome> => store.inspect(this.#key, signal)
+    const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(this.#key, call)
     // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
     const options = { once: true, quiet: this.#quiet }
     const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))

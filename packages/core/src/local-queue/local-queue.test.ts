@@ -1,4 +1,5 @@
 import {
+  callUntil,
   follow,
   ManualClock,
   replyAfter,
@@ -40,7 +41,7 @@ const { signal: unstopped } = new AbortController()
 
 /** Whether a lock is held, asked past the locker. */
 async function held(key: string): Promise<boolean> {
-  const outcome = await store.inspect(key, unstopped)
+  const outcome = await store.inspect(key, callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held
 }
 

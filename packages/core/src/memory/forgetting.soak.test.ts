@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { callUntil } from '@leasehold/testkit'
 import { expect, it, vi } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
 import { systemClock } from '../timing/clock.ts'
@@ -18,7 +19,10 @@ it('200,000 names never touched again: nothing is left of them after five second
   const store = new MemoryStore(systemClock, 1_000, tables)
   const before = heapBytes()
   for (let i = 0; i < 200_000; i++) {
-    await store.acquire([{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire(
+      [{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }],
+      callUntil(signal),
+    )
   }
   const taken = heapBytes() - before
   expect(taken).toBeGreaterThan(10_000_000)

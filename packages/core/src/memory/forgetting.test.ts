@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { ManualClock } from '@leasehold/testkit'
+import { callUntil, ManualClock } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
 import { MemoryStore, openTables } from './memory-store.ts'
@@ -20,7 +20,10 @@ it('20,000 names never touched again: locks are freed soon after expiry, records
   const store = new MemoryStore(clock, 600_000, tables)
   const before = heapBytes()
   for (let i = 0; i < 20_000; i++) {
-    await store.acquire([{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire(
+      [{ key: `name ${i}`, acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }],
+      callUntil(signal),
+    )
   }
   const taken = heapBytes() - before
   expect(taken).toBeGreaterThan(1_000_000)

@@ -1,4 +1,4 @@
-import { ManualClock } from '@leasehold/testkit'
+import { callUntil, ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
@@ -22,8 +22,8 @@ describe('memory notifier', () => {
   /** Acquires and releases; how many were listening. */
   const release = async (key: string): Promise<number | null> => {
     const acquisitionId = drawAcquisitionId()
-    await store.acquire([{ key, acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
-    const [outcome] = await store.release([{ key, acquisitionId }], signal)
+    await store.acquire([{ key, acquisitionId, ttlMs: 1_000, fences: 1 }], callUntil(signal))
+    const [outcome] = await store.release([{ key, acquisitionId }], callUntil(signal))
     return outcome?.type === 'released' ? outcome.subscribers : null
   }
 
@@ -40,8 +40,8 @@ describe('memory notifier', () => {
 
   it('a revoke is a signal too', async () => {
     const subscription = notifier.subscribe('k', '-')
-    await store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], signal)
-    await store.revoke('k', signal)
+    await store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }], callUntil(signal))
+    await store.revoke('k', callUntil(signal))
     expect(subscription.signals).toBe(1)
   })
 
@@ -85,10 +85,10 @@ describe('memory notifier', () => {
   it('a waiter never runs within the release that woke it', async () => {
     const subscription = notifier.subscribe('k', '-')
     const acquisitionId = drawAcquisitionId()
-    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
+    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], callUntil(signal))
     const order: string[] = []
     subscription.onSignal(0, () => order.push('woken'))
-    const releasing = store.release([{ key: 'k', acquisitionId }], signal)
+    const releasing = store.release([{ key: 'k', acquisitionId }], callUntil(signal))
     order.push('released')
     await releasing
     expect(order).toEqual(['released', 'woken'])

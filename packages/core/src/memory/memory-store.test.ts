@@ -1,4 +1,4 @@
-import { ManualClock } from '@leasehold/testkit'
+import { callUntil, ManualClock } from '@leasehold/testkit'
 import { describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from '../errors.ts'
 import { drawAcquisitionId } from '../store/token.ts'
@@ -29,8 +29,8 @@ describe('memory store', () => {
     const store = memoryStore({ clock })
     const fence = async (fences: number) => {
       const acquisitionId = drawAcquisitionId()
-      const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences }], signal)
-      await store.release([{ key: 'k', acquisitionId }], signal)
+      const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences }], callUntil(signal))
+      await store.release([{ key: 'k', acquisitionId }], callUntil(signal))
       return outcome?.type === 'granted' ? outcome.fence : undefined
     }
     const firstMs = clock.wallMs()
@@ -46,7 +46,7 @@ describe('memory store', () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const acquire = () =>
-      store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 10_000, fences: 1 }], signal)
+      store.acquire([{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 10_000, fences: 1 }], callUntil(signal))
     await acquire()
     clock.stepWall(3_600_000)
     expect(await acquire()).toMatchObject([{ type: 'held', expiresInMs: 10_000 }])
@@ -59,7 +59,7 @@ describe('memory store', () => {
     const store = memoryStore({ clock: new ManualClock() })
     const [first, second] = [drawAcquisitionId(), drawAcquisitionId()]
     const both = [first, second].map((acquisitionId) =>
-      store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal),
+      store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], callUntil(signal)),
     )
     expect((await Promise.all(both)).flat().map(({ type }) => type)).toEqual(['granted', 'held'])
   })
@@ -68,23 +68,23 @@ describe('memory store', () => {
     const store = memoryStore({ clock: new ManualClock() })
     const gone = AbortSignal.abort(new Error('given up'))
     const request = { key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 1_000, fences: 1 }
-    expect(await store.acquire([request], gone)).toMatchObject([{ type: 'unknown', executed: 'no' }])
-    expect(await store.inspect('k', signal)).toEqual({ type: 'state', state: { held: false } })
+    expect(await store.acquire([request], callUntil(gone))).toMatchObject([{ type: 'unknown', executed: 'no' }])
+    expect(await store.inspect('k', callUntil(signal))).toEqual({ type: 'state', state: { held: false } })
   })
 
   it('forgets an acquisitionId after the fence memory, counted from its last grant or renewal', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock, fenceMemory: '1m' })
     const request = { key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 50_000, fences: 1 }
-    const [granted] = await store.acquire([request], signal)
+    const [granted] = await store.acquire([request], callUntil(signal))
     const token = granted?.type === 'granted' ? granted.token : ''
     await clock.advance(40_000)
-    await store.renew([{ key: 'k', token, ttlMs: 10_000 }], signal)
-    await store.release([{ key: 'k', token }], signal)
+    await store.renew([{ key: 'k', token, ttlMs: 10_000 }], callUntil(signal))
+    await store.release([{ key: 'k', token }], callUntil(signal))
     await clock.advance(59_999)
-    expect(await store.acquire([request], signal)).toEqual([{ type: 'spent' }])
+    expect(await store.acquire([request], callUntil(signal))).toEqual([{ type: 'spent' }])
     await clock.advance(1)
-    expect(await store.acquire([request], signal)).toMatchObject([{ type: 'granted' }])
+    expect(await store.acquire([request], callUntil(signal))).toMatchObject([{ type: 'granted' }])
   })
 
   it('a listener that throws does not fail the release, nor the other listeners', async () => {
@@ -100,8 +100,8 @@ describe('memory store', () => {
     })
     store.listen('k', heard)
     const acquisitionId = drawAcquisitionId()
-    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], signal)
-    expect(await store.release([{ key: 'k', acquisitionId }], signal)).toEqual([
+    await store.acquire([{ key: 'k', acquisitionId, ttlMs: 1_000, fences: 1 }], callUntil(signal))
+    expect(await store.release([{ key: 'k', acquisitionId }], callUntil(signal))).toEqual([
       { type: 'released', announced: true, subscribers: 2 },
     ])
     await vi.waitUntil(() => heard.mock.calls.length === 1)

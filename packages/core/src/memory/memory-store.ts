@@ -13,6 +13,7 @@ import type {
   Unknown,
 } from '../store/lease-store.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { ExpiringMap, type MapEntry } from './expiring-map.ts'
@@ -86,28 +87,28 @@ export class MemoryStore implements LeaseStore {
     return ''
   }
 
-  async acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]> {
-    return requests.map((request) => answer(signal, () => this.#acquire(request)))
+  async acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]> {
+    return requests.map((request) => answer(call, () => this.#acquire(request)))
   }
 
-  async renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]> {
-    return requests.map((request) => answer(signal, () => this.#renew(request)))
+  async renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]> {
+    return requests.map((request) => answer(call, () => this.#renew(request)))
   }
 
-  async release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]> {
-    return requests.map((request) => answer(signal, () => this.#release(request)))
+  async release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]> {
+    return requests.map((request) => answer(call, () => this.#release(request)))
   }
 
-  async checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]> {
-    return requests.map(({ key }) => answer(signal, () => this.#check(key)))
+  async checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]> {
+    return requests.map(({ key }) => answer(call, () => this.#check(key)))
   }
 
-  async inspect(key: string, signal: AbortSignal): Promise<InspectOutcome> {
-    return answer(signal, () => this.#inspect(key))
+  async inspect(key: string, call: CallDeadline): Promise<InspectOutcome> {
+    return answer(call, () => this.#inspect(key))
   }
 
-  async revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome> {
-    return answer(signal, () => this.#revoke(key))
+  async revoke(key: string, call: CallDeadline): Promise<RevokeOutcome> {
+    return answer(call, () => this.#revoke(key))
   }
 
   /**
@@ -234,8 +235,10 @@ export class MemoryStore implements LeaseStore {
 }
 
 /** A request whose caller has given up already is not carried out. */
-const answer = <T>(signal: AbortSignal, carryOut: () => T): T | Unknown =>
-  signal.aborted ? { type: 'unknown', executed: 'no', cause: signal.reason } : carryOut()
+const answer = <T>(call: CallDeadline, carryOut: () => T): T | Unknown =>
+  call.isOver ? { type: 'unknown', executed: 'no', cause: notInTime } : carryOut()
+
+const notInTime = new Error('The call was over before it began')
 
 /** What a refused waiter learns of the holder. A started millisecond counts as a whole one: not to check too early. */
 const present = ({ value, expiresAtMs }: MapEntry<string>, nowMs: number) => ({

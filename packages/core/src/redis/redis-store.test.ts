@@ -1,3 +1,4 @@
+import { callUntil } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
 import { redisStore } from './redis-store.ts'
@@ -36,7 +37,7 @@ const asking = (key: string) => ({ key, acquisitionId, ttlMs: 10_000, fences: 1 
 describe('a call', () => {
   it('is one command, by the hash of its script, however many requests it has', async () => {
     const { store, sent } = storeOver([[value([['granted', token], ['held', 5, '3'], ['spent']])]])
-    const outcomes = await store.acquire([asking('a'), asking('b'), asking('c')], signal)
+    const outcomes = await store.acquire([asking('a'), asking('b'), asking('c')], callUntil(signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held', 'spent'])
     expect(sent).toHaveLength(1)
     expect(sent[0]).toMatchObject([
@@ -51,14 +52,14 @@ describe('a call', () => {
   it('on a cluster is one command per request, sent together', async () => {
     const { store, sent } = storeOver([[value([['renewed']]), value([['gone']])]], true)
     const requests = ['a', 'b'].map((key) => ({ key, token, ttlMs: 10_000 }))
-    expect(await store.renew(requests, signal)).toEqual([{ type: 'renewed' }, { type: 'gone' }])
+    expect(await store.renew(requests, callUntil(signal))).toEqual([{ type: 'renewed' }, { type: 'gone' }])
     expect(sent).toHaveLength(1)
     expect(sent[0]?.map(({ keys }) => keys[0])).toEqual(['lock:a', 'lock:b'])
   })
 
   it('to a server that has forgotten the script is repeated with its text, within the same call', async () => {
     const { store, sent } = storeOver([[error('NOSCRIPT No matching script.')], [value([['released', 0]])]])
-    expect(await store.release([{ key: 'k', token }], signal)).toEqual([
+    expect(await store.release([{ key: 'k', token }], callUntil(signal))).toEqual([
       { type: 'released', announced: true, subscribers: 0 },
     ])
     expect(sent.map(([call]) => [call?.command, call?.body])).toEqual([
@@ -74,7 +75,7 @@ describe('a call', () => {
     ]
     const { store, sent } = storeOver(rounds, true)
     const requests = ['a', 'b', 'c', 'd'].map((key) => ({ key, token, ttlMs: 10_000 }))
-    const outcomes = await store.renew(requests, signal)
+    const outcomes = await store.renew(requests, callUntil(signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['renewed', 'superseded', 'gone', 'renewed'])
     expect(sent[1]?.map(({ body, keys }) => [body, keys[0]])).toEqual([
       [renew.text, 'lock:b'],
@@ -85,7 +86,7 @@ describe('a call', () => {
   it('on a cluster is one command for all requests of a hash tag, and answers stay in order', async () => {
     const { store, sent } = storeOver([[value([['renewed'], ['gone']]), value([['superseded']])]], true)
     const requests = ['a{1}', 'b', 'c{1}'].map((key) => ({ key, token, ttlMs: 10_000 }))
-    const outcomes = await store.renew(requests, signal)
+    const outcomes = await store.renew(requests, callUntil(signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['renewed', 'superseded', 'gone'])
     expect(sent[0]?.map(({ keys }) => keys.filter((key) => key.startsWith('lock:')))).toEqual([
       ['lock:a{1}', 'lock:c{1}'],
@@ -98,8 +99,8 @@ describe('a call', () => {
     const renewed = value([['renewed']])
     const { store, sent } = storeOver([[crossSlot], [renewed, value([['gone']])], [renewed, renewed]])
     const requests = ['a', 'b'].map((key) => ({ key, token, ttlMs: 10_000 }))
-    expect(await store.renew(requests, signal)).toEqual([{ type: 'renewed' }, { type: 'gone' }])
-    await store.renew(requests, signal)
+    expect(await store.renew(requests, callUntil(signal))).toEqual([{ type: 'renewed' }, { type: 'gone' }])
+    await store.renew(requests, callUntil(signal))
     expect(sent.map((calls) => calls.map(({ keys }) => keys[0]))).toEqual([
       ['lock:a'],
       ['lock:a', 'lock:b'],
@@ -109,7 +110,7 @@ describe('a call', () => {
 
   it('is refused if keys of one request lie in several slots, and sent no more', async () => {
     const { store, sent } = storeOver([[error('CROSSSLOT')]])
-    const [outcome] = await store.acquire([asking('k')], signal)
+    const [outcome] = await store.acquire([asking('k')], callUntil(signal))
     expect(outcome).toMatchObject({ type: 'refused', error: { cause: { message: 'CROSSSLOT' } } })
     expect(sent).toHaveLength(1)
   })
@@ -119,11 +120,11 @@ describe('a call', () => {
     const both = value([['renewed'], ['renewed']])
     const { store, sent } = storeOver([[tryAgain], [value([['renewed']]), tryAgain], [both]], true)
     const requests = ['a{1}', 'b{1}'].map((key) => ({ key, token, ttlMs: 10_000 }))
-    expect(await store.renew(requests, signal)).toMatchObject([
+    expect(await store.renew(requests, callUntil(signal))).toMatchObject([
       { type: 'renewed' },
       { ...unknown, executed: 'no', cause: { message: expect.stringContaining('TRYAGAIN') } },
     ])
-    await store.renew(requests, signal)
+    await store.renew(requests, callUntil(signal))
     expect(sent.map((calls) => calls.length)).toEqual([1, 2, 1])
   })
 
@@ -133,7 +134,7 @@ describe('a call', () => {
     const { store } = storeOver([[tryAgain], [gone, gone]], true)
     const outcomes = await store.release(
       ['a{1}', 'b{1}'].map((key) => ({ key, token })),
-      signal,
+      callUntil(signal),
     )
     expect(outcomes).toEqual([
       { type: 'gone', resent: true },
@@ -143,13 +144,13 @@ describe('a call', () => {
 
   it('without any reply is unknown for each request', async () => {
     const { store } = storeOver([])
-    expect(await store.acquire([asking('a'), asking('b')], signal)).toMatchObject([unknown, unknown])
+    expect(await store.acquire([asking('a'), asking('b')], callUntil(signal))).toMatchObject([unknown, unknown])
   })
 
   it('without an answer is as unknown as its client says, with its reason', async () => {
     const cause = new Error('offline')
     const { store } = storeOver([[{ type: 'unknown', executed: 'no', cause }]])
-    expect(await store.acquire([asking('k')], signal)).toEqual([{ type: 'unknown', executed: 'no', cause }])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toEqual([{ type: 'unknown', executed: 'no', cause }])
   })
 })
 
@@ -159,27 +160,27 @@ describe('a reply that is not what was asked for', () => {
     ...[[['granted', 'foreign']], [['granted', acquisitionId]], [['held']], [['held', '5', '3']], [['ok']], [[7]]],
   ])('tells nothing about an acquire: %j', async (reply) => {
     const { store } = storeOver([[value(reply)]])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([unknown])
   })
 
   it.each([
     ...[null, 'OK', [], [[]], [['released']], [['released', '1']], [['renewed']], [['ended']], [['ended', 'expired']]],
   ])('tells nothing about a release: %j', async (reply) => {
     const { store } = storeOver([[value(reply)]])
-    expect(await store.release([{ key: 'k', token }], signal)).toMatchObject([unknown])
+    expect(await store.release([{ key: 'k', token }], callUntil(signal))).toMatchObject([unknown])
   })
 
   it.each([null, 'OK', [], [[]], [['gone!']], [['released', 1]]])(
     'tells nothing about a renewal: %j',
     async (reply) => {
       const { store } = storeOver([[value(reply)]])
-      expect(await store.renew([{ key: 'k', token, ttlMs: 10_000 }], signal)).toMatchObject([unknown])
+      expect(await store.renew([{ key: 'k', token, ttlMs: 10_000 }], callUntil(signal))).toMatchObject([unknown])
     },
   )
 
   it('tells nothing about the requests it has no part for', async () => {
     const { store } = storeOver([[value([['granted', token]])]])
-    const outcomes = await store.acquire([asking('a'), asking('b')], signal)
+    const outcomes = await store.acquire([asking('a'), asking('b')], callUntil(signal))
     expect(outcomes).toMatchObject([{ type: 'granted' }, unknown])
   })
 })
@@ -187,7 +188,7 @@ describe('a reply that is not what was asked for', () => {
 describe('a reply', () => {
   it('of a grant has its fence, as a number', async () => {
     const { store } = storeOver([[value([['granted', `${acquisitionId}.1767225600000123`]])]])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ fence: 1_767_225_600_000_123 }])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([{ fence: 1_767_225_600_000_123 }])
   })
 
   it('of a refusal has the remaining time of the holder, or null if that has no expiry', async () => {
@@ -197,18 +198,20 @@ describe('a reply', () => {
       [-1, null],
     ] as const) {
       const { store } = storeOver([[value([['held', pttl, '-']])]])
-      expect(await store.acquire([asking('k')], signal)).toEqual([{ type: 'held', expiresInMs, cursor: '-' }])
+      expect(await store.acquire([asking('k')], callUntil(signal))).toEqual([
+        { type: 'held', expiresInMs, cursor: '-' },
+      ])
     }
   })
 
   it('of a refusal has a cursor of text, whatever the client made of it', async () => {
     const { store } = storeOver([[value([['held', 5, 1_767_225_600_000_123]])]])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ cursor: '1767225600000123' }])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([{ cursor: '1767225600000123' }])
   })
 
   it('of a key that holds something else is refused for good', async () => {
     const { store } = storeOver([[value([['other']])]])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([
       { type: 'refused', error: { code: 'KIND_MISMATCH' } },
     ])
   })
@@ -224,7 +227,7 @@ describe('a reply', () => {
       [-1, null, true],
     ] as const) {
       const { store } = storeOver([[value([['released', told]])]], cluster)
-      expect(await store.release([{ key: 'k', token }], signal)).toEqual([
+      expect(await store.release([{ key: 'k', token }], callUntil(signal))).toEqual([
         { type: 'released', announced: told >= 0, subscribers },
       ])
     }
@@ -244,7 +247,7 @@ describe('a reply', () => {
         ],
       ])
       const requests = ['a', 'b'].map((key) => ({ key, token }))
-      expect(await store.release(requests, signal)).toEqual([
+      expect(await store.release(requests, callUntil(signal))).toEqual([
         { type: 'released', announced: true, subscribers: null },
         { type: 'revoked' },
       ])
@@ -258,7 +261,7 @@ describe('a reply', () => {
     ]) {
       for (const resent of [true, false]) {
         const { store } = storeOver([[value([['held', 5, token]])], [value([[how, -2]], resent)]])
-        expect(await store.revoke('k', signal)).toEqual({ type })
+        expect(await store.revoke('k', callUntil(signal))).toEqual({ type })
       }
     }
   })
@@ -270,7 +273,7 @@ describe('a reply', () => {
         [false, 'free'],
       ] as const) {
         const { store } = storeOver([[value([['held', 5, token]])], [value([[word]], resent)]])
-        expect(await store.revoke('k', signal)).toEqual({ type })
+        expect(await store.revoke('k', callUntil(signal))).toEqual({ type })
       }
     }
   })
@@ -279,7 +282,7 @@ describe('a reply', () => {
     for (const resent of [true, false]) {
       const { store } = storeOver([[value([['gone'], ['superseded']], resent)]])
       const requests = ['a', 'b'].map((key) => ({ key, token }))
-      expect(await store.release(requests, signal)).toEqual([
+      expect(await store.release(requests, callUntil(signal))).toEqual([
         { type: 'gone', resent },
         { type: 'superseded', resent },
       ])
@@ -300,15 +303,15 @@ describe('an error of the server', () => {
     'MISCONF Redis is configured to save RDB snapshots',
   ])('that passes by itself is worth another try, and certainly nothing was carried out: %s', async (message) => {
     const { store } = storeOver([[error(message)]])
-    const [outcome] = await store.acquire([asking('k')], signal)
+    const [outcome] = await store.acquire([asking('k')], callUntil(signal))
     expect(outcome).toMatchObject({ type: 'unknown', executed: 'no', cause: { message } })
   })
 
   it('to a call that the client may have sent twice says nothing of the first', async () => {
     const resent = { ...error('READONLY'), resent: true } as const
     const { store } = storeOver([[resent], [{ ...error('NOPERM'), resent: true }]])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([unknown])
-    expect(await store.acquire([asking('k')], signal)).toMatchObject([{ error: { executed: 'unknown' } }])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([unknown])
+    expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([{ error: { executed: 'unknown' } }])
   })
 
   it.each([
@@ -319,7 +322,7 @@ describe('an error of the server', () => {
     "CROSSSLOT Keys in request don't hash to the same slot",
   ])('that does not pass is refused for good, with its text as the cause: %s', async (message) => {
     const { store } = storeOver([[error(message)]])
-    const [outcome] = await store.acquire([asking('k')], signal)
+    const [outcome] = await store.acquire([asking('k')], callUntil(signal))
     expect(outcome).toMatchObject({
       type: 'refused',
       error: { code: 'STORE_UNAVAILABLE', executed: 'no', cause: { message } },
@@ -336,13 +339,15 @@ describe('an error of the server', () => {
       ['LOADING Redis is loading', passing],
     ] as const) {
       const requests = [1, 2].map(() => ({ key: 'k', token, ttlMs: 10_000 }))
-      const acquired = await failed(message).acquire([asking('a'), asking('b')], signal)
+      const acquired = await failed(message).acquire([asking('a'), asking('b')], callUntil(signal))
       expect(acquired).toMatchObject([outcome, { type: 'spent' }])
-      expect(await failed(message).renew(requests, signal)).toMatchObject([outcome, unknown])
-      expect(await failed(message).release(requests, signal)).toMatchObject([outcome, unknown])
-      expect(await failed(message).inspect('k', signal)).toMatchObject(outcome)
-      expect(await failed(message).checkHolders([{ key: 'k', cursor: '-' }], signal)).toMatchObject([outcome])
-      expect(await failed(message).revoke('k', signal)).toMatchObject(outcome)
+      expect(await failed(message).renew(requests, callUntil(signal))).toMatchObject([outcome, unknown])
+      expect(await failed(message).release(requests, callUntil(signal))).toMatchObject([outcome, unknown])
+      expect(await failed(message).inspect('k', callUntil(signal))).toMatchObject(outcome)
+      expect(await failed(message).checkHolders([{ key: 'k', cursor: '-' }], callUntil(signal))).toMatchObject([
+        outcome,
+      ])
+      expect(await failed(message).revoke('k', callUntil(signal))).toMatchObject(outcome)
     }
   })
 })

@@ -1,5 +1,6 @@
 import type { CheckOutcome, LeaseStore, Refused, RevokeOutcome, Unknown } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { keyLayout } from './keys.ts'
 import type { RedisTransport } from './redis-transport.ts'
@@ -45,7 +46,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   async function stored(
     part: 'fence' | 'value',
     requests: readonly { readonly key: string }[],
-    signal: AbortSignal,
+    call: CallDeadline,
   ): Promise<readonly (Holding | Unknown | Refused)[]> {
     return runScript(
       transport,
@@ -53,18 +54,18 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       [part],
       requests.map(({ key }) => [[keys.lock(key)], []]),
       holding,
-      signal,
+      call,
     )
   }
-  const storedValue = async (key: string, signal: AbortSignal): Promise<Holding | Unknown | Refused> =>
-    (await stored('value', [{ key }], signal))[0] as Holding
+  const storedValue = async (key: string, call: CallDeadline): Promise<Holding | Unknown | Refused> =>
+    (await stored('value', [{ key }], call))[0] as Holding
 
   return {
     commandDeadlineMs: transport.commandDeadlineMs,
     prefix: keys.prefix,
     nodeOf: (key) => transport.nodeOf(keys.lock(key)),
 
-    acquire: async (requests, signal) =>
+    acquire: async (requests, call) =>
       runScript(
         transport,
         acquire,
@@ -74,20 +75,20 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
           [acquisitionId, String(ttlMs), String(fences)],
         ]),
         acquireOutcome,
-        signal,
+        call,
       ),
 
-    renew: async (requests, signal) =>
+    renew: async (requests, call) =>
       runScript(
         transport,
         renew,
         [memory],
         requests.map(({ key, token, ttlMs }) => [leaseKeys(key), [token, String(ttlMs)]]),
         renewOutcome,
-        signal,
+        call,
       ),
 
-    release: async (requests, signal) =>
+    release: async (requests, call) =>
       runScript(
         transport,
         release,
@@ -97,13 +98,13 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
           ['token' in request ? request.token : request.acquisitionId, keys.releaseChannel(request.key)],
         ]),
         released,
-        signal,
+        call,
       ),
 
-    checkHolders: async (requests, signal) => (await stored('fence', requests, signal)).map(checked),
+    checkHolders: async (requests, call) => (await stored('fence', requests, call)).map(checked),
 
-    async inspect(key, signal) {
-      const lock = await storedValue(key, signal)
+    async inspect(key, call) {
+      const lock = await storedValue(key, call)
       if (lock.type === 'free') return { type: 'state', state: { held: false } }
       if (lock.type === 'other') return notALock()
       if (lock.type !== 'held') return lock
@@ -113,14 +114,14 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       return { type: 'state', state: { held: true, holder: name, fence, since, expiresInMs: lock.expiresInMs } }
     },
 
-    async revoke(key, signal) {
-      const lock = await storedValue(key, signal)
+    async revoke(key, call) {
+      const lock = await storedValue(key, call)
       if (!('value' in lock)) return lock
       // Who is seen to hold it and nobody else: a client that sends this again must not hit a successor.
       const requests: [[string, string], [string, string]][] = [
         [leaseKeys(key), [lock.value, keys.releaseChannel(key)]],
       ]
-      const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, signal)
+      const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, call)
       return outcome as RevokeOutcome
     },
   }

@@ -1,3 +1,5 @@
+import type { CallDeadline } from '../timing/call-deadline.ts'
+
 /**
  * The transport port: run scripts on a Redis, several in one round trip.
  *
@@ -18,10 +20,10 @@ export interface RedisTransport {
   nodeOf(key: string): string
   /**
    * Sends the calls in order, in one round trip where the client can, and answers one reply per call, in order. Does not
-   * retry and does not reject. When `signal` is aborted the answers are no longer awaited; a call that was not sent by
-   * then should not be sent later.
+   * retry and does not reject. It need not keep the deadline: when that is over the answers are no longer awaited, and what
+   * was not sent by then should not be sent later.
    */
-  run(calls: readonly ScriptCall[], signal: AbortSignal): Promise<readonly ScriptReply[]>
+  run(calls: readonly ScriptCall[], call: CallDeadline): Promise<readonly ScriptReply[]>
 }
 
 export interface ScriptCall {

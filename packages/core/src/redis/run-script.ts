@@ -1,3 +1,4 @@
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import { hashTag } from './keys.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
 import type { Script } from './scripts/script.ts'
@@ -29,7 +30,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
   args: Args,
   requests: readonly (readonly [keys: Keys, args: Each])[],
   decode: (reply: ScriptReply) => O,
-  signal: AbortSignal,
+  call: CallDeadline,
 ): Promise<readonly O[]> {
   const outcomes: O[] = []
 
@@ -43,7 +44,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
         args: [...args, ...their.flatMap(([, each]) => each)],
       }
     })
-    const replies = await transport.run(calls, signal)
+    const replies = await transport.run(calls, call)
     const again: Part[] = []
     for (const [at, part] of parts.entries()) {
       const { members, withText } = part

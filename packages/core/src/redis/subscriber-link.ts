@@ -1,4 +1,5 @@
 import { backoffMs, jitter } from '../timing/backoff.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { noAnswer, withDeadline } from '../timing/deadline.ts'
 import type { RedisSubscriber, SubscriberConnection } from './redis-subscriber.ts'
@@ -135,7 +136,8 @@ export class SubscriberLink {
       },
       lost: (cause?: unknown) => this.#end(attempt, cause ?? new Error('The connection was closed')),
     }
-    const connect = (signal: AbortSignal): Promise<SubscriberConnection> => this.#subscriber.connect(listener, signal)
+    const connect = ({ signal }: CallDeadline): Promise<SubscriberConnection> =>
+      this.#subscriber.connect(listener, signal)
     const late = (connection: SubscriberConnection): void => connection.close()
     withDeadline(this.#clock, connectDeadlineMs, connect, late, attempt.gone.signal).then(
       (connection) => {

@@ -1,5 +1,6 @@
 import { type Executed, StoreUnavailableError } from '../errors.ts'
 import { backoffMs, jitter } from '../timing/backoff.ts'
+import { Call, type CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
 import { type Instant, instant } from '../timing/validity.ts'
@@ -63,33 +64,33 @@ interface AskOptions<O> {
 export async function ask<O>(
   context: Asking,
   ttlMs: number,
-  send: (signal: AbortSignal) => Promise<O | Unknown | undefined>,
+  send: (call: CallDeadline) => Promise<O | Unknown | undefined>,
   options: AskOptions<O> = {},
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
   const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { untilMs: 0 } } = options
   /** The attempts that may still be answered, the eldest first. */
-  const heard = new Set<AbortController>()
+  const heard = new Set<Call>()
   let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
   let failure = silence
   /** Attempts without an answer that may have been carried out. */
   let uncertain = 0
   let rejection: { readonly error: unknown } | undefined
   let over = false
-  let latest: AbortController | undefined
+  let latest: Call | undefined
   let wake: (() => void) | undefined
 
-  function begin(stop: AbortController): void {
+  function begin(call: Call): void {
     const sentAt = instant(clock)
     const settle = (outcome: O | Unknown = silence): void => {
-      heard.delete(stop)
+      heard.delete(call)
       if (isUnknown(outcome)) {
         failure = outcome
         quiet.untilMs = Math.max(quiet.untilMs, clock.monotonicMs() + retryAfterMs(outcome))
         if (outcome.executed === 'no') uncertain--
         // An earlier attempt that comes to nothing is no news while a later one is under way.
-        if (stop !== latest) return
+        if (call !== latest) return
       } else {
         uncertain--
         if (over || answer) {
@@ -101,9 +102,9 @@ export async function ask<O>(
       wake?.()
     }
     uncertain++
-    latest = stop
-    heard.add(stop)
-    send(stop.signal).then(settle, (error: unknown) => {
+    latest = call
+    heard.add(call)
+    send(call).then(settle, (error: unknown) => {
       rejection = { error }
       wake?.()
     })
@@ -117,7 +118,7 @@ export async function ask<O>(
     })
 
   const stopAll = (): void => {
-    for (const stop of heard) stop.abort()
+    for (const call of heard) call.end()
   }
 
   try {
@@ -135,14 +136,14 @@ export async function ask<O>(
         continue
       }
       const [eldest] = heard
-      if (heard.size > 1) eldest?.abort()
+      if (heard.size > 1) eldest?.end()
       const lifeMs = once ? limitMs : limitMs / 2
       const availableMs = Math.max(1, leftMs())
-      const stop = new AbortController()
-      begin(stop)
+      const call = new Call(lifeMs)
+      begin(call)
       await pause(Math.min(lifeMs, availableMs))
       if (answer) break
-      const failed = !heard.has(stop)
+      const failed = !heard.has(call)
       if (failed || lifeMs <= availableMs) onSilence?.(failure)
       // An attempt that used its time needs no pause; one that failed at once does.
       if (failed) leastMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())

@@ -1,4 +1,5 @@
 import type { Executed, LeaseholdError } from '../errors.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 
 /**
  * The store port: what a lease means to whatever keeps it.
@@ -9,7 +10,7 @@ import type { Executed, LeaseholdError } from '../errors.ts'
  *
  * The caller may assume that a request is carried out at once or not at all, that time is the store's own, and that
  * every request may be repeated with the same acquisition id or token without doing harm. It may not assume that a call ever
- * settles: the core puts its own deadline on each, and aborts `signal` when that has passed.
+ * settles: the core waits for no longer than `call` says, and tells by it when it has ceased to wait.
  *
  * Implemented by `@leasehold/core/redis` and `@leasehold/core/memory`; a new one passes the suite of
  * `@leasehold/testkit`.
@@ -24,14 +25,14 @@ export interface LeaseStore {
    * different nodes do not share a command, so that a node that falls silent costs nobody else's answer. Does no I/O.
    */
   nodeOf(key: string): string
-  acquire(requests: readonly AcquireRequest[], signal: AbortSignal): Promise<readonly AcquireOutcome[]>
-  renew(requests: readonly RenewRequest[], signal: AbortSignal): Promise<readonly RenewOutcome[]>
-  release(requests: readonly ReleaseRequest[], signal: AbortSignal): Promise<readonly ReleaseOutcome[]>
+  acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>
+  renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]>
+  release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]>
   /** Compares each lock with the cursor a refused acquire returned. */
-  checkHolders(requests: readonly CheckRequest[], signal: AbortSignal): Promise<readonly CheckOutcome[]>
-  inspect(key: string, signal: AbortSignal): Promise<InspectOutcome>
+  checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]>
+  inspect(key: string, call: CallDeadline): Promise<InspectOutcome>
   /** Takes the lock from whoever is seen to hold it, a foreign holder included, and from nobody who comes after. */
-  revoke(key: string, signal: AbortSignal): Promise<RevokeOutcome>
+  revoke(key: string, call: CallDeadline): Promise<RevokeOutcome>
 }
 
 export interface AcquireRequest {

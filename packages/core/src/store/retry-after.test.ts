@@ -1,4 +1,13 @@
-import { answered, type Fate, follow, ManualClock, replyAfter, ScriptedStore, unavailable } from '@leasehold/testkit'
+import {
+  answered,
+  callUntil,
+  type Fate,
+  follow,
+  ManualClock,
+  replyAfter,
+  ScriptedStore,
+  unavailable,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Executed, LockerEvent } from '../index.ts'
 import { createLocker, type Locker } from '../locker.ts'
@@ -139,7 +148,7 @@ describe('a store that wants to be asked nothing for a while', () => {
   it('tells a waiter, who had been refused, that it is not there', async () => {
     await store.acquire(
       [{ key: 'k', acquisitionId: 'foreign', ttlMs: 3_600_000, fences: 1 }],
-      new AbortController().signal,
+      callUntil(new AbortController().signal),
     )
     store.next('acquire', answered)
     store.always('acquire', turnedAway(60_000))

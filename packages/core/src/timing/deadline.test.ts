@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { follow, ManualClock } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import type { CallDeadline } from './call-deadline.ts'
 import { deadline, noAnswer, sleep, withDeadline } from './deadline.ts'
 
 let clock: ManualClock
@@ -95,7 +96,7 @@ describe('sleep', () => {
 describe('a call with a deadline', () => {
   it('gives the answer and leaves nothing', async () => {
     let inner: AbortSignal | undefined
-    const call = async (signal: AbortSignal): Promise<string> => {
+    const call = async ({ signal }: CallDeadline): Promise<string> => {
       inner = signal
       expect(signal.aborted).toBe(false)
       return 'answer'
@@ -120,7 +121,7 @@ describe('a call with a deadline', () => {
   it('settles when time is up although the call never does', async () => {
     let inner: AbortSignal | undefined
     const calling = follow(
-      withDeadline(clock, 100, (signal) => {
+      withDeadline(clock, 100, ({ signal }) => {
         inner = signal
         return never()
       }),

@@ -1,3 +1,4 @@
+import { Call, type CallDeadline } from './call-deadline.ts'
 import type { Clock } from './clock.ts'
 import { elapsedMs, instant } from './validity.ts'
 
@@ -51,24 +52,24 @@ export const settledWithin = (clock: Clock, limitMs: number, promise: Promise<un
 export const noAnswer: undefined = undefined
 
 /**
- * Runs a call and settles within `limitMs`, or at once when `signal` is aborted (with its reason), whatever the call
- * does; if it is still under way then, its own signal is aborted, and what it answers to that in the same turn counts. An
+ * Makes a call and settles within `limitMs`, or at once when `signal` is aborted (with its reason), whatever the call
+ * does; if it is still under way then, its deadline is over, and what it answers to that in the same turn counts. An
  * answer that comes later still goes to `onLate`, so that what it granted is not forgotten; a late error is dropped, as it
  * says no more than the silence did.
  */
 export async function withDeadline<T>(
   clock: Clock,
   limitMs: number,
-  call: (signal: AbortSignal) => Promise<T>,
+  run: (call: CallDeadline) => Promise<T>,
   onLate?: (answer: T) => void,
   signal?: AbortSignal,
 ): Promise<T | typeof noAnswer> {
   signal?.throwIfAborted()
-  const stop = new AbortController()
+  const call = new Call(limitMs)
   let given: Promise<T> | undefined
   let over = false
   let wake: (() => void) | undefined
-  const pending = call(stop.signal)
+  const pending = run(call)
   const settle = (): void => {
     given = pending
     wake?.()
@@ -81,14 +82,13 @@ export async function withDeadline<T>(
     })
   try {
     await rest(limitMs)
-    // Only now: making the reason of an abort costs more than all the rest.
     if (!given) {
-      stop.abort()
+      call.end()
       await rest(0)
     }
   } finally {
     over = true
-    if (!given) stop.abort()
+    if (!given) call.end()
   }
   return given
 }

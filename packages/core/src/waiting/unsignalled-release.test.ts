@@ -1,4 +1,11 @@
-import { follow, ManualClock, ScriptedNotifier, ScriptedStore, type ScriptedSubscription } from '@leasehold/testkit'
+import {
+  callUntil,
+  follow,
+  ManualClock,
+  ScriptedNotifier,
+  ScriptedStore,
+  type ScriptedSubscription,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker } from '../locker.ts'
 import { memoryStore } from '../memory/index.ts'
@@ -19,11 +26,11 @@ beforeEach(() => {
 /** Somebody elsewhere takes the lock. Returns its fence, and what gives it back, unheard. */
 async function occupy(ttlMs = 60_000): Promise<{ fence: string; release(): Promise<void> }> {
   const acquisitionId = drawAcquisitionId()
-  const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], unstopped)
+  const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
   return {
     fence: String((outcome as { fence: number }).fence),
     async release() {
-      await store.release([{ key: 'k', acquisitionId }], unstopped)
+      await store.release([{ key: 'k', acquisitionId }], callUntil(unstopped))
     },
   }
 }

@@ -1,4 +1,4 @@
-import { follow, ManualClock, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
@@ -18,10 +18,10 @@ beforeEach(() => {
 /** Somebody elsewhere takes the lock. Returns what gives it back. */
 async function occupy(ttlMs = 3_600_000): Promise<() => Promise<void>> {
   const acquisitionId = drawAcquisitionId()
-  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
   store.calls.length = 0
   return async () => {
-    await store.release([{ key: 'k', acquisitionId }], unstopped)
+    await store.release([{ key: 'k', acquisitionId }], callUntil(unstopped))
   }
 }
 
@@ -149,7 +149,7 @@ describe('a waiter with a notifier', () => {
 
   it('does not spin behind a holder that always seems about to expire', async () => {
     const acquisitionId = drawAcquisitionId()
-    const take = () => store.acquire([{ key: 'k', acquisitionId, ttlMs: 5, fences: 1 }], unstopped)
+    const take = () => store.acquire([{ key: 'k', acquisitionId, ttlMs: 5, fences: 1 }], callUntil(unstopped))
     await take()
     const acquiring = follow(locker({ notifier: new ScriptedNotifier() }).acquire('k'), clock)
     for (let ms = 0; ms < 10_000; ms += 2) {

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
@@ -18,10 +18,10 @@ beforeEach(() => {
 /** Somebody elsewhere takes the lock. Returns what gives it back. */
 async function occupy(ttlMs = 3_600_000): Promise<() => Promise<void>> {
   const acquisitionId = drawAcquisitionId()
-  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], unstopped)
+  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
   store.calls.length = 0
   return async () => {
-    await store.release([{ key: 'k', acquisitionId }], unstopped)
+    await store.release([{ key: 'k', acquisitionId }], callUntil(unstopped))
   }
 }
 
@@ -84,7 +84,7 @@ describe('a waiter without a notifier', () => {
   it('is not told to check by a holder without an expiry', async () => {
     await store.acquire(
       [{ key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: Number.POSITIVE_INFINITY, fences: 1 }],
-      unstopped,
+      callUntil(unstopped),
     )
     store.calls.length = 0
     const acquiring = follow(locker({ strategy: backoff({ from: '10s', to: '10s' }) }).acquire('k'), clock)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { freshKey, patient, script, value } from './transport-calls.ts'
 import type { UseTransport } from './transport-under-test.ts'
 
@@ -20,7 +21,7 @@ export function abortClaims(use: UseTransport): void {
     const controller = new AbortController()
     // One key, so that on a cluster it is one server that all of this meets.
     const key = freshKey()
-    const running = transport.run([script(busy, ['1'], key), script(busy, ['2'], key)], controller.signal)
+    const running = transport.run([script(busy, ['1'], key), script(busy, ['2'], key)], callUntil(controller.signal))
     const timer = setTimeout(() => controller.abort(new Error('given up')), 20)
     const replies = await running
     clearTimeout(timer)
@@ -29,7 +30,7 @@ export function abortClaims(use: UseTransport): void {
     expect(replies[1]).toMatchObject({ type: 'unknown', executed: 'unknown' })
     // The server was still busy, so nobody waited for it: that is what "at once" means.
     const after = performance.now()
-    await transport.run([script('return 1', [], key)], patient())
+    await transport.run([script('return 1', [], key)], callUntil(patient()))
     expect(performance.now() - after).toBeGreaterThan(50)
   })
 
@@ -37,17 +38,17 @@ export function abortClaims(use: UseTransport): void {
     const transport = use(context, 'busy-server')
     const controller = new AbortController()
     const key = freshKey()
-    const aborted = transport.run([script(busy, ['late'], key)], controller.signal)
+    const aborted = transport.run([script(busy, ['late'], key)], callUntil(controller.signal))
     setTimeout(() => controller.abort(), 20)
     await aborted
     for (const text of ['first', 'second']) {
-      const replies = await transport.run([script('return ARGV[1]', [text], key)], patient())
+      const replies = await transport.run([script('return ARGV[1]', [text], key)], callUntil(patient()))
       expect(replies).toMatchObject([{ type: 'value', value: text }])
     }
   })
 
   it('a run that is aborted before it begins is answered unknown at once', async (context) => {
-    const replies = await use(context).run([script(write), script(write)], AbortSignal.abort())
+    const replies = await use(context).run([script(write), script(write)], callUntil(AbortSignal.abort()))
     expect(replies).toHaveLength(2)
     for (const reply of replies) expect(reply.type).toBe('unknown')
   })
@@ -55,16 +56,16 @@ export function abortClaims(use: UseTransport): void {
   it('what is answered as not executed is not executed later', async (context) => {
     const transport = use(context)
     const key = freshKey()
-    const [reply] = await transport.run([script(write, [], key)], AbortSignal.abort())
+    const [reply] = await transport.run([script(write, [], key)], callUntil(AbortSignal.abort()))
     // What was sent before this call is carried out before it, and this goes the same way.
-    const [found] = await transport.run([script(exists, [], key)], patient())
+    const [found] = await transport.run([script(exists, [], key)], callUntil(patient()))
     const saidNo = reply?.type === 'unknown' && reply.executed === 'no'
     expect({ saidNo, found }).not.toEqual({ saidNo: true, found: value(1) })
   })
 
   it('an abort after the answer changes nothing', async (context) => {
     const controller = new AbortController()
-    const replies = await use(context).run([script("return 'answered'")], controller.signal)
+    const replies = await use(context).run([script("return 'answered'")], callUntil(controller.signal))
     controller.abort()
     expect(replies).toEqual([value('answered')])
   })

@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { type Probe, shortMs, withOtherFence } from './probe.ts'
 import type { Listening } from './store-under-test.ts'
 
@@ -77,7 +78,7 @@ export function announcementClaims(probe: Probe): void {
     probe.needs(context, 'subscriber-count')
     const key = probe.key()
     const unheard = await probe.grant({ key })
-    const release = (token: string) => probe.store.release([{ key, token }], probe.signal)
+    const release = (token: string) => probe.store.release([{ key, token }], callUntil(probe.signal))
     expect(await release(unheard.token)).toEqual([{ type: 'released', announced: true, subscribers: 0 }])
     const heard = await probe.listen(key)
     const { token } = await probe.grant({ key })

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { asked, longMs, type Probe, withOtherFence } from './probe.ts'
 
 export function batchClaims(probe: Probe): void {
   it('no request, no outcome', async () => {
-    expect(await probe.store.acquire([], probe.signal)).toEqual([])
-    expect(await probe.store.renew([], probe.signal)).toEqual([])
-    expect(await probe.store.release([], probe.signal)).toEqual([])
+    expect(await probe.store.acquire([], callUntil(probe.signal))).toEqual([])
+    expect(await probe.store.renew([], callUntil(probe.signal))).toEqual([])
+    expect(await probe.store.release([], callUntil(probe.signal))).toEqual([])
   })
 
   it('acquires are answered one by one, in order: granted, refused, spent', async () => {
@@ -16,7 +17,7 @@ export function batchClaims(probe: Probe): void {
     await probe.release({ key: left, token: before.token })
 
     const requests = [asked(probe, { key: held }), spent, asked(probe, { key: free })]
-    const outcomes = await probe.store.acquire(requests, probe.signal)
+    const outcomes = await probe.store.acquire(requests, callUntil(probe.signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['held', 'spent', 'granted'])
     expect(outcomes[2]).toMatchObject({
       token: expect.stringContaining(requests[2]?.acquisitionId ?? '-'),
@@ -25,20 +26,20 @@ export function batchClaims(probe: Probe): void {
 
   it('two owners that ask for one key in one call: the first is granted, the second refused', async () => {
     const key = probe.key()
-    const outcomes = await probe.store.acquire([asked(probe, { key }), asked(probe, { key })], probe.signal)
+    const outcomes = await probe.store.acquire([asked(probe, { key }), asked(probe, { key })], callUntil(probe.signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held'])
   })
 
   it('one acquisitionId that asks twice in one call is granted the same token twice', async () => {
     const request = asked(probe, { key: probe.key() })
-    const [first, second] = await probe.store.acquire([request, request], probe.signal)
+    const [first, second] = await probe.store.acquire([request, request], callUntil(probe.signal))
     expect(first).toMatchObject({ type: 'granted' })
     expect(second).toEqual(first)
   })
 
   it('many keys in one call are all granted, each with its own token', async () => {
     const requests = Array.from({ length: 100 }, () => asked(probe, { key: probe.key() }))
-    const outcomes = await probe.store.acquire(requests, probe.signal)
+    const outcomes = await probe.store.acquire(requests, callUntil(probe.signal))
     for (const [i, { acquisitionId }] of requests.entries()) {
       expect(outcomes[i]).toMatchObject({
         type: 'granted',
@@ -57,7 +58,7 @@ export function batchClaims(probe: Probe): void {
         { key: passed, token: withOtherFence(other.token), ttlMs: 2 * longMs },
         { key: mine, token, ttlMs: 2 * longMs },
       ],
-      probe.signal,
+      callUntil(probe.signal),
     )
     expect(outcomes.map(({ type }) => type)).toEqual(['gone', 'superseded', 'renewed'])
     expect(await probe.leftMs(mine)).toBeGreaterThan(longMs)
@@ -73,7 +74,7 @@ export function batchClaims(probe: Probe): void {
         { key: long, token: second.token, ttlMs: 4 * longMs },
         { key: short, token: first.token, ttlMs: 2 * longMs },
       ],
-      probe.signal,
+      callUntil(probe.signal),
     )
     expect(await probe.leftMs(short)).toBeLessThanOrEqual(2 * longMs)
     expect(await probe.leftMs(long)).toBeGreaterThan(3 * longMs)
@@ -92,7 +93,7 @@ export function batchClaims(probe: Probe): void {
         { key: kept, acquisitionId },
         { key: first, token },
       ],
-      probe.signal,
+      callUntil(probe.signal),
     )
     expect(outcomes.map(({ type }) => type)).toEqual(['gone', 'released', 'superseded', 'released'])
     expect(await probe.release({ key: kept, token: other.token })).toBe('released')
@@ -100,7 +101,7 @@ export function batchClaims(probe: Probe): void {
 
   it('every request of a call that was aborted before it began is answered, and "not executed" is true', async () => {
     const requests = [asked(probe, { key: probe.key() }), asked(probe, { key: probe.key() })]
-    const outcomes = await probe.store.acquire(requests, AbortSignal.abort(new Error('given up')))
+    const outcomes = await probe.store.acquire(requests, callUntil(AbortSignal.abort(new Error('given up'))))
     expect(outcomes).toHaveLength(requests.length)
     for (const [i, outcome] of outcomes.entries()) {
       const saidNo = outcome.type === 'unknown' && outcome.executed === 'no'

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { freshKey, patient, script, value } from './transport-calls.ts'
 import type { UseTransport } from './transport-under-test.ts'
 
@@ -7,7 +8,7 @@ const append =
 
 export function callClaims(use: UseTransport): void {
   it('no call, no reply', async (context) => {
-    expect(await use(context).run([], patient())).toEqual([])
+    expect(await use(context).run([], callUntil(patient()))).toEqual([])
   })
 
   it('keys and arguments arrive as they were given, in order', async (context) => {
@@ -20,7 +21,7 @@ export function callClaims(use: UseTransport): void {
       keys,
       args,
     }
-    expect(await use(context).run([call], patient())).toEqual([value([keys, args, 3, 5])])
+    expect(await use(context).run([call], callUntil(patient()))).toEqual([value([keys, args, 3, 5])])
   })
 
   it('a script that was evaluated once is known by its sha1', async (context) => {
@@ -33,14 +34,14 @@ export function callClaims(use: UseTransport): void {
       ...script(sha, ['second'], key),
       command: 'EVALSHA' as const,
     }
-    expect(await transport.run([byText], patient())).toEqual([value(['first', key])])
-    expect(await transport.run([bySha], patient())).toEqual([value(['second', key])])
+    expect(await transport.run([byText], callUntil(patient()))).toEqual([value(['first', key])])
+    expect(await transport.run([bySha], callUntil(patient()))).toEqual([value(['second', key])])
   })
 
   it('several calls are carried out and answered in order', async (context) => {
     const key = freshKey()
     const calls = ['a', 'b', 'c', 'd'].map((letter) => script(append, [letter], key))
-    expect(await use(context).run(calls, patient())).toEqual(['a', 'ab', 'abc', 'abcd'].map(value))
+    expect(await use(context).run(calls, callUntil(patient()))).toEqual(['a', 'ab', 'abc', 'abcd'].map(value))
   })
 
   it('a call that fails fails alone: those before and after it are carried out and answered', async (context) => {
@@ -51,7 +52,7 @@ export function callClaims(use: UseTransport): void {
       { ...script('0'.repeat(40), [], key), command: 'EVALSHA' as const },
       script(append, ['b'], key),
     ]
-    expect(await use(context).run(calls, patient())).toEqual([
+    expect(await use(context).run(calls, callUntil(patient()))).toEqual([
       value('a'),
       { type: 'error', message: expect.stringMatching(/^TEAPOT short/) },
       { type: 'error', message: expect.stringMatching(/^NOSCRIPT/) },
@@ -61,7 +62,7 @@ export function callClaims(use: UseTransport): void {
 
   it('many calls with keys in many places are answered in order', async (context) => {
     const calls = Array.from({ length: 200 }, (_, i) => script('return ARGV[1]', [String(i)]))
-    expect(await use(context).run(calls, patient())).toEqual(calls.map((_, i) => value(String(i))))
+    expect(await use(context).run(calls, callUntil(patient()))).toEqual(calls.map((_, i) => value(String(i))))
   })
 
   it('runs at the same time do not mix up their replies', async (context) => {
@@ -69,7 +70,7 @@ export function callClaims(use: UseTransport): void {
     const runs = Array.from({ length: 50 }, (_, run) =>
       transport.run(
         ['x', 'y'].map((which) => script('return ARGV[1]', [`${run}${which}`])),
-        patient(),
+        callUntil(patient()),
       ),
     )
     expect(await Promise.all(runs)).toEqual(runs.map((_, run) => [value(`${run}x`), value(`${run}y`)]))

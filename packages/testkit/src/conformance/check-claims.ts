@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 export function checkClaims(probe: Probe): void {
@@ -58,14 +59,14 @@ export function checkClaims(probe: Probe): void {
     const cursors = [(await probe.refusal({ key: held })).cursor, '-', (await probe.refusal({ key: other })).cursor]
     const checked = await probe.store.checkHolders(
       [held, free, other].map((key) => ({ key, cursor: '-' })),
-      probe.signal,
+      callUntil(probe.signal),
     )
     expect(checked).toMatchObject([
       { changed: false, cursor: cursors[0], expiresInMs: expect.any(Number) },
       { changed: true, cursor: '-', expiresInMs: null },
       { changed: false, cursor: cursors[2] },
     ])
-    expect(await probe.store.checkHolders([], probe.signal)).toEqual([])
+    expect(await probe.store.checkHolders([], callUntil(probe.signal))).toEqual([])
   })
 
   it('a check changes nothing', async () => {

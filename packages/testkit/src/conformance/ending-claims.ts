@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { asked, longMs, type Probe, shortMs } from './probe.ts'
 
 /**
@@ -10,7 +11,7 @@ export function endingClaims(probe: Probe): void {
     const key = probe.key()
     const { token } = await probe.grant({ key })
     await probe.release({ key, token })
-    expect(await probe.store.release([{ key, token }], probe.signal)).toEqual([
+    expect(await probe.store.release([{ key, token }], callUntil(probe.signal))).toEqual([
       { type: 'released', announced: true, subscribers: null },
     ])
     expect(await probe.release({ key, token })).toBe('released')
@@ -182,7 +183,7 @@ export function endingClaims(probe: Probe): void {
         { key: fresh, token: third.token },
         { key: fresh, token: third.token },
       ],
-      probe.signal,
+      callUntil(probe.signal),
     )
     expect(outcomes.map(({ type }) => type)).toEqual(['released', 'gone', 'revoked', 'gone', 'released', 'released'])
   })

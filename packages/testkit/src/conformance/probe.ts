@@ -9,6 +9,7 @@ import type {
   RenewOutcome,
 } from '@leasehold/core'
 import { expect, type TestContext } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest } from './store-under-test.ts'
 
 /** A ttl that no claim outlives. */
@@ -68,7 +69,7 @@ export class Probe {
   }
 
   async acquire(request: Asked): Promise<AcquireOutcome> {
-    return only(await this.store.acquire([asked(this, request)], this.signal))
+    return only(await this.store.acquire([asked(this, request)], callUntil(this.signal)))
   }
 
   /** Acquires what has to be free. */
@@ -86,27 +87,27 @@ export class Probe {
   }
 
   async renew(key: string, token: string, ttlMs: number): Promise<RenewOutcome['type']> {
-    return only(await this.store.renew([{ key, token, ttlMs }], this.signal)).type
+    return only(await this.store.renew([{ key, token, ttlMs }], callUntil(this.signal))).type
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseOutcome['type']> {
-    return only(await this.store.release([request], this.signal)).type
+    return only(await this.store.release([request], callUntil(this.signal))).type
   }
 
   async check(key: string, cursor: string): Promise<Extract<CheckOutcome, { readonly type: 'checked' }>> {
-    const outcome = only(await this.store.checkHolders([{ key, cursor }], this.signal))
+    const outcome = only(await this.store.checkHolders([{ key, cursor }], callUntil(this.signal)))
     expect(outcome).toMatchObject({ type: 'checked' })
     return outcome as Extract<CheckOutcome, { readonly type: 'checked' }>
   }
 
   async inspect(key: string): Promise<LockState> {
-    const outcome = await this.store.inspect(key, this.signal)
+    const outcome = await this.store.inspect(key, callUntil(this.signal))
     if (outcome.type !== 'state') throw new Error(`inspect answered ${outcome.type}`)
     return outcome.state
   }
 
   async revoke(key: string): Promise<string> {
-    return (await this.store.revoke(key, this.signal)).type
+    return (await this.store.revoke(key, callUntil(this.signal))).type
   }
 
   /** Milliseconds until the lock's entry expires, by the admin; fails without entry or expiry. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { evaluate, patient, script, value } from './transport-calls.ts'
 import type { UseTransport } from './transport-under-test.ts'
 
@@ -102,7 +103,7 @@ export function replyClaims(use: UseTransport): void {
 
   it('an unknown sha1 is the error NOSCRIPT', async (context) => {
     const call = { ...script('0'.repeat(40)), command: 'EVALSHA' as const }
-    const replies = await use(context).run([call], patient())
+    const replies = await use(context).run([call], callUntil(patient()))
     expect(replies).toEqual([{ type: 'error', message: expect.stringMatching(/^NOSCRIPT/) }])
   })
 }

@@ -1,4 +1,5 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { callUntil } from '../call-until.ts'
 
 /** A key no other run uses; every script of the suite gets one, so that a cluster client knows where to send it. */
 export const freshKey = (): string => `{leasehold-conformance-${crypto.randomUUID()}}:key`
@@ -19,7 +20,7 @@ export async function evaluate(
   body: string,
   args?: readonly string[],
 ): Promise<ScriptReply> {
-  const replies = await transport.run([script(body, args)], patient())
+  const replies = await transport.run([script(body, args)], callUntil(patient()))
   if (replies.length !== 1) throw new Error(`One call was answered by ${replies.length} replies`)
   return replies[0] as ScriptReply
 }

@@ -1,6 +1,7 @@
 import { type AcquireRequest, createLocker } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { callUntil } from '../call-until.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { requestLost, ScriptedStore } from '../scripted-store.ts'
 import { LockHistory } from './lock-history.ts'
@@ -37,10 +38,10 @@ describe('what a store did', () => {
 
   it('is a new grant only once: a repeat of it extends it', async () => {
     const store = history.behind(memoryStore({ clock }))
-    await store.acquire([wish('a')], signal)
+    await store.acquire([wish('a')], callUntil(signal))
     await clock.advance(500)
-    await store.acquire([wish('a')], signal)
-    await store.acquire([wish('b')], signal)
+    await store.acquire([wish('a')], callUntil(signal))
+    await store.acquire([wish('b')], callUntil(signal))
     expect(history.changes).toMatchObject([{ type: 'granted' }, { type: 'extended', expiresAtMs: 10_500 }])
   })
 
@@ -50,10 +51,10 @@ describe('what a store did', () => {
       { type: 'released', announced: true, subscribers: 0 },
     ]
     const store = history.behind(Object.assign(real, { release }))
-    await store.acquire([wish('a')], signal)
-    await store.release([{ key: 'k', acquisitionId: 'b' }], signal)
+    await store.acquire([wish('a')], callUntil(signal))
+    await store.release([{ key: 'k', acquisitionId: 'b' }], callUntil(signal))
     expect(history.changes).toHaveLength(1)
-    await store.release([{ key: 'k', acquisitionId: 'a' }], signal)
+    await store.release([{ key: 'k', acquisitionId: 'a' }], callUntil(signal))
     expect(history.changes).toHaveLength(2)
   })
 })

@@ -4,9 +4,9 @@ import type { RedisServer } from '@leasehold/testkit/redis'
 import { type BuildOptions, build } from 'esbuild'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
 import { expect } from 'vitest'
-import { bridgeToken, linesOf } from './test-bridge.ts'
+import { bridgeToken, linesOf } from './bridge.ts'
 
-export const workerFile: string = fileURLToPath(new URL('test-durable-object-worker.ts', import.meta.url))
+export const workerFile: string = fileURLToPath(new URL('durable-object-worker.ts', import.meta.url))
 
 export interface TestWorkerOptions {
   /** Default: the Worker of `workerFile`, bundled. */

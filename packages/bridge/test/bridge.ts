@@ -4,8 +4,8 @@ import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import type { Hono } from 'hono'
 import { Redis } from 'ioredis'
-import { listen } from './src/bin/http-server.ts'
-import { type BridgeEvent, type BridgeOptions, createBridge } from './src/server/index.ts'
+import { listen } from '../src/bin/http-server.ts'
+import { type BridgeEvent, type BridgeOptions, createBridge } from '../src/server/index.ts'
 
 export interface TestStream {
   readonly response: Response

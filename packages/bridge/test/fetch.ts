@@ -1,4 +1,4 @@
-import type { BridgeFetch, BridgeRequest } from './src/client/index.ts'
+import type { BridgeFetch, BridgeRequest } from '../../bridge-client/src/index.ts'
 
 /** A fetch whose answers a test gives, one request at a time. */
 export class ScriptedFetch {

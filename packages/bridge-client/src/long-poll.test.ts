@@ -1,7 +1,7 @@
 import type { ReleaseNotifier, Subscription } from '@leasehold/core'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ScriptedFetch } from '../../test-fetch.ts'
+import { ScriptedFetch } from '../../bridge/test/fetch.ts'
 import { bridgeNotifier } from './index.ts'
 
 let clock: ManualClock

@@ -1,10 +1,10 @@
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis, type RedisConfigNodejs } from '@upstash/redis'
-import { listen } from './src/bin/http-server.ts'
-import { type IoredisGateway, ioredisGateway } from './src/bin/ioredis-gateway.ts'
-import { unreadableAddress } from './src/gateway/answers.ts'
-import { createGateway, type GatewayOptions } from './src/gateway/index.ts'
+import { listen } from '../src/bin/http-server.ts'
+import { type IoredisGateway, ioredisGateway } from '../src/bin/ioredis-gateway.ts'
+import { unreadableAddress } from '../src/gateway/answers.ts'
+import { createGateway, type GatewayOptions } from '../src/gateway/index.ts'
 
 export const token = 'test-token-4f1d-0123456789abcdef-0123456789abcdef'
 

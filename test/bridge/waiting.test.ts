@@ -11,12 +11,12 @@ import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
-import { type HttpServer, listen } from '../bin/http-server.ts'
-import { ioredisGateway } from '../bin/ioredis-gateway.ts'
-import { createGateway } from '../gateway/index.ts'
-import { createBridge, issueTicket } from '../server/index.ts'
-import { type BridgeFetch, type BridgeNotifierOptions, bridgeNotifier } from './index.ts'
+import { type HttpServer, listen } from '../../packages/bridge/src/bin/http-server.ts'
+import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
+import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
+import { createBridge, issueTicket } from '../../packages/bridge/src/server/index.ts'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
+import { type BridgeFetch, type BridgeNotifierOptions, bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 
 /** A waiter with this one is woken by the notifier or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }

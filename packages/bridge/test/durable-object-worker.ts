@@ -2,8 +2,8 @@
 
 import { createLocker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
-import { bridgeNotifier } from './src/client/index.ts'
-import { type BridgeNamespace, bridgeHandler, bridgeObject, bridgeStub } from './src/durable-object/index.ts'
+import { bridgeNotifier } from '../../bridge-client/src/index.ts'
+import { type BridgeNamespace, bridgeHandler, bridgeObject, bridgeStub } from '../src/durable-object/index.ts'
 
 interface Env {
   readonly BRIDGE: BridgeNamespace

@@ -1,7 +1,8 @@
 import type { AcquireOutcome, LeaseStore } from '@leasehold/core'
+import { callUntil } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bridgeToken, startTestBridge, type TestBridge } from '../../test-bridge.ts'
-import { issueTicket } from '../server/index.ts'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../test/bridge.ts'
+import { issueTicket } from './index.ts'
 
 // A client written from docs/bridge-protocol.md with nothing but fetch. The numbers are its sections.
 
@@ -85,7 +86,7 @@ async function lock(
   const acquisitionId = crypto.randomUUID().replaceAll('-', '')
   for (let tries = 1, last = '', distanceMs = 5; ; tries++) {
     const request = { key, acquisitionId, ttlMs: 10_000, fences: 1 }
-    const [outcome] = (await store.acquire([request], new AbortController().signal)) as [AcquireOutcome]
+    const [outcome] = (await store.acquire([request], callUntil(new AbortController().signal))) as [AcquireOutcome]
     if (outcome.type === 'granted') return { tries }
     if (outcome.type !== 'held') throw new Error(outcome.type)
     distanceMs = outcome.cursor === last ? Math.min(1_000, distanceMs * 2) : 5
