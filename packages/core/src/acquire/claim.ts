@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import { type Answer, ask, commandDeadlineMs, only, type Quiet } from '../store/ask.ts'
+import { type Answer, only } from '../store/answered.ts'
+import { ask, commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
-import { answered, ask, only } from '../store/ask.ts'
+import { answered, only } from '../store/answered.ts'
+import { ask } from '../store/ask.ts'
 import type { ReleaseResult, RenewOutcome } from '../store/lease-store.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import { ask, failed, only } from '../store/ask.ts'
+import { failed, only } from '../store/answered.ts'
+import { ask } from '../store/ask.ts'
 import type { ReleaseOutcome, ReleaseResult } from '../store/lease-store.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Grant } from './grant.ts'

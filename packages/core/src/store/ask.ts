@@ -1,11 +1,11 @@
-import { type Executed, StoreUnavailableError } from '../errors.ts'
 import { backoffMs, jitter } from '../timing/backoff.ts'
 import { Call, type CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
 import { type Instant, instant } from '../timing/validity.ts'
+import { type Answer, isUnknown, retryAfterMs, silence } from './answered.ts'
 import { leastRetryPauseMs, mostRetryPauseMs } from './figures.ts'
-import type { Refused, Unknown } from './lease-store.ts'
+import type { Unknown } from './lease-store.ts'
 
 /** Who is asked, and by which clock. */
 interface Asking {
@@ -19,14 +19,6 @@ interface Asking {
  */
 export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
   Math.min(store.commandDeadlineMs, ttlMs / 3)
-
-/** An outcome, when the attempt that brought it was sent, and what became of the others. */
-export interface Answer<O> {
-  readonly outcome: O
-  readonly sentAt: Instant
-  /** `unknown` if an attempt other than the answered one may have been carried out. */
-  readonly before: Executed
-}
 
 /** Until when a store wants to be asked nothing, in monotonic milliseconds. */
 export interface Quiet {
@@ -161,39 +153,3 @@ export async function ask<O>(
     stopAll()
   }
 }
-
-const silence: Unknown = { type: 'unknown', executed: 'unknown' }
-
-/** For how long the store wants to be asked nothing after this outcome, in milliseconds. */
-export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | undefined)?.retryAfterMs || 0
-
-const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
-
-/** The error for a request that stayed without an answer. */
-export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
-  new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
-
-/**
- * The outcome if it is an answer.
- *
- * @param before whether an attempt other than the answered one may have been carried out
- * @throws StoreUnavailableError if there is none, or the store's own error
- */
-export function answered<O extends { readonly type: string }>(
-  action: string,
-  outcome: O | Unknown | Refused,
-  before: Executed = 'no',
-): O {
-  if (isUnknown(outcome)) throw unanswered(action, outcome)
-  if (outcome.type !== 'refused') return outcome as O
-  const { error } = outcome as Refused
-  throw before === 'unknown' && 'executed' in error ? Object.assign(error, { executed: before }) : error
-}
-
-/** The outcome of a call with one request. */
-export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
-
-/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
-export const failed =
-  ({ clock }: Asking) =>
-  (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

@@ -1,0 +1,48 @@
+import { type Executed, StoreUnavailableError } from '../errors.ts'
+import type { Clock } from '../timing/clock.ts'
+import { type Instant, instant } from '../timing/validity.ts'
+import type { Refused, Unknown } from './lease-store.ts'
+
+/** An outcome, when the attempt that brought it was sent, and what became of the others. */
+export interface Answer<O> {
+  readonly outcome: O
+  readonly sentAt: Instant
+  /** `unknown` if an attempt other than the answered one may have been carried out. */
+  readonly before: Executed
+}
+
+export const silence: Unknown = { type: 'unknown', executed: 'unknown' }
+
+/** For how long the store wants to be asked nothing after this outcome, in milliseconds. */
+export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | undefined)?.retryAfterMs || 0
+
+export const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
+
+/** The error for a request that stayed without an answer. */
+export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
+  new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
+
+/**
+ * The outcome if it is an answer.
+ *
+ * @param before whether an attempt other than the answered one may have been carried out
+ * @throws StoreUnavailableError if there is none, or the store's own error
+ */
+export function answered<O extends { readonly type: string }>(
+  action: string,
+  outcome: O | Unknown | Refused,
+  before: Executed = 'no',
+): O {
+  if (isUnknown(outcome)) throw unanswered(action, outcome)
+  if (outcome.type !== 'refused') return outcome as O
+  const { error } = outcome as Refused
+  throw before === 'unknown' && 'executed' in error ? Object.assign(error, { executed: before }) : error
+}
+
+/** The outcome of a call with one request. */
+export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
+
+/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
+export const failed =
+  ({ clock }: { readonly clock: Clock }) =>
+  (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })
