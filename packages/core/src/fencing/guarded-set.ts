@@ -118,6 +118,6 @@ async function write(
   const send = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
     only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, call))
   const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
-  const outcome = answered('guarded write', asked.outcome, asked.before)
+  const outcome = answered('the guarded write', key, asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

@@ -26,7 +26,12 @@ const defaultPrefix = 'lock:'
  *   `}` but no valid hash tag, which would tear its records into another slot.
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
-  demandOption(typeof prefix === 'string' && /^[^{]/.test(prefix), 'prefix', 'text that does not begin with "{"')
+  demandOption(
+    typeof prefix === 'string' && /^[^{]/.test(prefix),
+    'prefix',
+    'text that does not begin with "{"',
+    prefix,
+  )
   return {
     prefix,
     lock: (key) => withSlot(prefix + key),

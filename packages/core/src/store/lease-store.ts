@@ -76,7 +76,7 @@ export interface Unknown {
 /** The store will not carry out this request however often it is repeated. */
 export interface Refused {
   readonly type: 'refused'
-  /** Made for this outcome: whoever throws it may add what is known of other attempts. */
+  /** Why. The caller gets a copy of it, with the key, what is known of other attempts, and its own stack. */
   readonly error: LeaseholdError
 }
 
