@@ -490,7 +490,7 @@ test('a stream ends after a quarter of an hour at most, so that a half-open one 
   expect(events.findLast(({ type }) => type === 'streams')).toEqual({ type: 'streams', open: 0 })
 })
 
-test('a long poll ends a little sooner than it might, so that clients do not come back together', async () => {
+test('a long poll ends with jitter, so that clients do not come back together', async () => {
   const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
   const store = memoryStore({ clock })
   app = bridge({ store })
