@@ -17,7 +17,7 @@ const lastReadMs = 5_000
 
 const heartbeat = bytesOf(': heartbeat\n\n')
 
-export interface EventStreamOptions {
+export interface SseBodyOptions {
   /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
   /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
@@ -37,7 +37,7 @@ export const namedEvent = (event: string, data: string): Uint8Array => bytesOf(`
  * Its reader asks for the next piece when it has sent the one before. What comes meanwhile is kept here and handed over in one
  * piece, so that a slow reader takes no more memory than is counted.
  */
-export class EventStream {
+export class SseBody {
   readonly body: ReadableStream<Uint8Array>
   readonly #onEnd: () => void
   readonly #heartbeatMs: number
@@ -51,7 +51,7 @@ export class EventStream {
   /** Of the heartbeat; of an ended stream, of its end. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: EventStreamOptions) {
+  constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
     this.#onEnd = onEnd
     this.#heartbeatMs = heartbeatMs
     this.#maxUnreadBytes = maxUnreadBytes
