@@ -2,7 +2,7 @@ import { homeContext, sharesBetweenCalls } from '#sharing'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
-import { keyLayout } from './keys.ts'
+import { keyLayout, releasePattern } from './keys.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
 import { Unheard } from './unheard.ts'
@@ -36,7 +36,7 @@ const recheckMs = 1_000
 export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotifierOptions = {}): ReleaseNotifier {
   const { prefix, mode = 'channels', clock = systemClock } = options
   const layout = keyLayout(prefix)
-  const pattern = mode === 'pattern' ? `${escapeGlob(layout.releaseChannel(''))}*` : undefined
+  const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
   const unheard = new Unheard()
   const shared = new ReleaseChannels({ subscriber, clock, pattern, unheard, home: homeContext() })
   return {
@@ -58,6 +58,3 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     },
   }
 }
-
-/** A prefix is meant literally, whatever glob characters it has. */
-const escapeGlob = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
