@@ -2,6 +2,7 @@
 declare module 'redlock' {
   interface Lock {
     release(): Promise<unknown>
+    extend(durationMs: number): Promise<Lock>
   }
   // biome-ignore lint/style/noDefaultExport: that is how the package is
   export default class Redlock {
