@@ -1,6 +1,8 @@
 import { createLocker, type Locker, type LockerEvent } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { startHttpProxy } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
+import { fetchStore } from '@leasehold/upstash'
 import { Lock } from '@upstash/lock'
 import { Redis as UpstashRedis } from '@upstash/redis'
 import { Redis } from 'ioredis'
@@ -142,6 +144,39 @@ it('a semaphore of redis-semaphore on our key is refused by name', async () => {
   connection.disconnect()
 })
 
+it('redlock rejects where a lock was lost, also for work that went well', async () => {
+  await using server = await startRedis()
+  const redlock = new Redlock([quiet(new Redis(server.port))], { retryCount: 1, retryDelay: 20 })
+  const work = async (): Promise<string> => {
+    await server.command('DEL', 'lock:order:1')
+    return 'done'
+  }
+  await expect(redlock.using(['lock:order:1'], 5_000, work)).rejects.toMatchObject({ name: 'ExecutionError' })
+  await redlock.quit()
+})
+
+it('@upstash/lock answers false for a lock that it took, when the answer was lost; ours finds its own lease', async () => {
+  await using gateway = await startTestGateway()
+  await using proxy = await startHttpProxy({ target: gateway.url })
+  const { token } = gateway
+  const theirs = upstashLock(proxy.url, token, { id: 'theirs', retry: { attempts: 1, delay: 0 } })
+  const lost = proxy.dropNextReply('cut')
+  expect(await theirs.acquire()).toBe(false)
+  await lost
+  expect(await gateway.redis.command('EXISTS', 'theirs')).toBe(1)
+
+  const locks = createLocker({ store: fetchStore({ url: proxy.url, token }) })
+  const lostAgain = proxy.dropNextReply('cut')
+  const ours = await locks.tryAcquire('ours')
+  await lostAgain
+  expect(await ours?.release()).toBe('released')
+  // There it counts in whole seconds.
+  const another = upstashLock(proxy.url, token, { id: 'another' })
+  await another.acquire()
+  await expect(another.extend(1_500)).rejects.toThrow('integer')
+  expect(await another.extend(2_000)).toBe(true)
+})
+
 async function setting(name: string, open: Open): Promise<Setting> {
   // Only its own client speaks HTTP; a Redis with a gateway in front of it serves all of them.
   const gateway = await startTestGateway()
@@ -218,17 +253,22 @@ async function overSimpleRedisMutex({ port }: { readonly port: number }) {
 }
 
 async function overUpstashLock({ url, token }: { readonly url: string; readonly token: string }) {
-  // Its declarations are CommonJS's, and name the other of the client's two declarations.
-  const redis = new UpstashRedis({ url, token }) as unknown as ConstructorParameters<typeof Lock>[0]['redis']
   return {
     prefix: 'lock:',
     async take(ttlMs: number): Promise<TheirLock | null> {
-      const lock = new Lock({ id: 'lock:order:1', redis, lease: ttlMs, retry: { attempts: 1, delay: 0 } })
+      const lock = upstashLock(url, token, { id: 'lock:order:1', lease: ttlMs, retry: { attempts: 1, delay: 0 } })
       if (!(await lock.acquire())) return null
       return { extend: () => lock.extend(5_000), release: () => lock.release() }
     },
     close: async () => undefined,
   }
+}
+
+type UpstashLockOptions = ConstructorParameters<typeof Lock>[0]
+
+function upstashLock(url: string, token: string, options: Omit<UpstashLockOptions, 'redis'>): Lock {
+  // Its declarations are CommonJS's, and name the other of the client's two declarations.
+  return new Lock({ ...options, redis: new UpstashRedis({ url, token }) as unknown as UpstashLockOptions['redis'] })
 }
 
 /** Whether a call went well that rejects if it did not. */
