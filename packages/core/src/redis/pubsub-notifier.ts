@@ -2,21 +2,21 @@ import { homeContext, sharesBetweenCalls } from '#sharing'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
-import { keyLayout } from './keys.ts'
+import { keyLayout, releasePattern } from './keys.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
 import { Unheard } from './unheard.ts'
 
 export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * `channels` (default) subscribes to the channel of each key that is waited for; `pattern` to all releases under the
    * prefix, once, which suits a process that waits for very many keys.
    */
-  readonly mode?: 'channels' | 'pattern'
+  readonly mode?: 'channels' | 'pattern' | undefined
   /** Default: the runtime's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** How long a waiter relies on it. Redis may drop a message, and a connection may hang: so never for long. */
@@ -37,7 +37,7 @@ const recheckMs = 1_000
 export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotifierOptions = {}): ReleaseNotifier {
   const { prefix, mode = 'channels', clock = systemClock } = options
   const layout = keyLayout(prefix)
-  const pattern = mode === 'pattern' ? `${escapeGlob(layout.releaseChannel(''))}*` : undefined
+  const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
   const unheard = new Unheard()
   const shared = new ReleaseChannels({ subscriber, clock, pattern, unheard, home: homeContext() })
   return {
@@ -59,6 +59,3 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     },
   }
 }
-
-/** A prefix is meant literally, whatever glob characters it has. */
-const escapeGlob = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
