@@ -32,7 +32,7 @@ export function bridgeHandler<Env>(
   app.onError((error, c) => {
     // A mistake, of the settings' function or ours: the request fails, and the Worker's log has it.
     if (!isOfPlatform(error)) throw error
-    return problem(c, new ProblemError(503, 'The bridge cannot be reached now; look for yourself and come back'))
+    return problem(c, new ProblemError(503, 'The bridge cannot be reached now; check for yourself and come back'))
   })
   return { fetch: async (request, env) => app.fetch(request, env as Env & object) }
 }
