@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
-  adapter: ['redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
+  adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */

@@ -9,14 +9,14 @@ import { Unheard } from './unheard.ts'
 
 export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * `channels` (default) subscribes to the channel of each key that is waited for; `pattern` to all releases under the
    * prefix, once, which suits a process that waits for very many keys.
    */
-  readonly mode?: 'channels' | 'pattern'
+  readonly mode?: 'channels' | 'pattern' | undefined
   /** Default: the runtime's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** How long a waiter relies on it. Redis may drop a message, and a connection may hang: so never for long. */
@@ -27,9 +27,10 @@ const recheckMs = 1_000
  * (Workers) each subscription has a connection of its own. Does no I/O before the first subscription.
  *
  * While anybody waits, a connection that has been quiet for 5 s is asked for a sign of life, and replaced if there is none
- * within 2 s. `onUnheard` is told of a connection that has gone silent so; of one that could not be made three times in a
- * row, or not within 5 s; of a subscription that is refused; and of releases that were missed twice in a row although the
- * subscription was in order. What it is told has no credentials in it.
+ * within 2 s. `onStateChange` tells `disconnected` of a connection that has gone silent so; of one that could not be made
+ * three times in a row, or not within 5 s; of a subscription that is refused; and of releases that were missed twice in a
+ * row although the subscription was in order. The cause has no credentials in it. It tells `reconnected` when the server
+ * has confirmed the subscription again, or a release was heard after some were missed.
  *
  * @throws InvalidOptionError for a bad prefix
  */
@@ -52,7 +53,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
-    onUnheard: (listener) => unheard.onUnheard(listener),
+    onStateChange: (listener) => unheard.onStateChange(listener),
     async close() {
       shared.close()
     },

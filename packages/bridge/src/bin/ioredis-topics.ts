@@ -2,7 +2,7 @@ import type { GatewayRedis, Topic, TopicSubscriber } from '../gateway/index.ts'
 import type { IoredisConnection } from './ioredis-connection.ts'
 
 /** Subscriptions over a connection of their own. Whenever it is ready it subscribes to every wanted topic. */
-export function ioredisSubscriber(connection: IoredisConnection): GatewayRedis['subscribe'] {
+export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subscribe'] {
   const { redis } = connection
   const wanted = { channel: new Map<string, TopicSubscriber>(), pattern: new Map<string, TopicSubscriber>() }
   const kindOf = ({ pattern }: Topic): Map<string, TopicSubscriber> => (pattern ? wanted.pattern : wanted.channel)
