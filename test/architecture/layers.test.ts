@@ -38,12 +38,12 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
-  adapter: ['sharing', 'timing'],
+  adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */
 const wiring: Readonly<Record<string, readonly string[]>> = {
-  'packages/bridge/src/durable-object/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
+  'packages/bridge/src/ioredis/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

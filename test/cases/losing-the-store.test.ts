@@ -41,7 +41,7 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
   expect(await guardedSet(data, 'data', 'from b', { fence: second.fence })).toEqual({ stored: true })
   expect(await loss(lease)).toMatchObject({
     code: 'LEASE_LOST',
-    cause: expect.stringMatching(/superseded|unreachable/),
+    reason: expect.stringMatching(/superseded|unreachable/),
   })
   expect(await guardedSet(data, 'data', 'from a', { fence: lease.fence })).toMatchObject({ stored: false })
   expect(await replica.command('GET', 'data')).toBe('from b')

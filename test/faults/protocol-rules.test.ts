@@ -175,7 +175,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a compensating release knows only the random part, and the value is compared up to its last dot',
     script: 'release',
-    passage: 'and token ~= acquisitionId',
+    passage: 'and token ~= id',
     replacement: '',
     async endsWell(store) {
       const key = freshKey()
@@ -187,7 +187,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a release marks how its lease ended, for its repeat, which meets its own effect',
     script: 'release',
-    passage: 'random == string.sub(acquisitionId, -32)',
+    passage: 'random == string.sub(id, -32)',
     replacement: 'false',
     async endsWell(store) {
       return isReleasedTwice(store)
@@ -205,7 +205,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'the end of a foreign holder is not marked as the end of the lease before it',
     script: 'release',
-    passage: 'acquisitionId and random == string.sub(acquisitionId, -32)',
+    passage: 'id and random == string.sub(id, -32)',
     replacement: 'true',
     async endsWell(store) {
       return isReleasedTwice(store, async (key) => {
@@ -217,8 +217,8 @@ const rules: readonly Rule[] = [
   {
     rule: 'a revocation of what is no lock takes nothing that came after it was checked at',
     script: 'release',
-    passage: 'token ~= holder and token ~= acquisitionId',
-    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= acquisitionId",
+    passage: 'token ~= holder and token ~= id',
+    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= id",
     async endsWell(store) {
       const key = freshKey()
       await arena.command('LPUSH', arena.prefix + key, 'x')
@@ -233,8 +233,8 @@ const rules: readonly Rule[] = [
   {
     rule: 'fences are formatted with %.0f: concatenated, a large one turns into scientific notation',
     script: 'acquire',
-    passage: "string.format('%s.%.0f', acquisitionId, fence)",
-    replacement: "acquisitionId .. '.' .. fence",
+    passage: "string.format('%s.%.0f', id, fence)",
+    replacement: "id .. '.' .. fence",
     async endsWell(store) {
       const key = freshKey()
       const [outcome] = await store.acquire(

@@ -33,7 +33,8 @@ export interface Seen {
   readonly remainingMs: number
   /** What `assertValid` throws. */
   readonly code?: string
-  readonly cause?: unknown
+  /** Why the lease was lost. */
+  readonly reason?: unknown
   /** When its signal fired. */
   readonly lostAt?: number
 }
@@ -96,9 +97,9 @@ function check({ key }: Pick<Order, 'key'>): Seen {
   }
 }
 
-const failure = (error: unknown): Pick<Ending, 'code' | 'cause' | 'result'> => {
-  const { code, cause, result } = error as { code: string; cause?: unknown; result?: unknown }
-  return { code, cause: typeof cause === 'string' ? cause : String(cause), result }
+const failure = (error: unknown): Pick<Ending, 'code' | 'reason' | 'result'> => {
+  const { code, reason, result } = error as { code: string; reason?: unknown; result?: unknown }
+  return { code, reason, result }
 }
 
 async function ending(running: Promise<Partial<Ending>>): Promise<Ending> {

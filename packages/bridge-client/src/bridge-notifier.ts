@@ -55,7 +55,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
-    onUnheard: told.onUnheard,
+    onStateChange: told.onStateChange,
     async close() {
       reach.closed = true
       for (const channel of channels) channel.close()

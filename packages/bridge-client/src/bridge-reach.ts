@@ -2,7 +2,7 @@ import { backoff, type Clock } from '@leasehold/core'
 import { readJson } from './body-text.ts'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
 import { bridgeRequest, discard } from './bridge-request.ts'
-import { longPauseMs, refusedMs, wellMs } from './figures.ts'
+import { longPauseMs, refusedMs, toldAfter, wellMs } from './figures.ts'
 import type { Troubles } from './troubles.ts'
 
 /** Between attempts, doubling, with jitter. */
@@ -33,7 +33,7 @@ export function bridgeReach(
   endpoint: BridgeEndpoint,
   prefix: string,
   clock: Clock,
-  { tell, over }: Troubles,
+  { tell, silent, over }: Troubles,
 ): BridgeReach {
   const request = bridgeRequest(endpoint, clock, (cause) => {
     // Time was lost already: who waits checks by themselves at once.
@@ -75,14 +75,16 @@ export function bridgeReach(
       }
       discard(answer)
     },
-    failed(leastMs = reach.retryMs) {
+    failed(leastMs) {
       const nowMs = clock.monotonicMs()
       // Connections that were lost together have failed once.
       if (nowMs >= notBeforeMs) failures = nowMs - notBeforeMs > wellMs ? 1 : failures + 1
       const ownMs = strategy.delayMs(failures, Math.random())
       // No bridge asks for a longer one. Up to a quarter more, so that not all come back together.
-      const askedMs = Math.min(leastMs, refusedMs) * (1 + Math.random() / 4)
+      const askedMs = Math.min(leastMs ?? reach.retryMs, refusedMs) * (1 + Math.random() / 4)
       notBeforeMs = Math.max(notBeforeMs, nowMs + ownMs, nowMs + askedMs)
+      // Not of an answer that asks for a pause, as that is told by its own cause.
+      if (leastMs === undefined && failures >= toldAfter) silent()
       return failures > 1 || notBeforeMs - nowMs > longPauseMs
     },
   }

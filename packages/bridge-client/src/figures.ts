@@ -7,6 +7,8 @@
 
 /** Once it went well for so long, the doubling begins anew. */
 export const wellMs = 10_000
+/** So many failures in a row are told; fewer are a restart. */
+export const toldAfter = 3
 /** Who was refused asks again after so long: somebody has to change something first. Nobody else is made to pause longer. */
 export const refusedMs = 60_000
 /** A pause this long is not worth waiting for. */

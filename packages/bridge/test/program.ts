@@ -69,7 +69,7 @@ export interface BridgeProgram extends AsyncDisposable {
   restart(): Promise<void>
 }
 
-const bridgeMain = fileURLToPath(new URL('src/bin/bridge.ts', import.meta.url))
+const bridgeMain = fileURLToPath(new URL('../src/bin/bridge.ts', import.meta.url))
 const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
 const metricsToken = 'metrics-token-5a08-0123456789abcdef01'
 

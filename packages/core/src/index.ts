@@ -9,7 +9,24 @@ export {
   type LossReason,
   StoreUnavailableError,
 } from './errors.ts'
-export type { LockerEvent, OnEvent } from './events.ts'
+export type {
+  AcquiredEvent,
+  AcquireFailedEvent,
+  AcquireFailure,
+  ContendedEvent,
+  DisconnectedEvent,
+  ExpiringEvent,
+  LockerEvent,
+  LongHeldEvent,
+  LostEvent,
+  OnEvent,
+  ReconnectedEvent,
+  ReleasedEvent,
+  ReleaseRefusedEvent,
+  RenewalUnansweredEvent,
+  UnannouncedEvent,
+  WantedEvent,
+} from './events.ts'
 export type { Extension, Lease, Work } from './lease/lease.ts'
 export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
 export type { WaitUntil } from './open-work.ts'
@@ -37,4 +54,11 @@ export type { CallDeadline } from './timing/call-deadline.ts'
 export { type Clock, systemClock } from './timing/clock.ts'
 export { type Duration, parseDuration } from './timing/duration.ts'
 export { notifiedWaiter } from './waiting/notified-waiter.ts'
-export type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from './waiting/release-notifier.ts'
+export type {
+  Contention,
+  NotifierState,
+  ReleaseNotifier,
+  Subscription,
+  Waiter,
+  WaitPlan,
+} from './waiting/release-notifier.ts'

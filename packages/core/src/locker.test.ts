@@ -37,7 +37,7 @@ describe('making a locker', () => {
       recheckMs: 1_000,
       subscribe: vi.fn(),
       waiter: vi.fn(),
-      onUnheard: vi.fn(),
+      onStateChange: vi.fn(),
       close: vi.fn(),
     }
     const strong = vi.spyOn(crypto, 'getRandomValues')
@@ -46,7 +46,7 @@ describe('making a locker', () => {
     createLocker({ store: unused, notifier, clock: watched, name: 'orders-7', ttl: '5s' }).for('k', { wait: '1s' })
     createLocker({ store: unused })
     // To be told of trouble it registers, which does nothing yet.
-    const { onUnheard: _, ...called } = notifier
+    const { onStateChange: _, ...called } = notifier
     const calls = [...Object.values(watched), ...Object.values(unused), ...Object.values(called)]
     for (const call of [...calls, strong, cheap, timer]) {
       if (typeof call === 'function') expect(call).not.toHaveBeenCalled()
@@ -235,16 +235,17 @@ describe('events', () => {
     expect(other.map(({ type }) => type)).toEqual(['acquired', 'unannounced', 'released'])
   })
 
-  it('tell why releases are not heard, until the locker is closed', async () => {
+  it('tell why releases are not heard, and that they are again, until the locker is closed', async () => {
     const notifier = new ScriptedNotifier()
     const told: LockerEvent[] = []
     const locks = createLocker({ store, notifier, clock, onEvent: (event) => told.push(event) })
     const cause = new Error('NOPERM')
-    notifier.unheard(cause)
-    expect(told).toEqual([{ type: 'unheard', cause }])
+    notifier.disconnect(cause)
+    notifier.reconnect()
+    expect(told).toEqual([{ type: 'disconnected', cause }, { type: 'reconnected' }])
     await locks.close()
-    notifier.unheard(cause)
-    expect(told).toHaveLength(1)
+    notifier.disconnect(cause)
+    expect(told).toHaveLength(2)
   })
 })
 

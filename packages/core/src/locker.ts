@@ -131,7 +131,7 @@ export function createLocker(options: LockerOptions): Locker {
   const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
   const context: Context = { store, notifier, clock, background, name, work, home, emit }
-  const forgetUnheard = notifier?.onUnheard((cause) => emit({ type: 'unheard', cause }))
+  const stopTelling = notifier?.onStateChange(emit)
   const jointRenewal = new Renewal(context)
   const queueOfAll = sharedQueue(context)
   let closing: Promise<void> | undefined
@@ -227,7 +227,7 @@ export function createLocker(options: LockerOptions): Locker {
       const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
       queueOfAll()?.close()
       closing ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
-        forgetUnheard?.()
+        stopTelling?.()
         return notifier?.close()
       })
       work.handOver(closing)

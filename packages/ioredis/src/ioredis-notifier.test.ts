@@ -152,7 +152,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const listening = ioredisNotifier(impatient, { mode })
     open.push(() => listening.close())
     const causes: unknown[] = []
-    listening.onUnheard((cause) => causes.push(cause))
+    listening.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
     const subscription = listening.subscribe('k', '-')
     await subscription.ready
     const dropped = proxy.dropNextReply('silence')
@@ -172,7 +172,11 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const subscription = notifier.subscribe('k', '-')
     await subscription.ready
     const causes: unknown[] = []
-    notifier.onUnheard((cause) => causes.push(cause))
+    const states: string[] = []
+    notifier.onStateChange((state) => {
+      states.push(state.type)
+      if (state.type === 'disconnected') causes.push(state.cause)
+    })
     server.pause()
     try {
       subscription.suspect('1')
@@ -184,6 +188,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await signalled(subscription, 0)
     await publish('lock:release:k')
     await signalled(subscription, 1)
+    expect(states).toEqual(['disconnected', 'reconnected'])
     await expect.poll(pubsubClients).toBe(1)
   })
 
@@ -198,7 +203,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
       Object.assign(refused.options, { username, password })
       const listening = ioredisNotifier(refused)
       open.push(() => listening.close())
-      const told = new Promise<unknown>((resolve) => listening.onUnheard(resolve))
+      const told = new Promise<unknown>((resolve) => listening.onStateChange(resolve))
       listening.subscribe('k', '-')
       return inspect(await told, { depth: 10, showHidden: true })
     }
@@ -292,7 +297,7 @@ describe('ioredisNotifier', () => {
     const waiting = createLocker({ store: { ...store, acquire }, notifier })
     open.push(() => Promise.all([holding.close(), waiting.close()]))
     const causes: unknown[] = []
-    notifier.onUnheard((cause) => causes.push(cause))
+    notifier.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
     for (let round = 0, told = 0; round < 30 && told < 3; round++, told += causes.length) {
       const holder = await holding.acquire('k', { ttl: '30s' })
       refusals = 0
@@ -322,9 +327,9 @@ describe('ioredisNotifier', () => {
     await server.kill()
     const sentinels = [{ host: '127.0.0.1', port: server.port }]
     const notifier = notify(client(new ioredis6.Redis({ sentinels, name: 'primary', lazyConnect: true })))
-    const told = new Promise<unknown>((resolve) => notifier.onUnheard(resolve))
+    const told = new Promise<unknown>((resolve) => notifier.onStateChange(resolve))
     notifier.subscribe('k', '-')
-    expect(String(await told)).toMatch(/sentinels are unreachable/)
+    expect(String(Object(await told).cause)).toMatch(/sentinels are unreachable/)
   })
 })
 

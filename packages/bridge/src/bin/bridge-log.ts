@@ -11,13 +11,13 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
       case 'listening':
         joined.write('listening', (times) => {
           // How often it had failed comes before that it works.
-          joined.flush('deaf')
+          joined.flush('disconnected')
           log.info({ ...more(times) }, 'listening for releases')
         })
         return
-      case 'deaf': {
+      case 'disconnected': {
         const reason = reasonOf(event.problem)
-        joined.write(`deaf ${reason}`, (times) =>
+        joined.write(`disconnected ${reason}`, (times) =>
           log.warn({ reason, ...more(times) }, 'releases are not heard; connecting again'),
         )
         return

@@ -50,7 +50,7 @@ export function bridgeMetrics(): BridgeMetrics {
         case 'listening':
           isListening = true
           return subscribed.set(1)
-        case 'deaf':
+        case 'disconnected':
           failures.inc()
           if (isListening) losses.inc()
           isListening = false

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { UnansweredError } from '../gateway/index.ts'
+import { firstConnect } from './first-connect.ts'
 
 export interface ConnectionOptions {
   /** How long a connection may take, and a sent command stay unanswered, before the connection is given up, in ms. */
@@ -71,19 +72,7 @@ export class IoredisConnection {
 
   /** Connects for the first time. @throws Error that says why it cannot. */
   async open(): Promise<void> {
-    const { host, port } = this.redis.options
-    let problem = ''
-    const onError = ({ message }: Error): void => {
-      problem ||= message
-    }
-    this.redis.on('error', onError)
-    try {
-      await this.redis.connect()
-    } catch (error) {
-      throw new Error(`cannot use Redis at ${host}:${port}: ${problem || (error as Error).message}`)
-    } finally {
-      this.redis.off('error', onError)
-    }
+    await firstConnect(this.redis)
   }
 
   /** Resolves when the connection is ready. @throws UnansweredError when the signal is aborted before. */

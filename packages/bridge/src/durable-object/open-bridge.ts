@@ -1,7 +1,16 @@
 import { systemClock } from '@leasehold/core'
+import type { BridgeOptions } from '../server/bridge-options.ts'
 import { bridgeApp } from '../server/create-bridge.ts'
 import { type BridgeObjectSettings, checkSettings } from './bridge-settings.ts'
-import { redisConnection } from './redis-connection.ts'
+
+/** The bridge's ports to one Redis, connected by whatever client library. */
+export interface RedisConnection extends Pick<BridgeOptions, 'store' | 'subscriber'> {
+  /** Ends the connection of the checks, and its attempts to connect. The subscriber's is ended by whoever subscribes. */
+  close(): void
+}
+
+/** Does no I/O. */
+export type ConnectRedis = (url: string, prefix: string) => RedisConnection
 
 /** A bridge that has connections to Redis, or is about to: until nobody has needed them for a while. */
 export interface OpenBridge {
@@ -17,9 +26,9 @@ export interface OpenBridge {
  * @param onLeft called once; it must not be asked any more
  * @throws InvalidOptionError naming the setting.
  */
-export function openBridge(given: BridgeObjectSettings, onLeft: () => void): OpenBridge {
+export function openBridge(given: BridgeObjectSettings, connectRedis: ConnectRedis, onLeft: () => void): OpenBridge {
   const { redisUrl, lingerMs, ...options } = checkSettings(given)
-  const redis = redisConnection(redisUrl, options.prefix)
+  const redis = connectRedis(redisUrl, options.prefix)
   const stopping = new AbortController()
   /** How many requests are under way, and how many requests and streams need Redis. */
   const open = { requests: 0, needing: 0 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
-import type { EventStream } from '../http/event-stream.ts'
+import type { SseBody } from '../http/sse-body.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import { answerError, answerFailure, answerJson } from './answers.ts'
 import { commandList } from './command-list.ts'
@@ -43,7 +43,7 @@ export function createGateway(given: GatewayOptions): Hono {
   const list = commandList(options.commands)
   const sync = syncTokens()
   const commands = commandRoutes(options, list, sync)
-  const streams = new Set<EventStream>()
+  const streams = new Set<SseBody>()
   const places = new StreamPlaces(options)
   const streaming = {
     options,

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@leasehold/core'
-import { checkTokens } from '../http/bearer-tokens.ts'
-import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { checkTokens } from '../http/secrets.ts'
+import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import { defaultCommands } from './command-list.ts'
 import type { GatewayRedis } from './gateway-redis.ts'

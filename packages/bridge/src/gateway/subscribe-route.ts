@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { baseRoutePath } from 'hono/route'
-import { EventStream } from '../http/event-stream.ts'
+import { SseBody } from '../http/sse-body.ts'
 import { textOf } from '../http/text.ts'
 import type { UnreadTotal } from '../http/unread-total.ts'
 import { answerError } from './answers.ts'
@@ -23,7 +23,7 @@ interface Streaming {
   readonly options: CheckedOptions
   readonly subscribe: GatewayRedis['subscribe']
   /** Those that are open. */
-  readonly streams: Set<EventStream>
+  readonly streams: Set<SseBody>
   readonly places: StreamPlaces
   readonly list: CommandList
   /** What their readers leave unread. */
@@ -67,7 +67,7 @@ export function subscribeRoute(
     }
 
     let onEnd = (): void => undefined
-    const stream = new EventStream({
+    const stream = new SseBody({
       heartbeatMs: options.heartbeatMs,
       maxUnreadBytes,
       unreadTotal,

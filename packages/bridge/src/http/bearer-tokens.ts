@@ -1,27 +1,8 @@
-import { InvalidOptionError } from '@leasehold/core'
 import { bytesOf } from './text.ts'
 
 /** What the value of an `Authorization` header carries as a bearer token, if it does. */
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-
-/** Shorter than this, what lets somebody in can be found by trying. */
-export const shortestSecret = 32
-
-/** @throws InvalidOptionError naming the option, never with a token in it. */
-export function checkTokens(option: string, tokens: readonly string[]): void {
-  for (const token of tokens) {
-    if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-      throw new InvalidOptionError(option, 'must be of visible ASCII characters without spaces, to fit into a header')
-    }
-    if (token.length < shortestSecret) {
-      throw new InvalidOptionError(
-        option,
-        `must have at least ${shortestSecret} characters, such as 32 random bytes in hex: openssl rand -hex 32`,
-      )
-    }
-  }
-}
 
 /** Answers which of the tokens was given, by its place among them. */
 export type BearerCheck = (given: string | undefined) => Promise<number | undefined>

@@ -23,13 +23,13 @@ export type BridgeEvent =
    * it may name the address of the server.
    */
   | { readonly type: 'store-asked'; readonly keys: number; readonly problem?: Error }
-  /** Redis has confirmed the subscription: the first time, or again after `deaf`. */
+  /** Redis has confirmed the subscription: the first time, or again after `disconnected`. */
   | { readonly type: 'listening' }
   /**
    * Releases are not heard: the connection that listens is lost, did not answer, or may not listen. Told each time that an
    * attempt fails. The bridge connects again by itself. `problem` is as for `store-asked`.
    */
-  | { readonly type: 'deaf'; readonly problem: Error }
+  | { readonly type: 'disconnected'; readonly problem: Error }
   /** A notification came in, whether or not anybody waits for its key. */
   | { readonly type: 'release-seen' }
   /** A long poll was told to try again. */

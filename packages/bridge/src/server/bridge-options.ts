@@ -6,13 +6,14 @@ import {
   parseDuration,
   systemClock,
 } from '@leasehold/core'
+import { keyLayout } from '@leasehold/core/adapter'
 import type { RedisSubscriber } from '@leasehold/core/redis'
-import { checkTokens } from '../http/bearer-tokens.ts'
-import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { checkSecret, checkTokens } from '../http/secrets.ts'
+import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
 import type { MetricsPage } from './metrics-route.ts'
-import { checkSecret, defaultLongestTicket } from './tickets.ts'
+import { defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
   /** Where the locks are. It must have the same prefix as the bridge. */
@@ -91,19 +92,16 @@ export interface CheckedAuth {
 
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
-  const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
+  const { store, subscriber, auth, limits, clock = systemClock, onEvent = () => undefined } = options
   if (typeof store?.checkHolders !== 'function' || typeof store.nodeOf !== 'function') {
     throw new InvalidOptionError('store', 'must be a store of @leasehold')
   }
   if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')
-  if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
-    throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')
-  }
   const perClient = wholeNumber('limits.perClient', limits?.perClient, 1_000)
   return {
     store,
     subscriber,
-    prefix,
+    prefix: keyLayout(options.prefix).prefix,
     auth: checkedAuth(auth),
     limits: {
       perClient,

@@ -1,4 +1,5 @@
-import { backoff, type CheckOutcome, type Clock, type LeaseStore } from '@leasehold/core'
+import type { CheckOutcome, Clock, LeaseStore } from '@leasehold/core'
+import { backoffMs, jitter } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { Seen } from './paced-check.ts'
 import { RedisProblem } from './redis-problem.ts'
@@ -12,8 +13,8 @@ const mostCalls = 2
 export const gatherMs = 20
 /** What of a call is kept for them, in keys, so that no number of other checks holds them up for ever. */
 const keptForLater = 32
-/** The pause after a call that brought no answer at all: 50 ms after the first, doubling with each in a row. */
-const pause = backoff({ from: 50, to: 1_000 })
+/** The pause after a call that brought no answer at all, in milliseconds. It doubles with each such call in a row. */
+const pauseMs = { from: 50, to: 1_000 }
 
 /** A check that is due and has not been sent. */
 export interface DueCheck {
@@ -134,7 +135,7 @@ export class CheckLane {
 
   #backOff(problem: RedisProblem): void {
     const nowMs = this.#options.clock.monotonicMs()
-    this.#notBeforeMs = nowMs + pause.delayMs(++this.#failures, Math.random())
+    this.#notBeforeMs = nowMs + backoffMs(pauseMs.from, pauseMs.to, ++this.#failures, jitter())
     for (const queue of [this.#first, this.#later]) {
       const young = queue.findIndex(({ sinceMs }) => sinceMs > nowMs - checkDeadlineMs)
       const old = queue.splice(0, young < 0 ? queue.length : young)

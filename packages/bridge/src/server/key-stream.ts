@@ -1,5 +1,5 @@
 import type { Clock } from '@leasehold/core'
-import { EventStream, namedEvent } from '../http/event-stream.ts'
+import { namedEvent, SseBody } from '../http/sse-body.ts'
 import type { UnreadTotal } from '../http/unread-total.ts'
 import type { Follower, KeyState } from './followers.ts'
 import type { WatchedKey } from './watched-key.ts'
@@ -26,7 +26,7 @@ export interface KeyStreamOptions {
 
 /** One event stream: open until its client leaves or its time is over, and then nothing of it remains. */
 export class KeyStream {
-  readonly #events: EventStream
+  readonly #events: SseBody
   readonly #messages: ReleaseMessages
   readonly #gone: AbortSignal
   readonly #stopLifetime: () => void
@@ -37,7 +37,7 @@ export class KeyStream {
     this.#messages = messages
     this.#gone = gone
     this.#onEnd = onEnd
-    this.#events = new EventStream({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd: () => this.#ended() })
+    this.#events = new SseBody({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd: () => this.#ended() })
     this.#stopLifetime = clock.schedule(() => this.#events.end(), lifetimeMs, 'background')
     gone.addEventListener('abort', this)
   }
@@ -79,9 +79,9 @@ class StreamedKey implements Follower {
   readonly #key: string
   readonly #watched: WatchedKey
   readonly #messages: ReleaseMessages
-  readonly #events: EventStream
+  readonly #events: SseBody
 
-  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: EventStream) {
+  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: SseBody) {
     this.#key = key
     this.#watched = watched
     this.#messages = messages

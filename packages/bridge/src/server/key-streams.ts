@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { soonerInSteps } from '../http/sooner.ts'
+import { withJitterInSteps } from '../http/jitter.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { KeyStream, ReleaseMessages } from './key-stream.ts'
@@ -7,12 +7,12 @@ import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 
 /**
- * A stream ends after so long, or up to a tenth sooner so that not all do at once, and its reader comes back: a half-open
- * connection, into which everything can be written for a long time, would keep it for ever.
+ * A stream ends after this long, and its reader comes back: a half-open connection takes what is written to it for a long
+ * time, and would otherwise keep its stream for ever.
  */
 const longestStreamMs = 900_000
-/** By how much of its time, at most. */
-const spread = 0.1
+/** How much of that is random, so that streams that began together do not end together. */
+const jitterShare = 0.1
 const stepMs = 1_000
 
 interface StreamRequest {
@@ -49,7 +49,7 @@ export class KeyStreams {
     const stream = new KeyStream({
       clock,
       heartbeatMs,
-      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, soonerInSteps(longestStreamMs, spread, stepMs)),
+      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, withJitterInSteps(longestStreamMs, jitterShare, stepMs)),
       unreadTotal: this.#unreadTotal,
       messages: this.#messages,
       gone,

@@ -8,7 +8,7 @@ import type { WatchedKey } from './watched-key.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
 /** How long those who wait are kept, and a new one waits, for a lost connection to be back. */
-const deafGraceMs = 2_000
+const disconnectedGraceMs = 2_000
 /** How long whoever asks for readiness waits for that: those who ask are in a hurry, and want to know the reason. */
 const blipMs = 250
 /** An answer to whether Redis can be asked is good for so long, however many ask. */
@@ -45,7 +45,7 @@ export class ReleaseWatch {
         this.#keys.released(key)
       },
       listening: () => this.#onListening(),
-      deaf: (problem) => this.#onDeaf(problem),
+      disconnected: (problem) => this.#onDisconnected(problem),
     })
   }
 
@@ -55,7 +55,7 @@ export class ReleaseWatch {
    * @throws ProblemError (503) if no release would be heard now
    */
   async listenFor(gone: AbortSignal): Promise<(key: string) => WatchedKey> {
-    if (!this.#closed && (await this.#feed.whenListening(deafGraceMs, gone)) && !this.#closed) {
+    if (!this.#closed && (await this.#feed.whenListening(disconnectedGraceMs, gone)) && !this.#closed) {
       return (key) => this.#keys.get(key)
     }
     throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
@@ -64,7 +64,7 @@ export class ReleaseWatch {
   /** Why releases cannot be told of now, for anybody to read; undefined if it listens and the store answers. */
   async whyNotReady(gone: AbortSignal): Promise<string | undefined> {
     const { problem } = this.#feed
-    if (!(await this.#feed.whenListening(problem ? blipMs : deafGraceMs, gone)) || this.#closed) {
+    if (!(await this.#feed.whenListening(problem ? blipMs : disconnectedGraceMs, gone)) || this.#closed) {
       if (this.#closed) return 'The bridge is stopping'
       return (this.#feed.problem ?? problem)?.publicMessage ?? 'Redis has not confirmed the subscription yet'
     }
@@ -99,9 +99,9 @@ export class ReleaseWatch {
     this.#wasListening = true
   }
 
-  #onDeaf(problem: RedisProblem): void {
-    this.#options.onEvent({ type: 'deaf', problem })
+  #onDisconnected(problem: RedisProblem): void {
+    this.#options.onEvent({ type: 'disconnected', problem })
     // It counts from the loss, however many attempts fail since.
-    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), deafGraceMs, 'background')
+    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), disconnectedGraceMs, 'background')
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
 import { base64Of } from '../http/base64.ts'
-import { shortestSecret } from '../http/bearer-tokens.ts'
+import { checkSecret } from '../http/secrets.ts'
 import { bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
@@ -31,15 +31,6 @@ export interface TicketOptions {
 export const defaultLongestTicket: Duration = '24h'
 /** The longest payload, in characters: header lines may have 8 kB or so, on the way as well. */
 const longestPayload = 4_096
-
-/** @throws InvalidOptionError naming the option, never with the secret in it. */
-export function checkSecret(option: string, secret: unknown): void {
-  if (typeof secret === 'string' && secret.length >= shortestSecret) return
-  throw new InvalidOptionError(
-    option,
-    `must be text of at least ${shortestSecret} characters, such as 32 random bytes in hex`,
-  )
-}
 
 /**
  * Makes a ticket that lets its bearer wait for some keys for some time, to be sent like a token. It is signed and not

@@ -1,4 +1,5 @@
 import type { Clock } from '@leasehold/core'
+import { jitter } from '@leasehold/core/adapter'
 import { FairTurns } from './fair-turns.ts'
 import type { Check } from './paced-check.ts'
 import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
@@ -44,7 +45,7 @@ export class WatchedKeys {
 
   /** Releases may have been missed: checks every key that is waited for, spread over so long. */
   checkAgain(spreadMs: number): void {
-    for (const { watched } of [...this.#entries.values()]) watched.checkAgain(Math.random() * spreadMs)
+    for (const { watched } of [...this.#entries.values()]) watched.checkAgain(jitter() * spreadMs)
   }
 
   dismiss(): void {

@@ -4,22 +4,22 @@ import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.
 import type { Script } from './scripts/script.ts'
 
 /**
- * Transports to what looks like a single server and is a node of a cluster: a plain client on a managed Redis, or HTTP,
- * where nobody knows. One refused a command over two slots once, and would refuse the next.
+ * Transports that looked like a single server and turned out to be a node of a cluster: a plain client on a managed Redis, or
+ * HTTP, where nobody knows. They refused a command over two slots once and would refuse the next.
  */
 const split = new WeakSet<RedisTransport>()
 
-/** Whether the answer to a `PUBLISH` counts every subscriber there is: no node of a cluster knows those of the others. */
+/** Whether the reply to a `PUBLISH` counts every subscriber. No node of a cluster knows those of the others. */
 export const countsSubscribers = (transport: RedisTransport): boolean =>
   transport.countsSubscribers && !split.has(transport)
 
 /**
  * Runs a script over many requests and answers one outcome per request, in order.
  *
- * Where all keys live on one server that is one command; on a cluster, where a script may touch one slot only, it is one
- * command per hash tag, sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush,
- * failover) gets its text, within the same call. A request that was refused only because of the others in its command
- * is sent again by itself: their keys lie in several slots, or in one that is being moved.
+ * On a single server that is one command. On a cluster a script may touch one slot only, so there is one command per hash tag,
+ * sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush, failover) gets the text,
+ * within the same call. A request that was refused only because of the others in its command is sent again alone: their keys lie
+ * in several slots, or in one that is being moved.
  *
  * @param args     what the script takes once
  * @param requests the keys and arguments of each request, in the order in which the script names them
@@ -79,13 +79,13 @@ interface Part {
   /** The numbers of its requests. */
   readonly members: readonly number[]
   readonly withText?: boolean
-  /** It may have been carried out already: a server that has the script may have, before it was sent to one that has not. */
+  /** It may have been carried out already: by a server that has the script, before it reached one that does not. */
   readonly resent?: boolean | undefined
 }
 
 const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
-/** What of a command's reply belongs to one of its requests. */
+/** The part of a command's reply that belongs to one of its requests. */
 const replyTo = (reply: ScriptReply, place: number, resent = false): ScriptReply =>
   reply.type === 'value'
     ? { ...reply, value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }

@@ -1,7 +1,7 @@
-import { backoff } from '@leasehold/core'
+import { backoffMs, jitter } from '@leasehold/core/adapter'
 
-/** The pause between attempts to connect: Redis may be back soon, and there may be several bridges. */
-const pause = backoff({ from: 50, to: 1_000 })
+/** The pause between attempts to connect, in milliseconds: Redis may be back soon, and there may be several bridges. */
+const pauseMs = { from: 50, to: 1_000 }
 
 /** How a bridge's connection to Redis is set up, whoever makes it; in the options of ioredis. */
 export const redisSettings = {
@@ -19,5 +19,5 @@ export const redisSettings = {
   // A check that was not answered is made again by the bridge, when it is still wanted.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  retryStrategy: (times: number): number => pause.delayMs(times, Math.random()),
+  retryStrategy: (times: number): number => backoffMs(pauseMs.from, pauseMs.to, times, jitter()),
 } as const

@@ -2,7 +2,7 @@ import type { GatewayRedis, Topic, TopicListener } from '../gateway/index.ts'
 import type { IoredisConnection } from './ioredis-connection.ts'
 
 /** Subscriptions over a connection of their own, which is told of every wanted topic whenever it is ready. */
-export function ioredisSubscriber(connection: IoredisConnection): GatewayRedis['subscribe'] {
+export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subscribe'] {
   const { redis } = connection
   const wanted = { channel: new Map<string, TopicListener>(), pattern: new Map<string, TopicListener>() }
   const kindOf = ({ pattern }: Topic): Map<string, TopicListener> => (pattern ? wanted.pattern : wanted.channel)

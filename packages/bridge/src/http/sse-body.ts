@@ -1,4 +1,4 @@
-import { sooner } from './sooner.ts'
+import { withJitter } from './jitter.ts'
 import { bytesOf } from './text.ts'
 import { Unread } from './unread.ts'
 import type { UnreadTotal } from './unread-total.ts'
@@ -7,17 +7,17 @@ import type { UnreadTotal } from './unread-total.ts'
 export const longestHeartbeatMs = 15_000
 
 /**
- * A heartbeat comes up to so much of its time sooner, at random. Those of streams that a busy moment has brought together
- * would otherwise stay together, and be sent in one go for ever: of 10,000 that takes a second in which nobody is woken.
+ * How much of the time until a heartbeat is random. Without that, streams that a busy moment has brought together would stay
+ * together and send their heartbeats in one go: for 10,000 streams that takes a second, in which nobody is woken.
  */
-const heartbeatSpread = 0.25
+const heartbeatJitter = 0.25
 
 /** How long an ended stream waits for its reader to take the rest. It would keep the connection of one that never does. */
 const lastReadMs = 5_000
 
 const heartbeat = bytesOf(': heartbeat\n\n')
 
-export interface EventStreamOptions {
+export interface SseBodyOptions {
   /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
   /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
@@ -37,7 +37,7 @@ export const namedEvent = (event: string, data: string): Uint8Array => bytesOf(`
  * Its reader asks for the next piece when it has sent the one before. What comes meanwhile is kept here and handed over in one
  * piece, so that a slow reader takes no more memory than is counted.
  */
-export class EventStream {
+export class SseBody {
   readonly body: ReadableStream<Uint8Array>
   readonly #onEnd: () => void
   readonly #heartbeatMs: number
@@ -51,7 +51,7 @@ export class EventStream {
   /** Of the heartbeat; of an ended stream, of its end. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: EventStreamOptions) {
+  constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
     this.#onEnd = onEnd
     this.#heartbeatMs = heartbeatMs
     this.#maxUnreadBytes = maxUnreadBytes
@@ -124,7 +124,7 @@ export class EventStream {
       // Some runtimes notice that a client has left only when something is written to it. What is unread is being written.
       if (!this.#unread) this.#write(heartbeat)
     }
-    this.#timer = setTimeout(beat, sooner(this.#heartbeatMs, heartbeatSpread))
+    this.#timer = setTimeout(beat, withJitter(this.#heartbeatMs, heartbeatJitter))
   }
 
   #write(bytes: Uint8Array, once = false): void {

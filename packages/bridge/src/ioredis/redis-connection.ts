@@ -1,15 +1,7 @@
-import type { LeaseStore } from '@leasehold/core'
-import type { RedisSubscriber } from '@leasehold/core/redis'
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
-import { redisSettings } from '../server/redis-settings.ts'
-
-export interface RedisConnection {
-  readonly store: Pick<LeaseStore, 'checkHolders' | 'nodeOf'>
-  readonly subscriber: RedisSubscriber
-  /** Ends the connection of the checks, and its attempts. What listens is ended by who listens. */
-  close(): void
-}
+import type { RedisConnection } from '../durable-object/open-bridge.ts'
+import { redisSettings } from './redis-settings.ts'
 
 /**
  * Redis by ioredis, over the TCP sockets that `nodejs_compat` gives to its `node:net`. Does no I/O: it connects with the

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { EventStream, type EventStreamOptions, namedEvent } from './event-stream.ts'
+import { namedEvent, SseBody, type SseBodyOptions } from './sse-body.ts'
 import { UnreadTotal } from './unread-total.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -8,9 +8,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function open(options: Partial<EventStreamOptions> = {}) {
+function open(options: Partial<SseBodyOptions> = {}) {
   const onEnd = vi.fn()
-  const stream = new EventStream({ heartbeatMs: 1_000, maxUnreadBytes: 1_048_576, onEnd, ...options })
+  const stream = new SseBody({ heartbeatMs: 1_000, maxUnreadBytes: 1_048_576, onEnd, ...options })
   const reader = stream.body.getReader()
   const read = async (): Promise<string | undefined> => {
     const { value } = await reader.read()
