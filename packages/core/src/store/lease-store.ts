@@ -37,7 +37,7 @@ export interface LeaseStore {
 
 export interface AcquireRequest {
   readonly key: string
-  /** The part of the token before the fence: see `token.ts`. Kept through all retries of one acquisition. */
+  /** The part of the token before the fence: see `parseToken`. All retries of one acquisition keep it. */
   readonly acquisitionId: string
   readonly ttlMs: number
   /** How many consecutive fences to reserve for this grant, at least 1; the token carries the first. */
