@@ -31,6 +31,13 @@ export { Call, type CallDeadline } from '../timing/call-deadline.ts'
 export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
 export { parseDuration } from '../timing/duration.ts'
 export { notifiedWaiter } from '../waiting/notified-waiter.ts'
-export type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
+export type {
+  Contention,
+  NotifierState,
+  ReleaseNotifier,
+  Subscription,
+  Waiter,
+  WaitPlan,
+} from '../waiting/release-notifier.ts'
 export { SignalCount } from '../waiting/signal-count.ts'
 export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

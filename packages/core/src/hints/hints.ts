@@ -21,7 +21,8 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
     return `, such as { wait: ${JSON.stringify(value)} } or { ttl: ${JSON.stringify(value)} }`
   },
   work: () => ' and the last argument: withLock(key, options, work)',
-  store: (value) => `${isClient(value) ? ' and not a client' : ''}, such as ioredisStore(client) of @leasehold/ioredis`,
+  store: (value) =>
+    `${isClient(value) ? ' and not a client' : ''}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`,
   notifier: (value) => {
     const { prefix, waiter } = Object(value)
     return waiter ? `; it has "${prefix}"` : ', such as ioredisNotifier(client) of @leasehold/ioredis'
