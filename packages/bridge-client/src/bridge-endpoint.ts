@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '@leasehold/core'
+import { demandOption } from '@leasehold/core/adapter'
 
 /** A bridge: where it is, and what lets us in. */
 export interface BridgeEndpoint {
@@ -80,9 +80,4 @@ export function checkEndpoint({ url, token }: BridgeEndpoint): void {
 export function demandToken(token: string): string {
   demandOption(/^[!-~]+$/.test(token ?? ''), 'token', 'without spaces')
   return token
-}
-
-/** @throws InvalidOptionError unless it holds, naming the option and what it must be. */
-export function demandOption(holds: boolean, option: string, must: string): void {
-  if (!holds) throw new InvalidOptionError(option, `must be ${must}`)
 }

@@ -1,6 +1,6 @@
 import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
-import { clockWithin, homeContext, sharesBetweenCalls } from '@leasehold/core/adapter'
-import { type BridgeEndpoint, checkEndpoint, demandOption } from './bridge-endpoint.ts'
+import { clockWithin, demandOption, homeContext, sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type BridgeEndpoint, checkEndpoint } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'
 import { eventStream } from './event-stream.ts'
