@@ -18,16 +18,17 @@ const packages: Readonly<Record<string, readonly string[]>> = {
  * lies in `src` itself. Types count.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
+  hints: [], //                                                               what messages say beyond the fact; nothing at the edge
+  errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
   store: ['errors', 'timing'], //                                             the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   events: ['errors', 'store'],
-  options: ['errors', 'store', 'timing', 'waiting'],
+  options: ['errors', 'hints', 'store', 'timing', 'waiting'],
   'open-work': ['errors', 'events', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
-  lease: ['context', 'errors', 'options', 'store', 'timing'],
+  lease: ['context', 'errors', 'hints', 'options', 'store', 'timing'],
   acquire: ['context', 'errors', 'lease', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
   locker: [

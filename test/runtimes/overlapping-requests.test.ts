@@ -106,7 +106,8 @@ describe.concurrent.each([
 })
 
 describe.concurrent('a locker that is forced to share', () => {
-  const instead = { '@leasehold/core/sharing': 'sharing-by-force.ts' }
+  const byForce = 'sharing-by-force.ts'
+  const instead = { '#sharing': byForce, '#renewal-lanes': byForce, '#shared-queue': byForce }
 
   test.each(runtimes)(
     'leaves the second request without renewal when the first has returned, on %s',

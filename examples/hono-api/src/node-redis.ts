@@ -8,14 +8,14 @@ import { Redis } from 'ioredis'
 export interface RedisAccess {
   readonly store: LeaseStore
   readonly transport: RedisTransport
-  /** Wakes waiters when a lock is released; without one they poll. */
+  /** Wakes waiters when a lock is released. Without one, they poll. */
   readonly notifier: ReleaseNotifier | undefined
   close(): void
 }
 
 /** One connection for commands, and one for wake-ups. */
 export function overTcp(url: string): RedisAccess {
-  // A command whose answer got lost may have been carried out: that is told to the caller, never tried again unseen.
+  // A command whose answer got lost may have run. The caller hears of that; ioredis must not send it again by itself.
   const client = new Redis(url, { autoResendUnfulfilledCommands: false })
   client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
   return {
@@ -29,13 +29,8 @@ export function overTcp(url: string): RedisAccess {
 /**
  * For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`.
  *
- * @param notifier hears of the same Redis
+ * @param notifier listens to the same Redis
  */
 export function overHttp(endpoint: RestEndpoint, notifier?: ReleaseNotifier): RedisAccess {
-  return {
-    store: fetchStore(endpoint),
-    transport: fetchTransport(endpoint),
-    notifier,
-    close: () => undefined,
-  }
+  return { store: fetchStore(endpoint), transport: fetchTransport(endpoint), notifier, close: () => undefined }
 }

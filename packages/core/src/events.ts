@@ -151,6 +151,16 @@ export type LockerEvent =
   | ReconnectedEvent
   | UnannouncedEvent
 
+const failures: Readonly<Record<string, AcquireFailure>> = {
+  ACQUIRE_TIMEOUT: 'timeout',
+  STORE_UNAVAILABLE: 'unavailable',
+  CLOSED: 'closed',
+}
+
+/** What an error that ended an acquire counts as, unless it is the caller's own. */
+export const failureOf = ({ code, refused }: { readonly code?: string; readonly refused?: boolean }): AcquireFailure =>
+  (!refused && failures[code as string]) || 'refused'
+
 export type OnEvent = (event: LockerEvent) => void
 
 /** What tells a listener whose errors are its own: whether it throws at once or later, that changes nothing of a lock. */

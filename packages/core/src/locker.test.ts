@@ -1,6 +1,14 @@
-import { type Fate, follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import {
+  type Fate,
+  follow,
+  ManualClock,
+  refusing,
+  requestLost,
+  ScriptedNotifier,
+  ScriptedStore,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnavailableError } from './errors.ts'
+import { LeaseholdError, StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
 import { createLocker, type Locker } from './locker.ts'
 import type { LeaseStore } from './store/lease-store.ts'
@@ -224,6 +232,86 @@ describe('events', () => {
     ])
   })
 
+  describe('tell of an acquire that failed', () => {
+    const failed = () => events.filter((event) => event.type === 'acquire-failed')
+    /** Of a call that rejects: the error, after so long. */
+    async function error(call: Promise<unknown>, ms = 0): Promise<unknown> {
+      const ending = follow(call, clock)
+      await clock.advance(ms)
+      expect(ending.state).toBe('rejected')
+      return ending.reason
+    }
+
+    it('because the lock was held, with what the wait cost', async () => {
+      await createLocker({ store, clock }).acquire('k', { ttl: '1h' })
+      const cause = await error(locks.acquire('k', { wait: '2s' }), 2_000)
+      const commands = store.called('acquire').length - 1
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'timeout', waitedMs: 2_000, commands, cause },
+      ])
+      expect(commands).toBeGreaterThan(1)
+    })
+
+    it('because the lock was held by this locker, which costs no command', async () => {
+      await locks.acquire('k')
+      const cause = await error(
+        locks.withLock('k', { wait: '1s' }, () => undefined),
+        1_000,
+      )
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'timeout', waitedMs: 1_000, commands: 0, cause },
+      ])
+    })
+
+    it('because the store gave no answer, or refused', async () => {
+      store.always('acquire', requestLost)
+      const unavailable = await error(locks.tryAcquire('k'), 2_000)
+      store.always('acquire', refusing(new LeaseholdError('KIND_MISMATCH', 'Not a lock')))
+      const other = await error(locks.acquire('k'))
+      store.always('acquire', refusing(new StoreUnavailableError('refused', 'no', new Error('NOPERM'), true)))
+      const denied = await error(locks.acquire('k'))
+      expect(failed().map(({ reason, cause }) => [reason, cause])).toEqual([
+        ['unavailable', unavailable],
+        ['refused', other],
+        ['refused', denied],
+      ])
+    })
+
+    it('because the caller gave up, whose own reason is the cause, even if that is one of ours', async () => {
+      await locks.acquire('k')
+      const reason = new LeaseholdError('CLOSED', 'closed elsewhere')
+      const stop = new AbortController()
+      const ending = follow(locks.acquire('k', { signal: stop.signal }), clock)
+      await clock.advance(300)
+      stop.abort(reason)
+      await clock.advance(0)
+      expect(ending.reason).toBe(reason)
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'aborted', waitedMs: 300, commands: 0, cause: reason },
+      ])
+    })
+
+    it('because the locker was closed', async () => {
+      await locks.acquire('k')
+      const waiting = follow(locks.acquire('k'), clock)
+      const closing = locks.close({ grace: 0 })
+      await clock.advance(10_000)
+      await closing
+      await error(locks.acquire('k'))
+      expect(failed().map(({ reason, cause }) => [reason, cause === waiting.reason])).toEqual([
+        ['closed', true],
+        ['closed', false],
+      ])
+    })
+
+    it('and not of what is no failure: nobody can take it now, or the call itself is wrong', async () => {
+      await locks.acquire('k')
+      expect(await locks.tryAcquire('k')).toBeNull()
+      await error(locks.acquire('k', { ttl: -1 }))
+      expect(failed()).toEqual([])
+    })
+  })
+
   it('tell once that releases cannot be announced', async () => {
     const unannounced: Fate = async ({ execute }) =>
       (await execute()).map((it) => ({ ...it, announced: false, subscribers: null }))
@@ -256,7 +344,11 @@ describe('a store and a notifier', () => {
   it('with two prefixes are refused by name', () => {
     const options = { store: prefixed('app:'), notifier: notifier('lock:'), clock }
     expect(() => createLocker(options)).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', option: 'notifier', message: expect.stringContaining('app:') }),
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        option: 'notifier',
+        message: `Option "notifier" must be one with the store's prefix, "app:"; it has "lock:"`,
+      }),
     )
   })
 

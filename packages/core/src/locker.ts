@@ -2,8 +2,8 @@ import { sharedQueue } from '#shared-queue'
 import { clockWithin, homeContext } from '#sharing'
 import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
-import { AcquireTimeoutError, demandOption, InvalidOptionError } from './errors.ts'
-import { emitter, type OnEvent } from './events.ts'
+import { AcquireTimeoutError, about, demandOption, InvalidOptionError, type StoreUnavailableError } from './errors.ts'
+import { emitter, failureOf, type OnEvent } from './events.ts'
 import type { Grant } from './lease/grant.ts'
 import { HeldLease } from './lease/held-lease.ts'
 import type { Lease, Work } from './lease/lease.ts'
@@ -17,6 +17,7 @@ import { checkKey } from './store/key.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './store/lease-store.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
+import { instant, waitedMs } from './timing/validity.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
 export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
@@ -114,12 +115,17 @@ type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<Lease
  * @throws InvalidOptionError for a bad name or default, or a notifier whose prefix is not the store's
  */
 export function createLocker(options: LockerOptions): Locker {
-  demandOption(Object(options) === options, 'options', 'an object with a store')
+  demandOption(Object(options) === options, 'options', 'an object')
   const { store, notifier, name, onEvent, waitUntil, clock = systemClock, ...defaults } = options
-  demandOption(typeof store?.acquire === 'function', 'store', 'a store, such as redisStore()')
-  demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier, such as ioredisNotifier()')
+  demandOption(typeof store?.acquire === 'function', 'store', 'a store', store ?? options)
+  demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier', notifier)
   const prefix = store.prefix ?? notifier?.prefix
-  demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with the store's prefix, ${prefix}`)
+  demandOption(
+    (notifier?.prefix ?? prefix) === prefix,
+    'notifier',
+    `one with the store's prefix, "${prefix}"`,
+    notifier,
+  )
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   demandOption(!waitUntil || typeof waitUntil === 'function', 'waitUntil', 'a function')
   checkName(name)
@@ -157,16 +163,30 @@ export function createLocker(options: LockerOptions): Locker {
   /** Rejects for bad options. Not an async function, which would keep what it was given for as long as the call waits. */
   function demand(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Promise<HeldLease> {
     try {
-      return wait(planFor(key, defaults, ...layers))
+      const plan = planFor(key, defaults, ...layers)
+      return wait(plan, (acquired) => {
+        throw new AcquireTimeoutError(key, acquired, plan)
+      })
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  async function wait(plan: Plan): Promise<HeldLease> {
-    const acquired = await attempt(plan)
-    if (acquired.grant) return leased(plan, acquired.grant, acquired)
-    throw new AcquireTimeoutError(plan.key, acquired.waitedMs, acquired.commands, acquired.lateGrants)
+  async function wait<N>(plan: Plan, ifHeld: (acquired: Acquired) => N): Promise<HeldLease | N> {
+    const { key, signal } = plan
+    const startedAt = instant(clock)
+    try {
+      const acquired = await attempt(plan)
+      return acquired.grant ? leased(plan, acquired.grant, acquired) : ifHeld(acquired)
+    } catch (error) {
+      const isAborted = error === signal?.reason
+      // What comes from a reply or from a timer gets the stack of this call, which shows who made it.
+      const cause = isAborted ? error : about(key, error)
+      const reason = isAborted ? 'aborted' : failureOf(cause as StoreUnavailableError)
+      const { commands } = plan
+      emit({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, startedAt), commands, cause })
+      throw cause
+    }
   }
 
   function bind(key: string, bound?: AcquireOptions): KeyLocker {
@@ -178,7 +198,7 @@ export function createLocker(options: LockerOptions): Locker {
       const { outcome, before } = await ask<unknown>(context, Infinity, (call) => store[action](key, call), {
         once,
       })
-      return answered(action, outcome as Answered<Q>, before)
+      return answered(action, key, outcome as Answered<Q>, before)
     }
     const inspect = async (): Promise<LockState> => (await query('inspect')).state
 
@@ -188,15 +208,14 @@ export function createLocker(options: LockerOptions): Locker {
         const plan = planFor(key, defaults, bound, options, { wait: 0 })
         for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
           if ((options as AcquireOptions | undefined)?.[name as keyof AcquireOptions] !== undefined)
-            throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
+            throw new InvalidOptionError(name, 'is for acquire, which waits')
         }
-        const acquired = await attempt(plan)
-        return acquired.grant ? leased(plan, acquired.grant, acquired) : null
+        return wait(plan, () => null)
       },
       async withLock<T>(...given: Given<T>): Promise<T> {
         const [options, work] =
           given.length > 1 ? (given as [AcquireOptions | undefined, Work<T>]) : [undefined, given[0] as Work<T>]
-        demandOption(typeof work === 'function', 'work', 'a function, after the options')
+        demandOption(typeof work === 'function', 'work', 'a function', work)
         return withLease(clock, await demand(key, bound, options), work)
       },
       inspect,

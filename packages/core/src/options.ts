@@ -1,3 +1,4 @@
+import { unknownOption } from '#hints'
 import { demandOption, InvalidOptionError } from './errors.ts'
 import { checkKey } from './store/key.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
@@ -39,6 +40,8 @@ export interface Plan extends WaitPlan {
   readonly minValidityMs: number
   readonly longHeldMs: number
   readonly budget: number
+  /** How many store commands the call has used so far. */
+  commands: number
 }
 
 const defaultStrategy = backoff()
@@ -75,16 +78,19 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     budget = Infinity,
     ...unknown
   } = merged(layers)
-  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
+  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known', unknownOption(name))
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
-  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs, such as poll()')
+  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
   demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl)
   const minValidityMs = parseDuration('minValidity', minValidity ?? ttlMs / 3)
   if (minValidityMs > ttlMs - driftMs(ttlMs)) {
-    throw new InvalidOptionError(minValidity === undefined ? 'ttl' : 'minValidity', 'leaves no time to hold the lease')
+    throw new InvalidOptionError(
+      minValidity === undefined ? 'ttl' : 'minValidity',
+      'leaves no time to hold the lease; allow a longer ttl',
+    )
   }
   return {
     key,
@@ -98,6 +104,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     recheckMs: optional('recheck', recheck),
     strategy,
     budget,
+    commands: 0,
   }
 }
 
@@ -113,7 +120,7 @@ function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions
 
 /** @throws InvalidOptionError for options that are not in an object, such as a number in their place. */
 export const demandObject = (options: unknown): void =>
-  demandOption(options === undefined || Object(options) === options, 'options', 'an object')
+  demandOption(options === undefined || Object(options) === options, 'options', 'an object', options)
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>
   value === undefined ? undefined : parseDuration(name, value)

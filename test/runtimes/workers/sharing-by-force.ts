@@ -1,17 +1,12 @@
-/* In place of `@leasehold/core/sharing`: what a locker would do in workerd if it did not ask where it runs. */
+/* In place of core's `#sharing`, `#renewal-lanes` and `#shared-queue`: a locker that shares in workerd all the same. */
 
-import { localQueue } from '../../../packages/core/src/local-queue/local-queue.ts'
-import { clockWithin, contextKeeper, type Home } from '../../../packages/core/src/sharing/home-context.ts'
+import { contextKeeper, type Home } from '../../../packages/core/src/sharing/home-context.ts'
 
 export { renewalLanes } from '../../../packages/core/src/lease/renewal-lanes.ts'
-export { clockWithin }
+export { sharedQueue } from '../../../packages/core/src/local-queue/shared-queue.ts'
+export { clockWithin } from '../../../packages/core/src/sharing/home-context.ts'
 
 export const sharesBetweenCalls = (): boolean => true
-
-export function sharedQueue(context: Parameters<typeof localQueue>[0]): () => ReturnType<typeof localQueue> {
-  const queue = localQueue(context)
-  return () => queue
-}
 
 export function homeContext(): Home {
   const keep = contextKeeper()

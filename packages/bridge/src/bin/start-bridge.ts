@@ -16,7 +16,7 @@ import { metricsApp } from './metrics-app.ts'
 export interface RunningBridge {
   readonly address: {
     readonly url: string
-    /** Where the numbers are, if they have an address of their own. */
+    /** Where the metrics are, if they have an address of their own. */
     readonly metricsUrl?: string
     readonly prefix: string
   }
@@ -28,9 +28,9 @@ export interface RunningBridge {
 const graceMs = 5_000
 
 /**
- * Starts the whole: Redis by ioredis, HTTP by Node.
+ * Starts everything: Redis by ioredis, HTTP by Node.
  *
- * @throws Error that says what cannot be used: Redis, the address, an option.
+ * @throws Error that says what is wrong: Redis, the address, or an option.
  */
 export async function startBridge(settings: BridgeSettings, log: Logger, joined: JoinedLog): Promise<RunningBridge> {
   const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, origins } = settings
@@ -80,5 +80,5 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   return { address, stop: () => stop(graceMs) }
 }
 
-/** A request whose address is none, before the app has seen it. */
+/** The answer to a request whose address cannot be read. The app has not seen it. */
 const unreadable = (): Response => bareProblem(new ProblemError(400, 'The address cannot be read'))

@@ -12,18 +12,18 @@ export interface RedisConnection extends Pick<BridgeOptions, 'store' | 'subscrib
 /** Does no I/O. */
 export type ConnectRedis = (url: string, prefix: string) => RedisConnection
 
-/** A bridge that has connections to Redis, or is about to: until nobody has needed them for a while. */
+/** A bridge whose connections to Redis are opened when they are needed. It lasts until nobody has needed them for a while. */
 export interface OpenBridge {
   fetch(request: Request): Promise<Response>
 }
 
 /**
- * Makes a bridge, which connects when a request needs it that was let in.
+ * Makes a bridge, which connects when the first request that was let in needs Redis.
  *
- * States: *unused* → *used* ⇄ *lingering* → *left*, when whoever comes next gets a new one, but the requests that have come
- * may still be let in → *closed*, when the last of these has ended.
+ * States: *unused* → *used* ⇄ *lingering* → *left*: new requests go to another bridge, but those that came before may still be
+ * let in → *closed*, when the last of these has ended.
  *
- * @param onLeft called once; it must not be asked any more
+ * @param onLeft called once; after that, send no more requests to this bridge
  * @throws InvalidOptionError naming the setting.
  */
 export function openBridge(given: BridgeObjectSettings, connectRedis: ConnectRedis, onLeft: () => void): OpenBridge {

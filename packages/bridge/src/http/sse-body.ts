@@ -3,7 +3,7 @@ import { bytesOf } from './text.ts'
 import { Unread } from './unread.ts'
 import type { UnreadTotal } from './unread-total.ts'
 
-/** Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one in 15. */
+/** In milliseconds. Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one within 15 s. */
 export const longestHeartbeatMs = 15_000
 
 /**
@@ -12,7 +12,7 @@ export const longestHeartbeatMs = 15_000
  */
 const heartbeatJitter = 0.25
 
-/** How long an ended stream waits for its reader to take the rest. It would keep the connection of one that never does. */
+/** How long an ended stream waits for its reader to take the rest, in milliseconds. A reader that never does would keep its connection. */
 const lastReadMs = 5_000
 
 const heartbeat = bytesOf(': heartbeat\n\n')
@@ -20,22 +20,22 @@ const heartbeat = bytesOf(': heartbeat\n\n')
 export interface SseBodyOptions {
   /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
-  /** What a reader may leave unread before it is cut off, in bytes: more than it can want late. */
+  /** What a reader may leave unread before it is cut off, in bytes. */
   readonly maxUnreadBytes: number
-  /** That of all streams, where it is limited. */
+  /** What the readers of all streams leave unread, if that is limited. */
   readonly unreadTotal?: UnreadTotal
   /** Called once, however the stream ends: by the client, by `end`, or because nobody reads it. */
   readonly onEnd: () => void
 }
 
-/** The bytes of an event that has a name, for `sendOnce`. `data` is one line, as JSON is. */
+/** The bytes of an event with a name, for `sendOnce`. `data` is one line, as JSON is. */
 export const namedEvent = (event: string, data: string): Uint8Array => bytesOf(`event: ${event}\ndata: ${data}\n\n`)
 
 /**
  * The body of an SSE response.
  *
- * Its reader asks for the next piece when it has sent the one before. What comes meanwhile is kept here and handed over in one
- * piece, so that a slow reader takes no more memory than is counted.
+ * The server asks for the next piece when it has sent the last one. Events that come in the meantime are kept here and handed
+ * over in one piece, so that the memory of a slow reader is counted.
  */
 export class SseBody {
   readonly body: ReadableStream<Uint8Array>
@@ -45,10 +45,10 @@ export class SseBody {
   readonly #unreadTotal: UnreadTotal | undefined
   #unread: Unread | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** The reader waits for the next piece. */
+  /** The server waits for the next piece. */
   #isAskedFor = false
   #hasEnded = false
-  /** Of the heartbeat; of an ended stream, of its end. */
+  /** Of the next heartbeat; once the stream has ended, of its cut-off. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
@@ -66,7 +66,7 @@ export class SseBody {
         this.#forget()
       },
     }
-    // Nothing is handed over before it is asked for.
+    // With a mark of 0, nothing is handed over before it is asked for.
     this.body = new ReadableStream(source, { highWaterMark: 0 })
     this.#armHeartbeat()
   }
@@ -76,9 +76,9 @@ export class SseBody {
   }
 
   /**
-   * Sends one event. Of its lines only the first begins with `data: `; the others have no space there, or two if they
-   * begin with one themselves. A reader that follows the standard gets them all. @upstash/redis takes each line that begins
-   * with `data: ` for an event of its own, so that otherwise a payload could forge one.
+   * Sends one event. Only its first line begins with `data: `. The others have no space there, or two if they begin with one
+   * themselves; a reader that follows the standard gets them all. @upstash/redis takes each line that begins with `data: ` for
+   * an event of its own, so a payload could forge events otherwise.
    */
   send(data: string): void {
     const [first, ...others] = data.split(/\r\n|\r|\n/)
@@ -86,14 +86,14 @@ export class SseBody {
     this.#write(bytesOf(`data: ${first}\n${lines.join('')}\n`))
   }
 
-  /** Sends an event that has a name, for readers that follow the standard. `data` is one line, as JSON is. */
+  /** Sends an event with a name, for readers that follow the standard. `data` is one line, as JSON is. */
   sendNamed(event: string, data: string): void {
     this.#write(namedEvent(event, data))
   }
 
   /**
-   * Sends what was encoded before, for many streams perhaps, unless it is on its way already: a hint that says no more when
-   * it is read twice, and that may come after what was sent later. It must not change.
+   * Sends a message that may be encoded for many streams, unless it is unread already: a hint that says no more when it is read
+   * twice. It may come after messages that were sent later. Its bytes must not change.
    */
   sendOnce(message: Uint8Array): void {
     this.#write(message, true)
@@ -104,15 +104,15 @@ export class SseBody {
     this.#write(bytesOf(`retry: ${retryMs}\n\n`))
   }
 
-  /** The last that the reader gets is what was sent before, if it takes that soon. */
+  /** Ends the stream. The reader still gets what was sent before, if it takes that soon. */
   end(): void {
     if (!this.#finish()) return
     if (this.#isAskedFor) this.#close()
-    // An end would wait behind what is unread, and the connection with it.
+    // The end would wait behind what is unread, and keep the connection.
     else this.#timer = setTimeout(() => this.#fail('did not read it to its end'), lastReadMs)
   }
 
-  /** Ends it, and forgets what is unread. */
+  /** Ends the stream, and forgets what is unread. */
   cutOff(): void {
     this.#finish()
     this.#fail('left too much unread')
@@ -121,7 +121,7 @@ export class SseBody {
   #armHeartbeat(): void {
     const beat = (): void => {
       this.#armHeartbeat()
-      // Some runtimes notice that a client has left only when something is written to it. What is unread is being written.
+      // Some runtimes notice that a client has left only when they write to it. If something is unread, they are writing.
       if (!this.#unread) this.#write(heartbeat)
     }
     this.#timer = setTimeout(beat, withJitter(this.#heartbeatMs, heartbeatJitter))
@@ -164,7 +164,7 @@ export class SseBody {
     controller?.error(new Error(`The reader of an event stream ${why}`))
   }
 
-  /** Nothing more is sent. Answers whether it had not ended before. */
+  /** Ends it for senders. Returns false if it had ended before. */
   #finish(): boolean {
     if (this.#hasEnded) return false
     this.#hasEnded = true
@@ -173,7 +173,7 @@ export class SseBody {
     return true
   }
 
-  /** Nothing more is handed over. */
+  /** Ends it for the reader: nothing more is handed over. */
   #forget(): void {
     clearTimeout(this.#timer)
     this.#controller = undefined

@@ -17,9 +17,9 @@ const stepMs = 1_000
 
 interface StreamRequest {
   readonly keys: readonly string[]
-  /** When its reader is not allowed to hear more, in milliseconds from now. */
+  /** How long its reader is allowed to listen, in milliseconds. */
   readonly expiresInMs: number | undefined
-  /** Called once, when the stream has ended; not if there is none, because opening it was refused. */
+  /** Called once, when the stream has ended. Not called if opening it was refused. */
   readonly onEnd: () => void
 }
 
@@ -37,7 +37,7 @@ export class KeyStreams {
   }
 
   /**
-   * Answers at once with the headers; the state of each key follows as soon as it is known.
+   * Answers at once with the headers. The state of each key follows as soon as it is known.
    *
    * @throws ProblemError (503) if no release would be heard now, or the client has left
    */

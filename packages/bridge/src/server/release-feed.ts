@@ -40,7 +40,7 @@ export class ReleaseFeed {
   /** Refusals in a row. */
   #refusals = 0
   #stopRetry: (() => void) | undefined
-  /** Counts how often it began to listen, for those who wait for that. */
+  /** Counts how often it began to listen, and wakes those who wait for that. */
   readonly #begun = new SignalCount()
 
   constructor(connections: RedisSubscriber, clock: Clock, prefix: string, subscriber: FeedSubscriber) {

@@ -3,7 +3,7 @@ import { ProblemError } from './problem.ts'
 
 /** The most keys of a stream. */
 export const mostKeys = 50
-/** Workers' proxies give a silent request up, and a half-open client holds one no longer than this. */
+/** In milliseconds. Proxies give up a request that is silent for longer, and a half-open client holds a place no longer than this. */
 const longestTimeoutMs = 25_000
 
 /** The `key` parameters of an event stream, each once. @throws ProblemError */
@@ -46,10 +46,10 @@ function checkedKey(key: string): string {
   }
 }
 
-/** Opaque, but of a form that fits into a header. */
+/** A cursor is opaque, but must fit into a header. */
 function checkedCursor(cursor: string | null): string {
   if (cursor !== null && /^[\x21-\x7e]{1,128}$/.test(cursor)) return cursor
-  throw new ProblemError(400, 'Send the cursor of the refused acquire, or of the last answer: ?since=-')
+  throw new ProblemError(400, 'Send the cursor of the contended acquire, or of the last answer: ?since=-')
 }
 
 function checkedTimeout(text: string | null): number {

@@ -6,7 +6,7 @@ import { answered, unanswered } from '../store/answered.ts'
 import { commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
-import { elapsedMs, instant } from '../timing/validity.ts'
+import { instant, waitedMs } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import { beginClaim, type Claim } from './claim.ts'
@@ -15,10 +15,13 @@ import { longestVainPauseMs } from './figures.ts'
 /** How an acquire ended. Without a grant its time or budget was over, and the store had answered to the end. */
 export interface Acquired {
   readonly grant: Grant | undefined
+  /** Whole milliseconds. */
   readonly waitedMs: number
   readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   readonly lateGrants: number
+  /** Without a grant: whether one of this locker has the lock, as far as that is known. */
+  readonly heldHere?: boolean
 }
 
 /**
@@ -75,7 +78,6 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
   const waiter = notifier?.waiter(clock, plan) ?? pollingWaiter(clock, plan)
   const wake = (): void => waiter.wake()
-  let commands = 0
   let lateGrants = 0
   /** Tries in a row that brought neither a lease nor anything to wait for. */
   let vain = 0
@@ -83,12 +85,12 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   let executed: Executed = 'no'
 
   // A spent budget ends the wait just as the deadline does.
-  const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, quiet, () => commands++, learn, wake)
+  const leftMs = (): number => (plan.commands < budget ? timeLeftMs() : 0)
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, quiet, () => plan.commands++, learn, wake)
   const ended = (grant?: Grant): Acquired => ({
     grant,
-    waitedMs: elapsedMs(instant(clock), startedAt),
-    commands,
+    waitedMs: waitedMs(clock, startedAt),
+    commands: plan.commands,
     lateGrants,
   })
 
@@ -144,7 +146,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
             else if (leftMs() > 1) learn(outcome)
             break
           case 'refused':
-            answered('acquire', outcome, executed)
+            answered('acquire', key, outcome, executed)
         }
         // Without an answer there is none to be had in the time that is left. One try is enough for who does not wait.
         if (leftMs() > 1 && outcome.type !== 'unknown' && (waitMs > 0 || outcome.type !== 'held')) continue

@@ -1,3 +1,4 @@
+import { guardedWrites } from '#process-state'
 import { InvalidOptionError } from '../errors.ts'
 import { recordBeside } from '../redis/keys.ts'
 import type { RedisTransport } from '../redis/redis-transport.ts'
@@ -95,10 +96,6 @@ export async function guardedDelete(
 const keptForEver = -1
 const expiredAtOnce = 0
 
-/** Orders the writes of this process among those with one fence. Drawn late: Workers forbid randomness at module scope. */
-let writer: string | undefined
-let turns = 0
-
 /** Answers null, or the higher fence that has written. */
 async function write(
   transport: RedisTransport,
@@ -111,13 +108,13 @@ async function write(
   checkFence(fence)
   const record = recordBeside(key, 'guard')
   const memoryMs = parseDuration('fenceMemory', fenceMemory)
-  writer ??= drawAcquisitionId()
-  const args: [string, string] = [String(memoryMs), writer]
-  const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
+  guardedWrites.writer ??= drawAcquisitionId()
+  const args: [string, string] = [String(memoryMs), guardedWrites.writer]
+  const each: [string, string, string, string] = [String(fence), String(++guardedWrites.turns), value, String(ttlMs)]
 
   const send = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
     only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, call))
   const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
-  const outcome = answered('guarded write', asked.outcome, asked.before)
+  const outcome = answered('the guarded write', key, asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

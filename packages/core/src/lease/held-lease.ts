@@ -1,5 +1,6 @@
+import { printLeases } from '#hints'
 import type { Context } from '../context.ts'
-import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
+import { demandOption, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import { answered, only } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { ReleaseResult, RenewOutcome } from '../store/lease-store.ts'
@@ -36,6 +37,10 @@ export class HeldLease implements Lease {
   #released: Promise<ReleaseResult> | undefined
   /** Ends the extensions that are being asked for; made with the first. */
   #stop: AbortController | undefined
+
+  static {
+    printLeases(this.prototype)
+  }
 
   /** @param successors none where calls share nothing */
   constructor(
@@ -84,8 +89,7 @@ export class HeldLease implements Lease {
 
   async renew(extension: Extension): Promise<void> {
     const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
-    if ((ttl === undefined) === (by === undefined))
-      throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
+    demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
     const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()
     const { key, token } = this.#grant
@@ -104,7 +108,7 @@ export class HeldLease implements Lease {
     take(outcome, sentAt)
     this.#assertNotReleased()
     if (this.lostBecause) throw this.lostError()
-    answered('renew', outcome)
+    answered('renew', key, outcome)
   }
 
   release(): Promise<ReleaseResult> {
@@ -172,7 +176,9 @@ export class HeldLease implements Lease {
   }
 
   #releasedError(): LeaseholdError {
-    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`, {
+      key: this.key,
+    })
   }
 
   #assertNotReleased(): void {

@@ -1,6 +1,7 @@
 import type { LeaseLostError } from '../errors.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 import type { Duration } from '../timing/duration.ts'
+import type { BlockScoped } from './block-scoped.ts'
 
 /** How far to extend a lease: to `ttl` from now, or `by` so much beyond its present expiry. */
 export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
@@ -11,7 +12,7 @@ export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
  * A lease tells what its holder may believe; it cannot stop a process that was paused from going on afterwards. Where
  * that matters, pass `fence` to whatever is guarded and let that refuse a lower one (`@leasehold/core/fencing`).
  */
-export interface Lease extends AsyncDisposable {
+export interface Lease extends BlockScoped {
   readonly key: string
   /**
    * Proves the holder to the store. A secret: it belongs into no log and no message. Once it has been read, the lease is

@@ -118,7 +118,7 @@ export class KeyQueue {
     this.#firstHandOff ??= now
     passOn(grant, ttlMs, now)
     this.#line?.leave(next)
-    next.resolve({ grant, waitedMs: elapsedMs(now, next.since), commands: 0, lateGrants: 0 })
+    next.resolve({ grant, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
     this.#tellHolder()
     return true
   }
@@ -241,8 +241,9 @@ export class KeyQueue {
   #timeUp(call: WaitingCall): void {
     const known = this.#grant ? 'held' : this.#known
     if (typeof known === 'string') {
-      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: known === 'late' ? this.#lateGrants : 0 })
+      const waitedMs = Math.round(elapsedMs(instant(this.#context.clock), call.since))
+      const lateGrants = known === 'late' ? this.#lateGrants : 0
+      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants, heldHere: this.#grant !== undefined })
     } else {
       call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
     }
@@ -276,7 +277,7 @@ export class KeyQueue {
     try {
       const acquired = await this.#context.work.wait(plan.signal, (signal) => attempt.run(signal))
       if (acquired.grant) this.hold(acquired.grant)
-      return { ...acquired, waitedMs: elapsedMs(instant(this.#context.clock), since) }
+      return { ...acquired, waitedMs: Math.round(elapsedMs(instant(this.#context.clock), since)) }
     } finally {
       this.#competitors.delete(competitor)
       this.#advance()

@@ -28,7 +28,12 @@ export const defaultPrefix = 'lock:'
  *   `}` but no valid hash tag, because its records would lie in another slot.
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
-  demandOption(typeof prefix === 'string' && /^[^{]/.test(prefix), 'prefix', 'text that does not begin with "{"')
+  demandOption(
+    typeof prefix === 'string' && /^[^{]/.test(prefix),
+    'prefix',
+    'text that does not begin with "{"',
+    prefix,
+  )
   return {
     prefix,
     lock: (key) => withSlot(prefix + key),

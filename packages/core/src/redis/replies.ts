@@ -55,7 +55,7 @@ function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unkn
   // An earlier copy of it may have met with something else.
   const executed = resent ? 'unknown' : 'no'
   if (passing.test(message)) return { type: 'unknown', executed, cause }
-  return { type: 'refused', error: new StoreUnavailableError('refused the request; see the cause', executed, cause) }
+  return { type: 'refused', error: new StoreUnavailableError('refused the request', executed, cause, true) }
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'

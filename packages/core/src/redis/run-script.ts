@@ -1,17 +1,12 @@
+import { splitTransports } from '#process-state'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { hashTag } from './keys.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
 import type { Script } from './scripts/script.ts'
 
-/**
- * Transports that looked like a single server and turned out to be a node of a cluster: a plain client on a managed Redis, or
- * HTTP, where nobody knows. They refused a command over two slots once and would refuse the next.
- */
-const split = new WeakSet<RedisTransport>()
-
 /** Whether the reply to a `PUBLISH` counts every subscriber. No node of a cluster knows those of the others. */
 export const countsSubscribers = (transport: RedisTransport): boolean =>
-  transport.countsSubscribers && !split.has(transport)
+  transport.countsSubscribers && !splitTransports.has(transport)
 
 /**
  * Runs a script over many requests and answers one outcome per request, in order.
@@ -51,7 +46,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
       const reply = replies[at] ?? noReply
       const error = reply.type === 'error' ? reply.message : ''
       const resent = part.resent || (reply.type === 'error' && reply.resent)
-      if (/^CROSSSLOT/.test(error)) split.add(transport)
+      if (/^CROSSSLOT/.test(error)) splitTransports.add(transport)
       if (!withText && /^NOSCRIPT/.test(error)) {
         again.push({ members, withText: true, resent })
       } else if (members.length > 1 && /^(CROSSSLOT|TRYAGAIN)/.test(error)) {
@@ -65,7 +60,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
 
   const groups = new Map<string, number[]>()
   for (const [index, [[key = '']]] of requests.entries()) {
-    const tag = transport.cluster || split.has(transport) ? (hashTag(key) ?? key) : ''
+    const tag = transport.cluster || splitTransports.has(transport) ? (hashTag(key) ?? key) : ''
     const group = groups.get(tag)
     if (group) group.push(index)
     else groups.set(tag, [index])

@@ -21,6 +21,9 @@ export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotoni
 export const elapsedMs = (now: Instant, start: Instant): number =>
   Math.max(now.monotonicMs - start.monotonicMs, now.wallMs - start.wallMs)
 
+/** How long somebody has waited, in whole milliseconds. */
+export const waitedMs = (clock: Clock, since: Instant): number => Math.round(elapsedMs(instant(clock), since))
+
 /** Allowance for clocks that run at different rates: 1 % of the ttl, and 2 ms for their resolution. */
 export const driftMs = (ttlMs: number): number => ttlMs / 100 + 2
 
