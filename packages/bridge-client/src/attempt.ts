@@ -30,9 +30,10 @@ export function attempt<T>(
     cancel?.()
     controller.abort()
   }
-  const end = (answer?: T): void => {
+  const end = (answer?: T, trouble?: unknown): void => {
     if (signal.aborted) return
     stop()
+    reach.trouble = trouble
     onEnd(answer)
   }
   // A process that was frozen for longer reads what has come meanwhile before it takes the other side for dead.
@@ -42,7 +43,7 @@ export function attempt<T>(
     if (leftMs > 0) after(leftMs, begin)
     else {
       alive(withinMs)
-      call(signal, alive).then(end, () => end())
+      call(signal, alive).then(end, (error) => end(undefined, error))
     }
   }
   after(pauseMs, begin)

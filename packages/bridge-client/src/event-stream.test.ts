@@ -561,11 +561,25 @@ describe('who asked whether releases are heard', () => {
     const answering = (await nextRequest()).opensWith('a')
     await clock.advance(0)
     expect(told.mock.calls.flat()).toEqual([
-      { type: 'disconnected', cause: expect.any(Error) },
+      {
+        type: 'disconnected',
+        cause: expect.objectContaining({ cause: expect.objectContaining({ message: 'Network connection lost.' }) }),
+      },
       { type: 'reconnected' },
     ])
     expect(refusals).toEqual([])
     answering.ends()
+  })
+
+  it('is told no error of a request that was merely silent', async () => {
+    const told = vi.fn()
+    notifier.onStateChange(told)
+    notifier.subscribe('a', '1')
+    for (let failed = 1; failed <= 2; failed++) (await nextRequest()).fail()
+    await nextRequest()
+    await clock.advance(5_000)
+    expect(told.mock.calls.flat()).toEqual([{ type: 'disconnected', cause: expect.any(Error) }])
+    expect(told.mock.calls.flat()[0].cause.cause).toBeUndefined()
   })
 })
 

@@ -1,5 +1,6 @@
 import { type Alive, attempt } from './attempt.ts'
 import { readText } from './body-text.ts'
+import { pathFor } from './bridge-reach.ts'
 import type { OpenChannel } from './channel.ts'
 import { type EventFields, eventParser } from './event-parser.ts'
 import { joinMs, longestPath, mostKeys, openMs, recentMs, refusedMs, silenceMs } from './figures.ts'
@@ -40,23 +41,18 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
     cancel?.()
     cancel = keys().some(forbids) ? clock.schedule(open, refusedMs, 'background') : undefined
     if (askedKeys().every((key) => current?.heard.has(key))) return
-    const heard: Connection['heard'] = new Map()
-    const stop = attempt(
-      reach,
-      shared ? joinMs : 0,
-      openMs,
-      (signal, alive) => listen(connection, signal, alive),
-      (forbade) => ended(connection, forbade),
-    )
-    const connection: Connection = { heard, stop }
+    const stop = attempt(reach, shared ? joinMs : 0, openMs, listen, (forbade) => ended(connection, forbade))
+    const connection: Connection = { heard: new Map(), stop }
     opening = connection
   }
 
   /** Answers true if nothing has failed: the bridge has forbidden some of the keys. */
-  async function listen(connection: Connection, signal: AbortSignal, alive: Alive): Promise<boolean> {
+  async function listen(signal: AbortSignal, alive: Alive): Promise<boolean> {
+    // Nothing else makes a call.
+    const connection = opening as Connection
     const asked = askedKeys()
     for (const key of asked) connection.heard.set(key, undefined)
-    const answer = asked.length > 0 ? await reach.get(pathFor(asked), asked, signal) : undefined
+    const answer = asked.length > 0 ? await reach.get('events', asked, signal) : undefined
     if (signal.aborted || !answer?.body) return asked.length === 0 || asked.some(forbids)
     current?.stop()
     current = connection
@@ -85,30 +81,17 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   function ended(connection: Connection, forbade?: boolean): void {
     if (current === connection) current = undefined
     else opening = undefined
-    const { heard } = connection
-    if (forbade) {
-      for (const [subscriber, key] of subscribers) if (heard.has(key) && forbids(key)) tell(subscriber, true)
-    } else {
-      const check = reach.failed() && !current && reliedOn
-      reliedOn &&= !check
-      for (const subscriber of subscribers.keys()) tell(subscriber, check)
-    }
+    const check = forbade || (reach.failed() && !current && reliedOn)
+    reliedOn &&= forbade || !check
+    for (const [subscriber, key] of subscribers)
+      if (!forbade || (connection.heard.has(key) && forbids(key))) tell(subscriber, check)
     open()
-  }
-
-  function leave(subscriber: Subscriber): void {
-    subscribers.delete(subscriber)
-    if (subscribers.size > 0) return
-    cancel?.()
-    current?.stop()
-    opening?.stop()
-    onEnd()
   }
 
   return {
     takes(key) {
       const all = keys(key)
-      return all.length <= mostKeys && pathFor(all).length <= longestPath
+      return all.length <= mostKeys && pathFor('events', all).length <= longestPath
     },
     subscribe(key) {
       const heard = (): number | undefined => current?.heard.get(key)
@@ -116,7 +99,14 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
         isLive: () => heard() !== undefined,
         // Since it told of a release it may not know who has the lock, if anybody.
         checks: () => heard() === -Infinity,
-        closed: () => leave(subscriber),
+        closed() {
+          subscribers.delete(subscriber)
+          if (subscribers.size > 0) return
+          cancel?.()
+          current?.stop()
+          opening?.stop()
+          onEnd()
+        },
       })
       subscribers.set(subscriber, key)
       const agoMs = clock.monotonicMs() - (heard() as number)
@@ -135,5 +125,3 @@ function tell(subscriber: Subscriber, changed: boolean): void {
   if (changed) subscriber.signal()
   subscriber.settle()
 }
-
-const pathFor = (keys: readonly string[]): string => `/v1/events?key=${keys.map(encodeURIComponent).join('&key=')}`

@@ -5,7 +5,10 @@
 
 // Reaching the bridge.
 
-/** Once it went well for so long, the doubling begins anew. */
+/** The pause after a failure. It doubles from the one to the other, with jitter. */
+export const leastPauseMs = 100
+export const mostPauseMs = 5_000
+/** After so long without a failure the doubling starts again. */
 export const wellMs = 10_000
 /** So many failures in a row are told; fewer are a restart. */
 export const toldAfter = 3

@@ -70,8 +70,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   /** Answers whether the lock changed; undefined for no answer of use. */
   async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
     const askedAtMs = clock.monotonicMs()
-    const query = `key=${encodeURIComponent(key)}&since=${encodeURIComponent(since)}&timeout=${seconds}s`
-    const answer = await reach.get(`/v1/wait?${query}`, [key], signal)
+    const answer = await reach.get('wait', [key], signal, `&since=${encodeURIComponent(since)}&timeout=${seconds}s`)
     since = answer?.headers.get('leasehold-cursor') ?? since
     if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
     const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })

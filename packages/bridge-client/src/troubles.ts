@@ -3,9 +3,11 @@ import type { BridgeRefusal } from './bridge-endpoint.ts'
 
 /** Tells whether releases are heard: of each cause once, until another comes, and once that it is over. */
 export interface Troubles extends Pick<ReleaseNotifier, 'onStateChange'> {
-  tell(reason: BridgeRefusal['reason'], status: number, message: string, cause?: unknown): void
-  /** The bridge gives no answer of use, again and again. Nobody has to change anything, so `onError` is not told. */
-  silent(): void
+  /**
+   * Releases are not heard. Without a `reason` nobody has to change anything: `onError` is not told, and whatever was told
+   * before remains the cause.
+   */
+  tell(message: string, cause: unknown, reason?: BridgeRefusal['reason'], status?: number): void
   over(): void
 }
 
@@ -17,14 +19,11 @@ export function troubles(onError: ((refusal: BridgeRefusal) => void) | undefined
     for (const tell of listeners) tell()
   }
   return {
-    tell(reason, status, message, cause) {
-      if (present?.message === message) return
-      const refusal = Object.assign(new Error(message, { cause }), { reason, status })
+    tell(message, cause, reason, status) {
+      if (present && (!reason || present.message === message)) return
+      const refusal = Object.assign(new Error(message, { cause }), reason && { reason, status })
       become(refusal)
-      onError?.(refusal)
-    },
-    silent() {
-      if (!present) become(new Error('The bridge gives no answer of use'))
+      if (reason) onError?.(refusal as BridgeRefusal)
     },
     over() {
       if (present) become()
