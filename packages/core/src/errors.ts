@@ -1,4 +1,4 @@
-import { hint, notInTime, unavailable } from '#hints'
+import { hint, known, notInTime, unavailable } from '#hints'
 
 /**
  * Every way a call can fail, as a closed set.
@@ -48,11 +48,9 @@ export class LeaseholdError extends Error {
   declare readonly key?: string | undefined
 
   /** @param details the fields of a subclass, and its name */
-  constructor(code: LeaseholdErrorCode, message: string, details?: Record<string, unknown>) {
+  constructor(code: LeaseholdErrorCode, message: string, details?: object) {
     super(message)
-    // What is not known would be printed as undefined.
-    for (const field in details) if (details[field] === undefined) delete details[field]
-    Object.assign(this, { name: 'LeaseholdError', code }, details)
+    Object.assign(this, known({ name: 'LeaseholdError', code, ...details }))
     Object.defineProperty(this, brand, { value: code })
   }
 

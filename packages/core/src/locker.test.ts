@@ -347,7 +347,7 @@ describe('a store and a notifier', () => {
       expect.objectContaining({
         code: 'INVALID_OPTION',
         option: 'notifier',
-        message: `Option "notifier" must be one with the store's prefix, "app:"; it has "lock:"`,
+        message: 'Option "notifier" must be one with prefix "app:", as the store; it has "lock:"',
       }),
     )
   })

@@ -120,12 +120,7 @@ export function createLocker(options: LockerOptions): Locker {
   demandOption(typeof store?.acquire === 'function', 'store', 'a store', store ?? options)
   demandOption(!notifier || typeof notifier.waiter === 'function', 'notifier', 'a notifier', notifier)
   const prefix = store.prefix ?? notifier?.prefix
-  demandOption(
-    (notifier?.prefix ?? prefix) === prefix,
-    'notifier',
-    `one with the store's prefix, "${prefix}"`,
-    notifier,
-  )
+  demandOption((notifier?.prefix ?? prefix) === prefix, 'notifier', `one with prefix "${prefix}"`, notifier)
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   demandOption(!waitUntil || typeof waitUntil === 'function', 'waitUntil', 'a function')
   checkName(name)
@@ -208,7 +203,7 @@ export function createLocker(options: LockerOptions): Locker {
         const plan = planFor(key, defaults, bound, options, { wait: 0 })
         for (const name of ['wait', 'recheck', 'strategy', 'budget']) {
           if ((options as AcquireOptions | undefined)?.[name as keyof AcquireOptions] !== undefined)
-            throw new InvalidOptionError(name, 'is for acquire, which waits')
+            throw new InvalidOptionError(name, 'is for acquire only')
         }
         return wait(plan, () => null)
       },

@@ -54,7 +54,7 @@ export function checkName(name: string | undefined): void {
   demandOption(
     name === undefined || (typeof name === 'string' && nameForm.test(name)),
     'name',
-    '1 to 64 characters of A-Z a-z 0-9 _ -',
+    '1 to 64 of A-Z a-z 0-9 _ -',
   )
 }
 
@@ -89,7 +89,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
   if (minValidityMs > ttlMs - driftMs(ttlMs)) {
     throw new InvalidOptionError(
       minValidity === undefined ? 'ttl' : 'minValidity',
-      'leaves no time to hold the lease; allow a longer ttl',
+      'leaves no time; allow a longer ttl',
     )
   }
   return {

@@ -25,7 +25,7 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
     `${isClient(value) ? ' and not a client' : ''}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`,
   notifier: (value) => {
     const { prefix, waiter } = Object(value)
-    return waiter ? `; it has "${prefix}"` : ', such as ioredisNotifier(client) of @leasehold/ioredis'
+    return waiter ? `, as the store; it has "${prefix}"` : ', such as ioredisNotifier(client) of @leasehold/ioredis'
   },
   strategy: () => ', such as poll() or backoff()',
   prefix: (value) => (value === '' ? ' and is not empty; leave it out for "lock:"' : ''),
@@ -113,6 +113,10 @@ const remedies: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/; check |; send /, ''],
 ]
 
+/** Without the fields that are not known, which would be printed as undefined. */
+export const known = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
 /** Why the lock was not granted in time, and what to do. */
 export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bounds = {}): string {
   const { waitedMs, commands, lateGrants, heldHere } = figures
@@ -153,7 +157,7 @@ interface Printed {
 }
 
 /** Lets `JSON.stringify`, and Node's `console.log`, show how much of a lease is left, beside its plain fields. */
-export function printLeases(prototype: Printed): void {
+export function printLeases({ prototype }: { readonly prototype: Printed }): void {
   const print = function (this: Printed): object {
     const { key, fence, waitedMs, commands } = this
     return { key, fence, waitedMs, commands, remainingMs: Math.floor(this.remaining()) }

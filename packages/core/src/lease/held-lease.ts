@@ -39,7 +39,7 @@ export class HeldLease implements Lease {
   #stop: AbortController | undefined
 
   static {
-    printLeases(this.prototype)
+    printLeases(this)
   }
 
   /** @param successors none where calls share nothing */
