@@ -1,14 +1,12 @@
 import { createLocker } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
-import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { ioredisBackend } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 
 // The embedded store lives in this process. With REDIS_URL, every process on that Redis shares the lock.
 const store = memoryStore()
 const redis = process.env['REDIS_URL'] ? new Redis(process.env['REDIS_URL']) : undefined
-const backend = redis
-  ? { store: ioredisStore(redis), notifier: ioredisNotifier(redis) }
-  : { store, notifier: memoryNotifier(store) }
+const backend = redis ? ioredisBackend(redis) : { store, notifier: memoryNotifier(store) }
 
 const locks = createLocker({ ...backend, name: 'hello' })
 

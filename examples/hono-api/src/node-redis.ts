@@ -1,15 +1,15 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { LockerOptions, ReleaseNotifier } from '@leasehold/core'
 import type { RedisTransport } from '@leasehold/core/redis'
-import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 
 /** A Redis, as the locker and the records need it. */
 export interface RedisAccess {
-  readonly store: LeaseStore
+  /** To spread into the options of `createLocker`. Without a notifier, waiters poll. */
+  readonly leases: Pick<LockerOptions, 'store' | 'notifier'>
+  /** For the records. */
   readonly transport: RedisTransport
-  /** Wakes waiters when a lock is released. Without one, they poll. */
-  readonly notifier: ReleaseNotifier | undefined
   close(): void
 }
 
@@ -19,9 +19,8 @@ export function overTcp(url: string): RedisAccess {
   const client = new Redis(url, { autoResendUnfulfilledCommands: false })
   client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
   return {
-    store: ioredisStore(client),
+    leases: ioredisBackend(client),
     transport: ioredisTransport(client),
-    notifier: ioredisNotifier(client),
     close: () => client.disconnect(),
   }
 }
@@ -32,5 +31,9 @@ export function overTcp(url: string): RedisAccess {
  * @param notifier listens to the same Redis
  */
 export function overHttp(endpoint: RestEndpoint, notifier?: ReleaseNotifier): RedisAccess {
-  return { store: fetchStore(endpoint), transport: fetchTransport(endpoint), notifier, close: () => undefined }
+  return {
+    leases: { store: fetchStore(endpoint), notifier },
+    transport: fetchTransport(endpoint),
+    close: () => undefined,
+  }
 }

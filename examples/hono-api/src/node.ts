@@ -13,8 +13,7 @@ const redis = REDIS_TOKEN
   : overTcp(REDIS_URL)
 const server = SERVER_NAME ?? `node-${process.pid}`
 
-const { store, notifier } = redis
-const locker = createLocker({ store, notifier, name: server })
+const locker = createLocker({ ...redis.leases, name: server })
 const app = createApp({
   locks: locker,
   records: redisRecords(redis.transport, 'shop:'),
@@ -26,6 +25,8 @@ const http = await serveOnNode(app, Number(PORT ?? 3000), '127.0.0.1')
 console.log(`${server} listens on ${http.url} with Redis over ${REDIS_TOKEN ? 'HTTP' : 'TCP'}`)
 
 async function stop(): Promise<void> {
+  // Whatever hangs, the process ends.
+  setTimeout(() => process.exit(1), 10_000).unref()
   http.refuse()
   // Requests that wait for a lock get a 503 at once. Running work may finish.
   await locker.close()

@@ -15,6 +15,13 @@ export interface LocalProcess extends AsyncDisposable {
   stop(): Promise<number | null>
 }
 
+interface ProcessOptions {
+  /** Matches the line with the address, which is its first group. */
+  readonly greeting?: RegExp
+  /** Gets each line on stderr once the program listens; default: dropped. */
+  readonly onComplaint?: (line: string) => void
+}
+
 /** Our programs give themselves 10 s to end. */
 const stopDeadlineMs = 12_000
 
@@ -28,14 +35,13 @@ export const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => 
 /**
  * Starts a program and resolves when it has printed where it listens.
  *
- * @param greeting matches the line with the address; the first group is the address
  * @throws Error with the program's output if it ends before that
  */
 export async function startProcess(
   command: string,
   args: readonly string[],
   options: Pick<SpawnOptions, 'cwd' | 'detached' | 'env' | 'stdio'> = {},
-  greeting: RegExp = /(http:\/\/[^\s"]+)/,
+  { greeting = /(http:\/\/[^\s"]+)/, onComplaint = () => undefined }: ProcessOptions = {},
 ): Promise<{ readonly child: ChildProcess; readonly running: LocalProcess }> {
   const { env, stdio = ['ignore', 'pipe', 'pipe'], ...others } = options
   const child = spawn(command, args, { ...others, stdio, env: environment(env) })
@@ -46,13 +52,14 @@ export async function startProcess(
     // Read to the end, so that the pipe never fills up.
     if (!stream) continue
     createInterface({ input: stream }).on('line', (line) => {
-      if (output === undefined) return
+      if (output === undefined) return stream === child.stderr ? onComplaint(line) : undefined
       output += `${line}\n`
-      const url = greeting.exec(line)?.[1]
+      // An error may name an address, too.
+      const url = stream === child.stdout ? greeting.exec(line)?.[1] : undefined
       if (url !== undefined) greeted.resolve([line, url])
     })
   }
-  const early = (code: number | null): Error => new Error(`${command} ended with code ${code} too early:\n${output}`)
+  const early = (code: number | null): Error => new Error(`It ended with code ${code} before it listened:\n${output}`)
   ended.then((code) => greeted.reject(early(code)), greeted.reject)
   const [line, url] = await greeted.promise
   output = undefined

@@ -1,3 +1,4 @@
+import type { SpawnOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type LocalProcess, startProcess } from './local-process.ts'
 
@@ -13,12 +14,15 @@ export async function startNodeProgram(
   env: NodeJS.ProcessEnv,
   onMessage?: (message: unknown) => void,
 ): Promise<LocalProcess> {
-  const { child, running } = await startProcess(process.execPath, [fileURLToPath(main)], {
+  const options: SpawnOptions = {
     env: { PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'inherit', onMessage ? 'ipc' : 'ignore'],
+    // Not our own stderr: the pool of a test run waits until nobody has that open.
+    stdio: ['ignore', 'pipe', 'pipe', onMessage ? 'ipc' : 'ignore'],
     // A group of its own: Ctrl-C in a terminal goes to us, and we stop the program in order.
     detached: onMessage !== undefined,
-  })
+  }
+  const onComplaint = (line: string): void => console.error(line)
+  const { child, running } = await startProcess(process.execPath, [fileURLToPath(main)], options, { onComplaint })
   if (onMessage) child.on('message', onMessage)
   return running
 }

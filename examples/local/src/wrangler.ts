@@ -24,7 +24,7 @@ export async function wranglerDev(
   const args = ['dev', '--port', '0', '--inspector-port', '0', '--persist-to', home, ...settings]
   await using started = new AsyncDisposableStack()
   started.defer(removeHome)
-  const { running } = await startProcess(command, args, { cwd: folder, env }, /Ready on (http:\/\/\S+)/)
+  const { running } = await startProcess(command, args, { cwd: folder, env }, { greeting: /Ready on (http:\/\/\S+)/ })
   started.use(running)
   const all = started.move()
   return { url: running.url, [Symbol.asyncDispose]: () => all.disposeAsync() }

@@ -1,17 +1,17 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { LockerOptions } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { memoryRecords } from '@leasehold/example-shop/memory-records'
 import type { Ledger, Records } from '@leasehold/example-shop/records'
 import { redisLedger, redisRecords } from '@leasehold/example-shop/redis-records'
-import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Settings } from './settings.ts'
 
 /** Where the service keeps its leases and its records: in one place, so that neither outlives the other. */
 export interface Backend {
   readonly description: string
-  readonly store: LeaseStore
-  readonly notifier: ReleaseNotifier
+  /** To spread into the options of `createLocker`. */
+  readonly leases: Pick<LockerOptions, 'store' | 'notifier'>
   readonly records: Records
   readonly ledger: Ledger
   close(): Promise<void>
@@ -31,8 +31,7 @@ export function redisBackend(
   const transport = ioredisTransport(redis)
   return {
     description: 'Redis',
-    store: ioredisStore(redis, { prefix, fenceMemory }),
-    notifier: ioredisNotifier(redis, { prefix }),
+    leases: ioredisBackend(redis, { prefix, fenceMemory }),
     records: redisRecords(transport, dataPrefix),
     ledger: redisLedger(transport, dataPrefix),
     close: async () => redis.disconnect(),
@@ -45,8 +44,7 @@ export function memoryBackend({ fenceMemory }: Pick<Settings, 'fenceMemory'>): B
   const records = memoryRecords()
   return {
     description: 'the embedded store (no REDIS_URL: one process only, nothing is kept after it)',
-    store,
-    notifier: memoryNotifier(store),
+    leases: { store, notifier: memoryNotifier(store) },
     records,
     ledger: records,
     close: async () => undefined,

@@ -15,10 +15,10 @@ const exitDeadlineMs = 10_000
 const settings = readSettings(process.env)
 const { redisUrl, name } = settings
 const backend = redisUrl ? redisBackend(redisUrl, settings) : memoryBackend(settings)
-const { store, notifier, records, ledger } = backend
+const { leases, records, ledger } = backend
 
 const { lockTtl: ttl, lockWait: wait } = settings
-const locker = createLocker({ store, notifier, name, ttl, wait, onEvent: report })
+const locker = createLocker({ ...leases, name, ttl, wait, onEvent: report })
 const guarded = settings.locks ? locker : noLocks()
 const locks = settings.audit ? auditedLocks(guarded, ledger, name) : guarded
 

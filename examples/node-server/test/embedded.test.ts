@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Server, startServer } from './server.ts'
 
@@ -33,6 +35,9 @@ test('the ledger tells each effect once, within its hold', async () => {
   expect(entries.slice(0, 3).map(({ type }) => type)).toEqual(['enter', 'effect', 'leave'])
 })
 
-test('it stops in order on SIGTERM', async () => {
+test('it stops in order on SIGTERM, though a connection is open that never had a request', async () => {
+  const { hostname, port } = new URL(server.url)
+  const idle = connect(Number(port), hostname).on('error', () => undefined)
+  await once(idle, 'connect')
   expect(await server.stop()).toBe(0)
 })
