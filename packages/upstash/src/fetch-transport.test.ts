@@ -119,8 +119,8 @@ describe('an abort', () => {
   it('ends the wait though fetch pays no heed to it, and a late answer is nobody’s', async () => {
     const controller = new AbortController()
     let answer = (_: unknown): void => undefined
-    const deaf = (): Promise<never> => new Promise((resolve) => (answer = resolve as typeof answer))
-    const replies = run([increment], controller.signal, deaf)
+    const unheeding = (): Promise<never> => new Promise((resolve) => (answer = resolve as typeof answer))
+    const replies = run([increment], controller.signal, unheeding)
     controller.abort()
     expect(await replies).toEqual([unknown('unknown', /in time/)])
     answer(new Response('{"result":1}'))
