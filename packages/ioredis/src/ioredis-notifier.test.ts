@@ -128,17 +128,17 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(unreachable.live).toBe(false)
     await proxy.accept()
 
-    await server.command('ACL', 'SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels')
-    const deaf = client(server.port)
-    deaf.options.username = 'deaf'
-    deaf.options.password = 'secret'
-    const forbidden = ioredisNotifier(deaf)
+    await server.command('ACL', 'SETUSER', 'restricted', 'on', '>secret', '~*', '+@all', 'resetchannels')
+    const restricted = client(server.port)
+    restricted.options.username = 'restricted'
+    restricted.options.password = 'secret'
+    const forbidden = ioredisNotifier(restricted)
     open.push(() => forbidden.close())
     const subscription = forbidden.subscribe('k', '-')
     await subscription.ready
     expect(subscription.live).toBe(false)
-    await server.command('ACL', 'SETUSER', 'deaf', 'allchannels')
-    const allowed = ioredisNotifier(deaf)
+    await server.command('ACL', 'SETUSER', 'restricted', 'allchannels')
+    const allowed = ioredisNotifier(restricted)
     open.push(() => allowed.close())
     const heard = allowed.subscribe('k', '-')
     await heard.ready
@@ -194,7 +194,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
 
   it('tells why it cannot connect or may not subscribe, without a password', async () => {
     const password = 'correct horse battery staple'
-    await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
+    await server.command('ACL', 'SETUSER', 'restricted', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
     await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
     async function causeFor(username: string, port: number): Promise<string> {
       const refused = create({ port })
@@ -210,9 +210,9 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const closed = await startTcpProxy({ port: server.port })
     await closed.stop()
     const causes = await Promise.all([
-      causeFor('deaf', server.port),
+      causeFor('restricted', server.port),
       causeFor('locked-out', server.port),
-      causeFor('deaf', closed.port),
+      causeFor('restricted', closed.port),
     ])
     expect(causes[0]).toMatch(/lock:release:k.*(NOPERM|permission)/s)
     expect(causes[1]).toMatch(/WRONGPASS/)

@@ -36,6 +36,11 @@ const oneAttempt = {
  * reaches subscribers on every node. For notifiers of your own making, and for a bridge in your own server;
  * `ioredisNotifier` is built on it.
  *
+ * @example
+ * ```ts
+ * const bridge = createBridge({ store, subscriber: ioredisSubscriber(redis), auth: { tokens } })
+ * ```
+ *
  * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
  */
 export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber {

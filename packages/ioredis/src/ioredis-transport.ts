@@ -19,6 +19,11 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  * Changes no option of the client, and leaves no listener on it. If a call makes the client connect, that connection belongs
  * to the async context in which this was called.
  *
+ * @example
+ * ```ts
+ * const store = redisStore(ioredisTransport(redis))
+ * ```
+ *
  * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {

@@ -2,7 +2,7 @@ import type { IoredisStream } from './ioredis-client.ts'
 
 /**
  * How many calls may have been given up on a socket since its last answer, and how long it may stay silent then, in
- * milliseconds, before calls are held back there. A connection that has died without a word checks ready for many minutes,
+ * milliseconds, before calls are held back there. A connection that has died without a word looks ready for many minutes,
  * and the client keeps whatever it is handed.
  */
 const mostGivenUp = 1_000
