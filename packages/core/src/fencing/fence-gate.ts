@@ -10,7 +10,7 @@ export type AcceptFence = number | null | ((fence: number) => boolean | Promise<
 
 export interface FenceGateOptions {
   /** Whether a request without the header is refused; default true. */
-  readonly required?: boolean
+  readonly required?: boolean | undefined
 }
 
 /**

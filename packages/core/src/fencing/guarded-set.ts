@@ -22,16 +22,16 @@ export interface GuardedWriteOptions {
    * How long the guard remembers the highest fence at least, after a write of data that expires and after a delete;
    * default 10 minutes. A holder that comes later than that, and finds the data gone, is let through.
    */
-  readonly fenceMemory?: Duration
+  readonly fenceMemory?: Duration | undefined
   /** Stops waiting for the answer; the call rejects with the signal's own reason, and the write may have happened. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Where time comes from; default: the runtime's clock. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 export interface GuardedSetOptions extends GuardedWriteOptions {
   /** How long Redis keeps the data; default for ever. */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
 }
 
 /**

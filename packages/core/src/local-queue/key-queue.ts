@@ -1,9 +1,9 @@
-import { type Acquired, type Acquisition, acquisition, type Finding } from '../acquire/acquisition.ts'
+import { type Acquired, type Acquisition, acquisition, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import { failed, unanswered } from '../store/answered.ts'
-import { ask, type Quiet } from '../store/ask.ts'
+import { ask } from '../store/ask.ts'
 import type { InspectOutcome } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import { jitter } from '../timing/backoff.ts'
@@ -42,12 +42,8 @@ export class KeyQueue {
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
   /** The timer under those who wait behind our own holder. */
   #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
-  /** What the last of us who tried the store has come to know. */
-  #known: Finding | undefined
-  /** What one of us was told, the next one heeds: or each of a long line would ask in its turn. */
-  readonly #quiet: Quiet = { untilMs: 0 }
-  /** How many grants have come too late for the last of us who tried. */
-  #lateGrants = 0
+  /** What one of us has come to know, the next one heeds: or each of a long line would ask in its turn. */
+  readonly #known = nothingKnown()
   /** Our holder has been told that others of us wait. */
   #wanted = false
   /** How often what we hold has been handed off, and when that was first. */
@@ -86,7 +82,7 @@ export class KeyQueue {
     this.#wanted = false
     this.#handOffs = 0
     this.#firstHandOff = undefined
-    this.#known = 'held'
+    this.#known.finding = 'held'
     this.#endHeadStart()
     this.#stopWatch()
     // Whoever of us had it cannot have it any more.
@@ -239,27 +235,24 @@ export class KeyQueue {
   }
 
   #timeUp(call: WaitingCall): void {
-    const known = this.#grant ? 'held' : this.#known
-    if (typeof known === 'string') {
+    const { finding, lateGrants } = this.#known
+    if (this.#grant || typeof finding === 'string') {
       const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: known === 'late' ? this.#lateGrants : 0 })
+      const late = !this.#grant && finding === 'late'
+      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: late ? lateGrants : 0 })
     } else {
-      call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
+      call.reject(unanswered('acquire', { type: 'unknown', ...finding, executed: 'no' }))
     }
   }
 
   /** @param toldContended whether this call has been told already that the lock is held, because it stood in line */
   #competitor({ plan, since, patienceMs }: Caller, toldContended = false): Competitor {
-    const { clock } = this.#context
     const attempt = acquisition(this.#context, plan, {
-      leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
+      since,
       fences,
       known: this.#known,
-      quiet: this.#quiet,
       toldContended,
-      onFinding: (finding, lateGrants) => {
-        this.#known = finding
-        this.#lateGrants = lateGrants
+      onFinding: (finding) => {
         competitor.woken = false
         if (finding !== 'held') competitor.failing = true
         this.#advance()
@@ -272,11 +265,11 @@ export class KeyQueue {
 
   /** Tries the store, and lets the next one do so if nothing comes of it. */
   async #compete(competitor: Competitor): Promise<Acquired> {
-    const { attempt, plan, since } = competitor
+    const { attempt, plan } = competitor
     try {
       const acquired = await this.#context.work.wait(plan.signal, (signal) => attempt.run(signal))
       if (acquired.grant) this.hold(acquired.grant)
-      return { ...acquired, waitedMs: elapsedMs(instant(this.#context.clock), since) }
+      return acquired
     } finally {
       this.#competitors.delete(competitor)
       this.#advance()
@@ -344,7 +337,7 @@ export class KeyQueue {
     const { store } = this.#context
     const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(this.#key, call)
     // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
-    const options = { once: true, quiet: this.#quiet }
+    const options = { once: true, quiet: this.#known }
     const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome

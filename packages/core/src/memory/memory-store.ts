@@ -21,9 +21,9 @@ import { ExpiryWheel } from './expiry-wheel.ts'
 
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** How long a key's last fence is kept after the last grant or renewal; the ttl if that is longer. Default 10 minutes. */
-  readonly fenceMemory?: Duration
+  readonly fenceMemory?: Duration | undefined
 }
 
 /**

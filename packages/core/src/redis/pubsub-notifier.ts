@@ -9,14 +9,14 @@ import { Unheard } from './unheard.ts'
 
 export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * `channels` (default) subscribes to the channel of each key that is waited for; `pattern` to all releases under the
    * prefix, once, which suits a process that waits for very many keys.
    */
-  readonly mode?: 'channels' | 'pattern'
+  readonly mode?: 'channels' | 'pattern' | undefined
   /** Default: the runtime's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** How long a waiter relies on it. Redis may drop a message, and a connection may hang: so never for long. */

@@ -16,13 +16,15 @@ export interface WaitStrategy {
  * The classic spin lock: a try each `every` (default 50 ms) on average, jittered by half of it either way, so that
  * waiters do not all poll on the same beat.
  */
-export function poll(options: { every?: Duration } = {}): WaitStrategy {
+export function poll(options: { readonly every?: Duration | undefined } = {}): WaitStrategy {
   const everyMs = parseDuration('every', options.every ?? 50)
   return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
 }
 
 /** The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s), each time between half and all of it. */
-export function backoff(options: { from?: Duration; to?: Duration } = {}): WaitStrategy {
+export function backoff(
+  options: { readonly from?: Duration | undefined; readonly to?: Duration | undefined } = {},
+): WaitStrategy {
   const fromMs = parseDuration('from', options.from ?? 10)
   const toMs = parseDuration('to', options.to ?? 1_000)
   return { delayMs: (tries, jitter) => backoffMs(fromMs, toMs, tries, jitter) }
