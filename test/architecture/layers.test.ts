@@ -31,11 +31,12 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   lease: ['context', 'errors', 'hints', 'options', 'store', 'timing'],
   acquire: ['context', 'errors', 'lease', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
+  'key-locker': ['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'options', 'store', 'timing'],
   locker: [
-    ...['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'open-work', 'options', 'sharing', 'store'],
-    ...['timing', 'waiting'], //                                              ports, and never a store
+    ...['context', 'errors', 'events', 'key-locker', 'lease', 'local-queue', 'open-work', 'options', 'sharing'],
+    ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
-  index: ['errors', 'events', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
+  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],

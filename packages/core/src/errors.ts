@@ -73,7 +73,8 @@ const messageOf = (cause: unknown): string | undefined => (cause as Error | unde
  */
 export function about(key: string, error: unknown, details?: object | false): unknown {
   if (!(error instanceof LeaseholdError)) return error
-  return new LeaseholdError(error.code, error.message, { ...error, key, ...details })
+  const copy = new LeaseholdError(error.code, error.message, { ...error, key, ...details })
+  return Object.setPrototypeOf(copy, Object.getPrototypeOf(error))
 }
 
 /**

@@ -27,8 +27,9 @@ export type {
   UnannouncedEvent,
   WantedEvent,
 } from './events.ts'
+export type { KeyLocker, TryAcquireOptions } from './key-locker.ts'
 export type { Extension, Lease, Work } from './lease/lease.ts'
-export { createLocker, type KeyLocker, type Locker, type LockerOptions, type TryAcquireOptions } from './locker.ts'
+export { createLocker, type Locker, type LockerOptions } from './locker.ts'
 export type { WaitUntil } from './open-work.ts'
 export type { AcquireOptions } from './options.ts'
 export type {

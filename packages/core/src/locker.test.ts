@@ -28,6 +28,16 @@ beforeEach(() => {
 })
 
 describe('making a locker', () => {
+  it('takes undefined for every option that may be left out', async () => {
+    const unset = { ttl: undefined, wait: undefined, renew: undefined, maxHold: undefined, minValidity: undefined }
+    const waiting = { longHeld: undefined, recheck: undefined, strategy: undefined, budget: undefined }
+    const own = { notifier: undefined, name: undefined, onEvent: undefined, waitUntil: undefined }
+    const made = createLocker({ store, clock, ...own, ...unset, ...waiting })
+    const lease = await made.acquire('k', { signal: undefined, ...unset, ...waiting })
+    expect(await lease.release()).toBe('released')
+    await made.close({ grace: undefined })
+  })
+
   it('does nothing: no I/O, no randomness, no timer, no subscription', () => {
     const watched: Clock = { monotonicMs: vi.fn(), wallMs: vi.fn(), schedule: vi.fn() }
     const unused: LeaseStore = {

@@ -9,25 +9,25 @@ import type { WaitPlan } from './waiting/release-notifier.ts'
 /** What every acquire takes. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
   /** How long the store keeps the lease without renewal; default 10 s. */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
   /** How long the call may wait for a held lock; default 10 s, 0 tries once. */
-  readonly wait?: Duration
+  readonly wait?: Duration | undefined
   /** Ends the wait; the call rejects with the signal's own reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Renews the lease until it is released; default true. */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /** The longest the lease may be held, however often it is renewed; default no limit. */
-  readonly maxHold?: Duration
+  readonly maxHold?: Duration | undefined
   /** A lease that arrives with less validity left is given back, and the call tries again; default ttl/3. */
-  readonly minValidity?: Duration
+  readonly minValidity?: Duration | undefined
   /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
-  readonly longHeld?: Duration
+  readonly longHeld?: Duration | undefined
   /** How long a waiter relies on the notifier before it looks for itself; default what the notifier says. */
-  readonly recheck?: Duration
+  readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
-  readonly strategy?: WaitStrategy
+  readonly strategy?: WaitStrategy | undefined
   /** How many store commands the call may use before it gives up; default no limit. */
-  readonly budget?: number
+  readonly budget?: number | undefined
 }
 
 /** The options of one acquire, complete and checked. */

@@ -20,7 +20,7 @@ export interface WaitStrategy {
  * @example
  * await locks.acquire('report', { strategy: poll({ every: '100ms' }) })
  */
-export function poll(options: { every?: Duration | undefined } = {}): WaitStrategy {
+export function poll(options: { readonly every?: Duration | undefined } = {}): WaitStrategy {
   const everyMs = parseDuration('every', options.every ?? 50)
   return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
 }
@@ -30,7 +30,9 @@ export function poll(options: { every?: Duration | undefined } = {}): WaitStrate
  *
  * @throws InvalidOptionError for a bad `from` or `to`
  */
-export function backoff(options: { from?: Duration | undefined; to?: Duration | undefined } = {}): WaitStrategy {
+export function backoff(
+  options: { readonly from?: Duration | undefined; readonly to?: Duration | undefined } = {},
+): WaitStrategy {
   const fromMs = parseDuration('from', options.from ?? 10)
   const toMs = parseDuration('to', options.to ?? 1_000)
   return { delayMs: (tries, jitter) => backoffMs(fromMs, toMs, tries, jitter) }

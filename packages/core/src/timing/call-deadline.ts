@@ -15,22 +15,22 @@ export interface CallDeadline {
 
 /** One call, seen by whoever makes it and ends it. */
 export class Call implements CallDeadline {
-  readonly withinMs: number
+  declare readonly withinMs: number
   isOver = false
   readonly #callbacks = new Set<() => void>()
-  #abort: AbortController | undefined
+  #signal: AbortSignal | undefined
 
   constructor(withinMs: number) {
     this.withinMs = withinMs
   }
 
   get signal(): AbortSignal {
-    if (!this.#abort) {
+    if (!this.#signal) {
       const abort = new AbortController()
-      this.#abort = abort
+      this.#signal = abort.signal
       this.onOver(() => abort.abort())
     }
-    return this.#abort.signal
+    return this.#signal
   }
 
   onOver(callback: () => void): () => void {
