@@ -34,7 +34,7 @@ export function countGivenUp(stream: IoredisStream | undefined): void {
   silence.nextProbeMs = silence.silentFromMs + probeEveryMs
 }
 
-/** The server has answered there. It answers in order, so what was given up before is off the client's hands. */
+/** The server has answered there. It answers in order, so the client does not keep what was given up before. */
 export function noteAnswer(stream: IoredisStream | undefined): void {
   if (stream) silences.delete(stream)
 }
