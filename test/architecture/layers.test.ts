@@ -35,7 +35,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'open-work', 'options', 'sharing', 'store'],
     ...['timing', 'waiting'], //                                              ports, and never a store
   ],
-  index: ['errors', 'events', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
+  index: ['errors', 'events', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],

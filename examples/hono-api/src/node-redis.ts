@@ -1,4 +1,4 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { RedisTransport } from '@leasehold/core/redis'
 import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'

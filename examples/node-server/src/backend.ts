@@ -1,4 +1,4 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { memoryRecords } from '@leasehold/example-shop/memory-records'
 import type { Ledger, Records } from '@leasehold/example-shop/records'
