@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['context', 'errors', 'events', 'key-locker', 'lease', 'local-queue', 'open-work', 'options', 'sharing'],
     ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
-  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
+  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],

@@ -2,11 +2,11 @@ import {
   backoff,
   createLocker,
   type Duration,
-  type LeaseStore,
   type Locker,
   type LockerOptions,
   type WaitStrategy,
 } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'

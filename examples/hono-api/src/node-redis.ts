@@ -1,4 +1,5 @@
-import type { LockerOptions, ReleaseNotifier } from '@leasehold/core'
+import type { LockerOptions } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import type { RedisTransport } from '@leasehold/core/redis'
 import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'

@@ -1,5 +1,5 @@
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import type { ReleaseNotifier } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 
 export interface BridgeSettings {
   /** A `leasehold-bridge` that listens to the same Redis. */

@@ -1,5 +1,13 @@
-import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
-import { clockWithin, defaultPrefix, demandOption, homeContext, sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type Clock, systemClock } from '@leasehold/core'
+import {
+  clockWithin,
+  defaultPrefix,
+  demandOption,
+  homeContext,
+  notifiedWaiter,
+  type ReleaseNotifier,
+  sharesBetweenCalls,
+} from '@leasehold/core/adapter'
 import { type BridgeEndpoint, checkEndpoint } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'

@@ -1,4 +1,4 @@
-import type { Subscription } from '@leasehold/core'
+import type { Subscription } from '@leasehold/core/adapter'
 import type { BridgeReach } from './bridge-reach.ts'
 
 /** A connection to the bridge that is made again whenever it ends, and its subscribers. Ends itself when there are none. */

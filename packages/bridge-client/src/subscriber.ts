@@ -1,5 +1,4 @@
-import type { Subscription } from '@leasehold/core'
-import { SignalCount } from '@leasehold/core/adapter'
+import { SignalCount, type Subscription } from '@leasehold/core/adapter'
 
 /** What a subscriber needs of the connection that it hears by. */
 export interface Hearing {

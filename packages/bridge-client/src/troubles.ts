@@ -1,4 +1,4 @@
-import type { NotifierState, ReleaseNotifier } from '@leasehold/core'
+import type { NotifierState, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { BridgeRefusal } from './bridge-endpoint.ts'
 
 /** Tells whether releases are heard: of each cause once, until another comes, and once that it is over. */

@@ -1,5 +1,4 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
-import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type LeaseStore, type ReleaseNotifier, sharesBetweenCalls } from '@leasehold/core/adapter'
 import type { PubsubNotifierOptions, RedisStoreOptions } from '@leasehold/core/redis'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
-import { createLocker, type LeaseStore, type Locker, type ReleaseNotifier } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'

@@ -1,4 +1,5 @@
-import { InvalidOptionError, type ReleaseNotifier } from '@leasehold/core'
+import { InvalidOptionError } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { type PubsubNotifierOptions, pubsubNotifier } from '@leasehold/core/redis'
 import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscriber.ts'
 import { demandKnown } from './known-options.ts'

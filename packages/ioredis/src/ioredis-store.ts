@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisTransport } from './ioredis-transport.ts'

@@ -1,12 +1,12 @@
+import type { Clock } from '@leasehold/core'
 import {
-  type Clock,
   type NotifierState,
   notifiedWaiter,
   type ReleaseNotifier,
   type Subscription,
   type Waiter,
   type WaitPlan,
-} from '@leasehold/core'
+} from '@leasehold/core/adapter'
 
 export interface ScriptedNotifierOptions {
   /** Whether it claims to look for itself; default false. */

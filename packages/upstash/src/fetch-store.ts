@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import { fetchTransport } from './fetch-transport.ts'
 import type { RestEndpoint } from './rest-endpoint.ts'

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import type { UpstashClient } from './upstash-client.ts'
 import { upstashTransport } from './upstash-transport.ts'

@@ -1,4 +1,5 @@
-import { type AcquireOutcome, createLocker, type LeaseStore, type Locker } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
+import type { AcquireOutcome, LeaseStore } from '@leasehold/core/adapter'
 import { ioredisStore } from '@leasehold/ioredis'
 import { callUntil } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'

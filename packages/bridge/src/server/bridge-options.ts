@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  type Duration,
-  InvalidOptionError,
-  type LeaseStore,
-  parseDuration,
-  systemClock,
-} from '@leasehold/core'
-import { keyLayout } from '@leasehold/core/adapter'
+import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
+import { keyLayout, type LeaseStore } from '@leasehold/core/adapter'
 import type { RedisSubscriber } from '@leasehold/core/redis'
 import { checkSecret, checkTokens } from '../http/secrets.ts'
 import { longestHeartbeatMs } from '../http/sse-body.ts'

@@ -1,5 +1,5 @@
-import type { CheckOutcome, Clock, LeaseStore } from '@leasehold/core'
-import { backoffMs, jitter } from '@leasehold/core/adapter'
+import type { Clock } from '@leasehold/core'
+import { backoffMs, type CheckOutcome, jitter, type LeaseStore } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { Seen } from './paced-check.ts'
 import { RedisProblem } from './redis-problem.ts'

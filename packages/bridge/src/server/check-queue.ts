@@ -1,4 +1,5 @@
-import { type Clock, InvalidOptionError, type LeaseStore } from '@leasehold/core'
+import { type Clock, InvalidOptionError } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import type { OnBridgeEvent } from './bridge-events.ts'
 import { CheckLane } from './check-lane.ts'
 import type { Check, Seen } from './paced-check.ts'

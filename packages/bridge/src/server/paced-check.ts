@@ -1,4 +1,5 @@
-import type { CheckOutcome, Clock } from '@leasehold/core'
+import type { Clock } from '@leasehold/core'
+import type { CheckOutcome } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { RedisProblem } from './redis-problem.ts'
 

@@ -1,5 +1,5 @@
-import type { CheckOutcome, Clock, LeaseStore, Unknown } from '@leasehold/core'
-import { Call } from '@leasehold/core/adapter'
+import type { Clock } from '@leasehold/core'
+import { Call, type CheckOutcome, type LeaseStore, type Unknown } from '@leasehold/core/adapter'
 
 /** How long the store may take to answer, in milliseconds. */
 export const checkDeadlineMs = 2_000

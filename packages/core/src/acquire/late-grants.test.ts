@@ -11,7 +11,8 @@ import {
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Locker, parseToken, poll, StoreUnavailableError } from '../index.ts'
+import { parseToken } from '../adapter/index.ts'
+import { createLocker, type Locker, poll, StoreUnavailableError } from '../index.ts'
 
 let clock: ManualClock
 let store: ScriptedStore
