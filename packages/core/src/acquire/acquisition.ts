@@ -62,10 +62,12 @@ export interface Acquisition {
   /**
    * To be called once.
    *
-   * @throws the signal's own reason when it is aborted, at once · StoreUnavailableError when the store did not answer, or no
-   *   longer · the store's error when it refuses for good
+   * @throws StoreUnavailableError when the store did not answer, or no longer
+   * @throws the store's error when it refuses for good
+   * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
+   * @throws the plan's signal's own reason, at once, when that is aborted
    */
-  run(signal: AbortSignal): Promise<Acquired>
+  run(): Promise<Acquired>
   /** Ends the pause of a waiter, though not the one after a try in vain: somebody here knows that a try is worth it. */
   wake(): void
 }
@@ -88,15 +90,11 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   let vain = 0
   /** Whether a request of this acquire may have been carried out without an answer. */
   let executed: Executed = 'no'
+
+  const wake = (): void => waiter.wake()
+
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, known, () => plan.commands++, learn, wake)
   let claim = begin()
-
-  function begin(): Claim {
-    return beginClaim(context, { key, ttlMs, fences }, known, () => plan.commands++, learn, wake)
-  }
-
-  function wake(): void {
-    waiter.wake()
-  }
 
   // A spent budget ends the wait just as the deadline does.
   const leftMs = (): number =>
@@ -171,13 +169,10 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     }
   }
 
-  return { run, wake }
+  return { run: () => context.work.wait(plan.signal, run), wake }
 }
 
 /** An acquire that knows of no other call of its process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
-  const { work, clock } = context
-  return work.wait(plan.signal, (signal) =>
-    acquisition(context, plan, { since: instant(clock), fences, known: nothingKnown() }).run(signal),
-  )
+  return acquisition(context, plan, { since: instant(context.clock), fences, known: nothingKnown() }).run()
 }

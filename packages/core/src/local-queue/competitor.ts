@@ -30,7 +30,7 @@ export function competitor(
 ): Competitor {
   let failing = false
   let woken = false
-  const attempt = acquisition(context, plan, {
+  const { run, wake } = acquisition(context, plan, {
     since,
     fences,
     known,
@@ -47,9 +47,9 @@ export function competitor(
       woken || (patienceMs <= alike * caller.patienceMs && !(failing && slackMs(caller.plan) > slackMs(plan))),
     wake() {
       woken = true
-      attempt.wake()
+      wake()
     },
-    run: () => context.work.wait(plan.signal, (signal) => attempt.run(signal)),
+    run,
   }
 }
 

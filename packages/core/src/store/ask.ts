@@ -71,6 +71,9 @@ export async function ask<O>(
   let failure = silence
   /** Attempts without an answer that may have been carried out. */
   let uncertain = 0
+  /** How many failed at once, and how long to pause after the last of them, in milliseconds. */
+  let failures = 0
+  let restMs = 0
   let over = false
   let wake: (() => void) | undefined
 
@@ -121,31 +124,30 @@ export async function ask<O>(
     for (const call of heard) call.end()
   }
 
+  async function attempt(): Promise<void> {
+    const [eldest] = heard
+    if (heard.size > 1) eldest?.end()
+    const availableMs = Math.max(1, leftMs())
+    const call = new Call(lifeMs)
+    begin(call)
+    await pause(Math.min(lifeMs, availableMs))
+    if (result) return
+    const failed = !heard.has(call)
+    if (failed || lifeMs <= availableMs) onSilence?.(failure)
+    // An attempt that used its time needs no pause; one that failed at once does.
+    if (failed) restMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+  }
+
   try {
-    let failures = 0
-    let leastMs = 0
     while (!result && (!latest || (!once && leftMs() > 1))) {
       signal?.throwIfAborted()
       const quietMs = quiet.quietUntilMs - clock.monotonicMs()
-      const restMs = Math.max(leastMs, quietMs)
-      leastMs = 0
-      if (restMs > 0) {
-        // Not even a last attempt is possible, and none can still be answered.
-        if (quietMs >= leftMs() && heard.size === 0) break
-        await pause(Math.min(restMs, leftMs()))
-        continue
-      }
-      const [eldest] = heard
-      if (heard.size > 1) eldest?.end()
-      const availableMs = Math.max(1, leftMs())
-      const call = new Call(lifeMs)
-      begin(call)
-      await pause(Math.min(lifeMs, availableMs))
-      if (result) break
-      const failed = !heard.has(call)
-      if (failed || lifeMs <= availableMs) onSilence?.(failure)
-      // An attempt that used its time needs no pause; one that failed at once does.
-      if (failed) leastMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+      const pauseMs = Math.max(restMs, quietMs)
+      restMs = 0
+      if (pauseMs <= 0) await attempt()
+      // Not even a last attempt is possible, and none can still be answered.
+      else if (quietMs >= leftMs() && heard.size === 0) break
+      else await pause(Math.min(pauseMs, leftMs()))
     }
     if (!result) {
       // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
