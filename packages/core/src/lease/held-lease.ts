@@ -154,7 +154,7 @@ export class HeldLease implements Lease {
   }
 
   /** @param result what the work returned although its lease was lost */
-  lostError(reason: LossReason = this.lostBecause ?? 'expired', result?: unknown): LeaseLostError {
+  lostError(reason = this.lostBecause as LossReason, result?: unknown): LeaseLostError {
     return new LeaseLostError(this.key, reason, reason === 'unreachable' ? this.#grant.trouble : undefined, result)
   }
 

@@ -28,7 +28,11 @@ export class Renewal {
 
   constructor(context: Context) {
     this.#context = context
-    this.#send = renewalLanes(context, (batch) => this.#renew(batch))
+    this.#send = renewalLanes(
+      context,
+      (batch) => this.#renew(batch),
+      (grant) => this.#watched.has(grant),
+    )
   }
 
   /** Watches a grant's validity and, unless the plan says no, renews it; at most until its `maxHold` is over. */
@@ -74,14 +78,17 @@ export class Renewal {
     const now = instant(this.#context.clock)
     const nowMs = now.monotonicMs
     const joining: Grant[] = []
+    let isDue = false
     for (const grant of this.#watched) {
       grant.check(now)
       if (!this.#watched.has(grant)) continue
       if (grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
-      if (!grant.renews && grant.dueMs <= nowMs) this.#warn(grant, now)
-      else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
+      if (grant.renews) {
+        isDue ||= grant.dueMs <= nowMs
+        if (grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
+      } else if (grant.dueMs <= nowMs) this.#warn(grant, now)
     }
-    if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
+    if (isDue) {
       for (const grant of joining) {
         grant.dueMs = Infinity
         grant.renewing = true
@@ -107,14 +114,12 @@ export class Renewal {
     if (earlyMs <= 1) this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs(now) })
   }
 
-  /** Renews those of a batch that are still held, and sets when each comes next. */
-  async #renew(batch: readonly Grant[]): Promise<void> {
+  /** Renews some grants with one request, the shortest ttl first, and sets when each comes next. */
+  async #renew(grants: readonly Grant[]): Promise<void> {
     const { clock } = this.#context
-    const grants = batch.filter((grant) => this.#watched.has(grant))
-    const [first] = grants
-    if (!first) return
+    const [{ ttlMs: leastMs } = { ttlMs: 0 }] = grants
     // It is the schedule that repeats it, so an attempt has the time of one of two.
-    const leftMs = deadline(clock, commandDeadlineMs(this.#context, first.ttlMs) / 2)
+    const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
     const options = { once: true, leftMs }
     const { outcome } = await renewGrants(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
       failed(this.#context),

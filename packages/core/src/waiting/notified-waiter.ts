@@ -54,11 +54,9 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
     if (distanceMs > 0) await sleep(clock, distanceMs, signal, onWake)
     // A signal during that distance is not lost: the count has moved, and this ends at once.
     await sleep(clock, delayMs - distanceMs, signal, (wake) => {
-      const withdrawSignal = subscribed.onSignal(seen, wake)
-      const withdrawWake = onWake(wake)
+      const withdrawals = [subscribed.onSignal(seen, wake), onWake(wake)]
       return () => {
-        withdrawSignal()
-        withdrawWake()
+        for (const withdraw of withdrawals) withdraw()
       }
     })
   }
