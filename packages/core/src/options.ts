@@ -120,7 +120,12 @@ function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions
 
 /** @throws InvalidOptionError for options that are not in an object, such as a number in their place. */
 export const demandObject = (options: unknown): void =>
-  demandOption(options === undefined || Object(options) === options, 'options', 'an object', options)
+  demandOption(
+    options === undefined || (typeof options === 'object' && options !== null),
+    'options',
+    'an object',
+    options,
+  )
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>
   value === undefined ? undefined : parseDuration(name, value)
