@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
-import { type Answer, silence } from '../store/answered.ts'
+import { type Answer, isUnknown, silence } from '../store/answered.ts'
 import { type AskOptions, ask } from '../store/ask.ts'
 import type { RenewOutcome, Unknown } from '../store/lease-store.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
@@ -30,10 +31,12 @@ export async function renewGrants(
     for (const [index, { ttlMs }] of requests.entries())
       grants[index]?.take(outcomeAt(outcomes, index), { sentAt, ttlMs })
   }
-  const answer = await ask<readonly RenewOutcome[]>(context, withinMs, (call) => context.store.renew(requests, call), {
-    ...options,
-    onLate,
-  })
+  const send = async (call: CallDeadline): Promise<Outcomes | undefined> => {
+    const outcomes = await context.store.renew(requests, call)
+    // Without an answer for any of them, the request itself has none: so it is repeated.
+    return outcomes.every(isUnknown) ? outcomes[0] : outcomes
+  }
+  const answer = await ask<readonly RenewOutcome[]>(context, withinMs, send, { ...options, onLate })
   onLate(answer.outcome, answer.sentAt)
   return answer
 }
