@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
-import { allOf, esmOnly, packAll, run, type Tarball } from './tarballs.ts'
+import { allOf, esmOnly, packAll, readFrom, run, type Tarball } from './tarballs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-packed-'))
 
@@ -23,13 +23,14 @@ try {
 }
 
 /** A tarball holds the manifest, the licence, what was built, the README and what that links to; and nothing else. */
-async function checkFiles({ manifest, file, paths }: Tarball): Promise<void> {
-  const linked = linksOf(await read(file, 'README.md'))
+async function checkFiles({ manifest, published, file, paths }: Tarball): Promise<void> {
+  const linked = linksOf(await readFrom(file, 'README.md'))
     .filter((link) => !/^(https:|#)/.test(link))
     .map((link) => posix.normalize(link.replace(/#.*/, '')))
   const needed = ['LICENSE', 'README.md', 'package.json', ...linked]
-  const missing = needed.filter((path) => !paths.includes(path))
-  if (missing.length > 0) throw new Error(`${manifest.name} lacks, or its README links to: ${missing.join(', ')}`)
+  const named = Array.from(JSON.stringify(published).matchAll(/"\.\/(dist\/[^"]+)"/g), ([, path = '']) => path)
+  const missing = [...needed, ...named].filter((path) => !paths.includes(path))
+  if (missing.length > 0) throw new Error(`${manifest.name} names, and lacks: ${missing.join(', ')}`)
   const built = /^dist\/.*\.(c?js|d\.c?ts)$/
   const surplus = paths.filter((path) => !built.test(path) && !needed.includes(path))
   if (surplus.length > 0) throw new Error(`${manifest.name} would publish ${surplus.join(', ')}`)
@@ -38,17 +39,13 @@ async function checkFiles({ manifest, file, paths }: Tarball): Promise<void> {
   const unresolvable = /["'`]#|\/src\/|(?<!\.d|\.test)\.ts\b/
   const declarations = paths.filter((path) => /\.d\.c?ts$/.test(path))
   for (const path of declarations) {
-    const line = (await read(file, path)).split('\n').find((each) => unresolvable.test(each))
+    const line = (await readFrom(file, path)).split('\n').find((each) => unresolvable.test(each))
     if (line) throw new Error(`${manifest.name}: ${path} names what is not published: ${line.trim()}`)
   }
 }
 
 function linksOf(markdown: string): readonly string[] {
   return Array.from(markdown.matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link)
-}
-
-function read(tarball: string, path: string): Promise<string> {
-  return run('tar', ['-xzOf', tarball, `package/${path}`])
 }
 
 async function lint({ file }: Tarball): Promise<void> {

@@ -19,6 +19,8 @@ export interface Tarball {
   /** Its manifest within the workspace, and where that lies. */
   readonly manifest: Manifest
   readonly folder: string
+  /** Its manifest as it is published. */
+  readonly published: Manifest
   readonly file: string
   /** The files in it. */
   readonly paths: readonly string[]
@@ -44,12 +46,18 @@ export async function packAll(into: string): Promise<readonly Tarball[]> {
   const filters = packages.flatMap(({ manifest }) => ['--filter', manifest.name])
   const output = await run('npx', ['-y', pnpm, ...filters, 'pack', '--json', '--pack-destination', into])
   const packed = JSON.parse(output) as readonly { name: string; filename: string; files: readonly { path: string }[] }[]
-  return packages.map(({ manifest, folder }) => {
+  const tarballs = packages.map(async ({ manifest, folder }): Promise<Tarball> => {
     const found = packed.find(({ name }) => name === manifest.name)
     if (!found) throw new Error(`${manifest.name} was not packed`)
-    return { manifest, folder, file: found.filename, paths: found.files.map(({ path }) => path) }
+    const published = JSON.parse(await readFrom(found.filename, 'package.json')) as Manifest
+    return { manifest, published, folder, file: found.filename, paths: found.files.map(({ path }) => path) }
   })
+  return allOf(tarballs)
 }
+
+/** The text of a file in a tarball. */
+export const readFrom = (tarball: string, path: string): Promise<string> =>
+  run('tar', ['-xzOf', tarball, `package/${path}`])
 
 /** As the scripts of the workspace call it. */
 const pnpm = /pnpm@[\d.]+/.exec(readFileSync(join(root, 'package.json'), 'utf8'))?.[0] ?? 'pnpm'
