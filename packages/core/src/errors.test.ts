@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { follow, ManualClock, refusing, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { follow, refusing, testLocker, unavailable } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import {
   AcquireTimeoutError,
@@ -8,7 +8,6 @@ import {
   LeaseLostError,
   StoreUnavailableError,
 } from './errors.ts'
-import { createLocker } from './locker.ts'
 
 const oneOfEach = {
   ACQUIRE_TIMEOUT: new AcquireTimeoutError('k', 1_000, 7),
@@ -87,9 +86,7 @@ describe('an error', () => {
 
 describe('no error tells a token', () => {
   it('in its message, or anywhere in what is printed of it', async () => {
-    const clock = new ManualClock()
-    const store = new ScriptedStore(clock)
-    const locks = createLocker({ store, clock, name: 'orders-7', ttl: '3s', wait: '2s' })
+    const { locks, store, clock } = testLocker({ name: 'orders-7', ttl: '3s', wait: '2s' })
     const rejected: unknown[] = []
     const collect = async (promise: Promise<unknown>, ms = 10_000): Promise<void> => {
       const ending = follow(promise, clock)

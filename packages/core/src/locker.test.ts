@@ -1,22 +1,15 @@
-import { type Fate, follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { type Fate, follow, requestLost, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
-import { createLocker, type Locker } from './locker.ts'
+import { createLocker } from './locker.ts'
 import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock, events, eventsOf, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events, eventsOf, elsewhere } = testLocker())
 })
 
 describe('making a locker', () => {
@@ -138,7 +131,7 @@ describe('revoke', () => {
   it('is learnt by the holder at its next renewal', async () => {
     const lease = await locks.acquire('k')
     const { signal } = lease
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     expect(signal.aborted).toBe(false)
     await clock.advance(3_334)
     expect(signal.reason).toMatchObject({ reason: 'gone' })
@@ -229,7 +222,7 @@ describe('events', () => {
       (await execute()).map((it) => ({ ...it, announced: false, subscribers: null }))
     store.always('release', unannounced)
     for (const key of ['a', 'b', 'a']) expect(await (await locks.acquire(key)).release()).toBe('released')
-    expect(events.filter(({ type }) => type === 'unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])
+    expect(eventsOf('unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])
     const other: LockerEvent[] = []
     await createLocker({ store, clock, onEvent: (event) => other.push(event) }).withLock('k', () => undefined)
     expect(other.map(({ type }) => type)).toEqual(['acquired', 'unannounced', 'released'])
