@@ -1,22 +1,14 @@
-import { callUntil, follow, ManualClock, replyAfter, replyLost, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, replyAfter, replyLost, requestLost, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import type { LockerEvent } from './events.ts'
 import type { Lease } from './lease/lease.ts'
-import { createLocker, type Locker } from './locker.ts'
+import { createLocker } from './locker.ts'
 import { memoryNotifier, memoryStore } from './memory/index.ts'
 
 const { signal: unstopped } = new AbortController()
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock, eventsOf } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, eventsOf } = testLocker())
 })
 
 /** Somebody elsewhere takes the lock. */
@@ -65,9 +57,7 @@ describe('a closed locker', () => {
     await clock.advance(1_000)
     expect(closing.state).toBe('fulfilled')
     await locks.close()
-    expect(events.filter(({ type }) => type === 'lost')).toEqual([
-      { type: 'lost', key: 'k', fence: lease.fence, reason: 'closed' },
-    ])
+    expect(eventsOf('lost')).toEqual([{ type: 'lost', key: 'k', fence: lease.fence, reason: 'closed' }])
     expect(store.called('release')).toHaveLength(1)
   })
 

@@ -1,7 +1,7 @@
-import { ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { ManualClock, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from './errors.ts'
-import { createLocker, type Locker, type LockerOptions } from './locker.ts'
+import { createLocker, type LockerOptions } from './locker.ts'
 import { type AcquireOptions, planFor } from './options.ts'
 import { keyLayout } from './redis/keys.ts'
 
@@ -110,14 +110,9 @@ describe('a key', () => {
 })
 
 describe('a locker', () => {
-  let clock: ManualClock
-  let store: ScriptedStore
-  let locks: Locker
-
+  let { locks, store, clock } = testLocker()
   beforeEach(() => {
-    clock = new ManualClock()
-    store = new ScriptedStore(clock)
-    locks = createLocker({ store, clock })
+    ;({ locks, store, clock } = testLocker())
   })
 
   it.each(['orders-7', 'A_b-9', 'x', 'x'.repeat(64)])('may be named %j', (name) => {

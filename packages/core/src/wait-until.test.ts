@@ -1,26 +1,16 @@
-import {
-  follow,
-  ManualClock,
-  replyAfter,
-  replyLost,
-  ScriptedNotifier,
-  ScriptedStore,
-  type Settlement,
-} from '@leasehold/testkit'
+import { follow, replyAfter, replyLost, ScriptedNotifier, type Settlement, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from './locker.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
 /** What was handed over, in order. */
 let tasks: Settlement<unknown>[]
 let locks: Locker
 
 const locker = (options: Partial<LockerOptions> = {}): Locker => createLocker({ store, clock, ...options })
 
+let { store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
+  ;({ store, clock } = testLocker())
   tasks = []
   locks = locker({ waitUntil: (task) => tasks.push(follow(task, clock)) })
 })

@@ -1,16 +1,10 @@
-import { callUntil, follow, ManualClock, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { callUntil, follow, requestLost, testLocker, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Locker } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-
+let { locks, store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  locks = createLocker({ store, clock })
+  ;({ locks, store, clock } = testLocker())
 })
 
 /** Somebody else, elsewhere, takes the lock for an hour. */

@@ -1,30 +1,12 @@
-import {
-  answered,
-  callUntil,
-  follow,
-  ManualClock,
-  replyLost,
-  requestLost,
-  ScriptedStore,
-  unavailable,
-} from '@leasehold/testkit'
+import { answered, callUntil, follow, replyLost, requestLost, testLocker, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AcquireTimeoutError, StoreUnavailableError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { poll } from '../timing/backoff.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-let events: LockerEvent[]
-
+let { locks, store, clock, events } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events } = testLocker())
 })
 
 /** Somebody else, elsewhere, takes the lock for an hour. */

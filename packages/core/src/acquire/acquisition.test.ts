@@ -1,21 +1,12 @@
-import { callUntil, follow, ManualClock, refusing, replyAfter, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, refusing, replyAfter, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AcquireTimeoutError, LeaseholdError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { poll } from '../timing/backoff.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-let events: LockerEvent[]
-
+let { locks, store, clock, events, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events, elsewhere } = testLocker())
 })
 
 /** Somebody else, elsewhere, takes the lock for an hour. */
@@ -130,7 +121,7 @@ describe('an acquire of a held lock', () => {
 
 describe('an acquire that waits longer than its ttl', () => {
   it('is granted when the holder is done, with the ttl it asked for', async () => {
-    const holder = await createLocker({ store, clock }).acquire('k')
+    const holder = await elsewhere.acquire('k')
     const acquiring = follow(locks.acquire('k', { ttl: '1s', wait: '10s', strategy: poll() }), clock)
     await clock.advance(4_000)
     expect(acquiring.state).toBe('pending')

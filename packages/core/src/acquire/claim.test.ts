@@ -2,30 +2,24 @@ import {
   callUntil,
   type Fate,
   follow,
-  ManualClock,
   replyAfter,
   replyLost,
   requestAfter,
   requestLost,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Locker } from '../locker.ts'
+import { createLocker } from '../locker.ts'
 import { poll } from '../timing/backoff.ts'
 
 /** Of a lease with the default ttl, at a store that plans for 2 s. */
 const commandDeadlineMs = 2_000
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
 let caller: AbortController
-
+let { locks, store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  locks = createLocker({ store, clock })
+  ;({ locks, store, clock } = testLocker())
   caller = new AbortController()
 })
 

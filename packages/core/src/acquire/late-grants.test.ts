@@ -3,25 +3,19 @@ import {
   callUntil,
   type Fate,
   follow,
-  ManualClock,
   replyAfter,
   replyLost,
   requestLost,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { parseToken } from '../adapter/index.ts'
-import { createLocker, type Locker, poll, StoreUnavailableError } from '../index.ts'
+import { createLocker, poll, StoreUnavailableError } from '../index.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-
+let { locks, store, clock, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  locks = createLocker({ store, clock })
+  ;({ locks, store, clock, elsewhere } = testLocker())
 })
 
 const { signal: unstopped } = new AbortController()
@@ -91,7 +85,7 @@ describe('a ttl that is short for the link', () => {
 
 describe('a grant that is answered while its caller pauses', () => {
   it('ends the pause and is that caller’s', async () => {
-    const holder = await createLocker({ store, clock }).acquire('k', { ttl: '1m' })
+    const holder = await elsewhere.acquire('k', { ttl: '1m' })
     // The second attempt meets the holder, and only then the first is carried out.
     store.next('acquire', carriedOutAfter(1_200, 300))
     const acquiring = follow(locks.acquire('k', { wait: '1m', strategy: poll({ every: '20s' }) }), clock)
@@ -198,7 +192,7 @@ describe('a grant whose answer comes late', () => {
     store.always('acquire', requestLost)
     const late = follow(locks.acquire('k'), clock)
     await clock.advance(500)
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     store.next('acquire', answered)
     const newer = await locks.tryAcquire('k')
     await clock.advance(1_000)
@@ -221,7 +215,7 @@ describe('a grant whose answer comes late', () => {
     await clock.advance(1_000)
     await acquiring.value?.release()
     // So that the copy is not known as one: somebody else has been granted it since.
-    await (await createLocker({ store, clock }).acquire('k')).release()
+    await (await elsewhere.acquire('k')).release()
     await clock.advance(6_000)
     expect(await isHeld()).toBe(false)
   })

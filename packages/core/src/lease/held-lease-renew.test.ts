@@ -2,34 +2,25 @@ import {
   answered,
   callUntil,
   follow,
-  ManualClock,
   refusing,
   replyAfter,
   replyLost,
   requestAfter,
   requestLost,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { InvalidOptionError, LeaseholdError, StoreUnavailableError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import type { Extension } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
 const validMs = 10_000 - 102
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+const setUp = () => testLocker({ renew: false })
+let { locks, store, clock, events, elsewhere } = setUp()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, renew: false, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events, elsewhere } = setUp())
 })
 
 /** What the store says is left of the lock, past the locker. */
@@ -40,7 +31,7 @@ async function storedMs(): Promise<number | null> {
 
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await createLocker({ store, clock }).revoke('k')
+  await elsewhere.revoke('k')
   await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 

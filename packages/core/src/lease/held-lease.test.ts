@@ -1,30 +1,22 @@
 import { getEventListeners } from 'node:events'
 import { inspect } from 'node:util'
-import { callUntil, follow, ManualClock, replyAfter, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, replyAfter, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
 const validMs = 10_000 - 102
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+const setUp = () => testLocker({ renew: false })
+let { locks, store, clock, eventsOf, elsewhere } = setUp()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, renew: false, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, eventsOf, elsewhere } = setUp())
 })
 
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await createLocker({ store, clock }).revoke('k')
+  await elsewhere.revoke('k')
   await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
@@ -56,9 +48,9 @@ describe('a lease', () => {
     expect(signal.aborted).toBe(false)
     expect(() => lease.assertValid()).toThrow(lost('expired'))
     expect(signal.reason).toEqual(lost('expired'))
-    expect(events.filter(({ type }) => type === 'lost')).toHaveLength(1)
+    expect(eventsOf('lost')).toHaveLength(1)
     await clock.advance(60_000)
-    expect(events.filter(({ type }) => type === 'lost')).toHaveLength(1)
+    expect(eventsOf('lost')).toHaveLength(1)
   })
 
   it('shows its token to nobody who prints it', async () => {

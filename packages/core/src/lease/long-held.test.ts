@@ -1,14 +1,11 @@
-import { follow, ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { follow, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type LockerEvent, type LockerOptions } from '../index.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
 let told: { readonly key: string; readonly atMs: number; readonly heldMs: number }[]
-
+let { store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
+  ;({ store, clock } = testLocker())
   told = []
 })
 

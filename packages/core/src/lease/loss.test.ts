@@ -1,8 +1,6 @@
-import { callUntil, follow, ManualClock, replyAfter, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, replyAfter, requestLost, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
@@ -10,23 +8,14 @@ const { signal: unstopped } = new AbortController()
 /** How long the default ttl of 10 s may be trusted, from its sending. */
 const validMs = 10_000 - 102
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock, eventsOf, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, eventsOf, elsewhere } = testLocker())
 })
 
 const renewedAtMs = (): number[] => store.called('renew').map(({ atMs }) => atMs)
 
 const reasonOf = ({ signal }: Lease): unknown => (signal.aborted ? (signal.reason as LeaseLostError).reason : undefined)
-
-const lostEvents = (): LockerEvent[] => events.filter(({ type }) => type === 'lost')
 
 /** Lets time pass until `count` renewals were sent, and a little less than 10 ms more. */
 async function untilRenewed(count: number): Promise<void> {
@@ -51,17 +40,17 @@ describe('a lease without renewal', () => {
 describe('a lease is lost', () => {
   it('as gone, at once when a renewal finds no entry', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     await clock.advance(3_334)
     expect(reasonOf(lease)).toBe('gone')
     expect(lease.remaining()).toBe(0)
     expect(clock.pending).toBe(0)
-    expect(lostEvents()).toEqual([{ type: 'lost', key: 'k', fence: lease.fence, reason: 'gone' }])
+    expect(eventsOf('lost')).toEqual([{ type: 'lost', key: 'k', fence: lease.fence, reason: 'gone' }])
   })
 
   it('as superseded, at once when a renewal finds the token of another', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
     await clock.advance(3_334)
     expect(reasonOf(lease)).toBe('superseded')
@@ -69,7 +58,7 @@ describe('a lease is lost', () => {
 
   it('by a renewal that answers late that it is not ours', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     store.next('renew', replyAfter(1_200))
     store.always('renew', requestLost)
     await untilRenewed(1)
@@ -80,14 +69,14 @@ describe('a lease is lost', () => {
 
   it('once: whatever is learnt later adds nothing', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     // Given up after a second each, so that the first is repeated before its answer comes.
     store.always('renew', replyAfter(1_300))
     await clock.advance(60_000)
     expect(renewedAtMs().length).toBeGreaterThan(1)
     expect(() => lease.assertValid()).toThrow(LeaseLostError)
     expect(reasonOf(lease)).toBe('gone')
-    expect(lostEvents()).toHaveLength(1)
+    expect(eventsOf('lost')).toHaveLength(1)
   })
 
   it('as expired when the machine was suspended beyond its validity, as soon as anything runs again', async () => {
@@ -161,6 +150,6 @@ describe('a lease with a longest hold', () => {
     const other = await locks.acquire('other')
     await clock.advance(60_000)
     expect(other.signal.aborted).toBe(false)
-    expect(lostEvents()).toHaveLength(1)
+    expect(eventsOf('lost')).toHaveLength(1)
   })
 })

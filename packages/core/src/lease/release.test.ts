@@ -2,35 +2,27 @@ import {
   callUntil,
   type Fate,
   follow,
-  ManualClock,
   refusing,
   replyAfter,
   replyLost,
   requestAfter,
   requestLost,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseholdError, StoreUnavailableError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
+import { createLocker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
 const validMs = 10_000 - 102
 const commandDeadlineMs = 2_000
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+const setUp = () => testLocker({ renew: false })
+let { locks, store, clock, events, eventsOf, elsewhere } = setUp()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, renew: false, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events, eventsOf, elsewhere } = setUp())
 })
 
 /** Somebody elsewhere takes the lock. */
@@ -69,7 +61,7 @@ describe('a release', () => {
     await occupy()
     expect([...answers, await lease.release()]).toEqual(['released', 'released', 'released'])
     expect(store.called('release')).toHaveLength(1)
-    expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
+    expect(eventsOf('released')).toHaveLength(1)
     expect(await locks.isLocked('k')).toBe(true)
   })
 
@@ -78,14 +70,14 @@ describe('a release', () => {
     await clock.advance(10_001)
     expect(await lease.release()).toBe('expired')
     const revoked = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     expect(await revoked.release()).toBe('expired')
   })
 
   it('of a lease that somebody else has by now says superseded, and leaves that one alone', async () => {
     const lease = await locks.acquire('k', { ttl: '1s' })
     await clock.advance(1_200)
-    const successor = await createLocker({ store, clock }).acquire('k')
+    const successor = await elsewhere.acquire('k')
     expect(await lease.release()).toBe('superseded')
     expect(await locks.tryAcquire('k')).toBeNull()
     expect(await successor.release()).toBe('released')
@@ -174,7 +166,7 @@ describe('a release without an answer', () => {
   it('of a lease that was revoked before says expired: that is a loss, however often it was sent', async () => {
     for (const fates of [[replyLost], [requestLost], [resent], [replyLost, resent]]) {
       const lease = await locks.acquire('k')
-      await createLocker({ store, clock }).revoke('k')
+      await elsewhere.revoke('k')
       await occupy()
       store.next('release', ...fates)
       const releasing = follow(lease.release(), clock)
@@ -191,7 +183,7 @@ describe('a release without an answer', () => {
     const releasing = follow(lease.release(), clock)
     await clock.advance(500)
     await occupy()
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     await clock.advance(500)
     expect(releasing.value).toBe('released')
   })
@@ -234,7 +226,7 @@ describe('a release without an answer', () => {
 
   it('is told apart from one that was certainly not carried out: then what the repeat finds is the truth', async () => {
     const lease = await locks.acquire('k')
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     store.next('release', unavailable('no'))
     const releasing = follow(lease.release(), clock)
     await clock.advance(1_000)
@@ -342,7 +334,7 @@ describe('a late request', () => {
     const releasing = follow(lease.release(), clock)
     await clock.advance(60_000)
     expect(releasing.value).toBe('unknown')
-    expect(events.filter(({ type }) => type === 'released')).toHaveLength(1)
+    expect(eventsOf('released')).toHaveLength(1)
   })
 })
 

@@ -1,32 +1,14 @@
-import {
-  ManualClock,
-  refusing,
-  replyAfter,
-  replyLost,
-  requestAfter,
-  requestLost,
-  ScriptedStore,
-  unavailable,
-} from '@leasehold/testkit'
+import { refusing, replyAfter, replyLost, requestAfter, requestLost, testLocker, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseholdError, type LeaseLostError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 /** How long the default ttl of 10 s may be trusted, from its sending. */
 const validMs = 10_000 - 102
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock, events, eventsOf } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, events, eventsOf } = testLocker())
 })
 
 const renewedAtMs = (): number[] => store.called('renew').map(({ atMs }) => atMs)
@@ -34,8 +16,6 @@ const renewedAtMs = (): number[] => store.called('renew').map(({ atMs }) => atMs
 const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - (times[at] ?? 0))
 
 const reasonOf = ({ signal }: Lease): unknown => (signal.aborted ? (signal.reason as LeaseLostError).reason : undefined)
-
-const lostEvents = (): LockerEvent[] => events.filter(({ type }) => type === 'lost')
 
 /** Lets time pass until `count` renewals were sent, and a little less than 10 ms more. */
 async function untilRenewed(count: number): Promise<void> {
@@ -52,7 +32,7 @@ describe('a renewal', () => {
     store.always('renew', replyAfter(490))
     await clock.advance(60_000)
     expect(store.mostAtOnce('renew')).toBe(1)
-    expect(lostEvents()).toEqual([])
+    expect(eventsOf('lost')).toEqual([])
   })
 
   it('that answers after the release is ignored', async () => {
@@ -98,11 +78,11 @@ describe('a renewal', () => {
     await clock.advance(6_000)
     expect(lease.signal.aborted).toBe(false)
     expect(lease.remaining()).toBeGreaterThan(validMs / 2)
-    const told = events.filter(({ type }) => type === 'renewal-unanswered')
+    const told = eventsOf('renewal-unanswered')
     expect(told).toHaveLength(3)
     expect(told[1]).toEqual({ type: 'renewal-unanswered', key: 'k', cause: expect.any(Error) })
     await clock.advance(60_000)
-    expect(lostEvents()).toEqual([])
+    expect(eventsOf('lost')).toEqual([])
   })
 
   it('that succeeds late extends the lease, counted from when it was sent', async () => {
@@ -126,7 +106,7 @@ describe('a renewal', () => {
     expect(reasonOf(lease)).toBe('unreachable')
     await clock.advance(20_000)
     expect(lease.remaining()).toBe(0)
-    expect(lostEvents()).toHaveLength(1)
+    expect(eventsOf('lost')).toHaveLength(1)
   })
 
   it('answers may overtake each other: the one that reaches furthest counts', async () => {
@@ -191,7 +171,7 @@ describe('a store that answers no renewal', () => {
     await takeMany(1_000)
     store.always('renew', unavailable('no'))
     await clock.advance(validMs + 1)
-    expect(lostEvents()).toHaveLength(1_000)
+    expect(eventsOf('lost')).toHaveLength(1_000)
     expect(renewedAtMs().length).toBeLessThanOrEqual(400)
     expect(clock.pending).toBe(0)
   })

@@ -1,8 +1,7 @@
-import { ManualClock, replyAfter, requestLost, ScriptedStore } from '@leasehold/testkit'
+import { replyAfter, requestLost, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseLostError } from '../errors.ts'
-import type { LockerEvent } from '../events.ts'
-import { createLocker, type Locker } from '../locker.ts'
+import { createLocker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 /** How long the default ttl of 10 s may be trusted, from its sending. */
@@ -10,16 +9,9 @@ const validMs = 10_000 - 102
 
 const dayMs = 86_400_000
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock, eventsOf } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock, eventsOf } = testLocker())
 })
 
 const renewedAtMs = (): number[] => store.called('renew').map(({ atMs }) => atMs)
@@ -27,8 +19,6 @@ const renewedAtMs = (): number[] => store.called('renew').map(({ atMs }) => atMs
 const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - (times[at] ?? 0))
 
 const reasonOf = ({ signal }: Lease): unknown => (signal.aborted ? (signal.reason as LeaseLostError).reason : undefined)
-
-const lostEvents = (): LockerEvent[] => events.filter(({ type }) => type === 'lost')
 
 /** Lets time pass until `count` renewals were sent, and a little less than 10 ms more. */
 async function untilRenewed(count: number): Promise<void> {
@@ -48,7 +38,7 @@ describe('a renewed lease', () => {
       expect(await locks.isLocked('k')).toBe(true)
     }
     expect(lease.signal.aborted).toBe(false)
-    expect(lostEvents()).toEqual([])
+    expect(eventsOf('lost')).toEqual([])
   })
 
   it('is renewed first within the second half of a third of its ttl, then every third, give or take 10 %', async () => {
@@ -195,7 +185,7 @@ describe('many leases', () => {
     store.always('renew', replyAfter(300))
     await clock.advance(30_000)
     expect(store.mostAtOnce('renew')).toBe(4)
-    expect(lostEvents()).toEqual([])
+    expect(eventsOf('lost')).toEqual([])
   })
 
   it('all live on while the store answers slowly', async () => {
@@ -236,7 +226,7 @@ describe('many leases', () => {
     store.always('renew', replyAfter(20))
     await clock.advance(12_000)
     const sizes = store.called('renew').map(({ requests }) => requests.length)
-    expect(lostEvents()).toEqual([])
+    expect(eventsOf('lost')).toEqual([])
     // Each is renewed 6 to 18 times, in commands of 100 if they all fell due at once.
     expect(sizes.length).toBeLessThan(200)
     expect(store.mostAtOnce('renew')).toBeLessThanOrEqual(4)

@@ -3,29 +3,23 @@ import {
   callUntil,
   type Fate,
   follow,
-  ManualClock,
   replyAfter,
   replyLost,
   requestLost,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { AcquireTimeoutError, LeaseLostError } from '../errors.ts'
-import { createLocker, type Locker } from '../locker.ts'
+import { createLocker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
 const validMs = 10_000 - 102
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-
+let { locks, store, clock, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  locks = createLocker({ store, clock })
+  ;({ locks, store, clock, elsewhere } = testLocker())
 })
 
 /** Work that ends when its lease is lost. */
@@ -38,7 +32,7 @@ const lost = (reason: string) => expect.objectContaining({ code: 'LEASE_LOST', k
 
 /** An operator elsewhere takes the lock away and somebody else gets it. */
 async function supersede(): Promise<void> {
-  await createLocker({ store, clock }).revoke('k')
+  await elsewhere.revoke('k')
   await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
@@ -109,7 +103,7 @@ describe('work that fails', () => {
 
   it('while its lease is lost: its own error wins', async () => {
     const working = locks.withLock('k', async (lease) => {
-      await createLocker({ store, clock }).revoke('k')
+      await elsewhere.revoke('k')
       await lease.renew({ ttl: '10s' }).catch(() => undefined)
       expect(lease.signal.aborted).toBe(true)
       throw own
@@ -147,7 +141,7 @@ describe('work whose lease is lost meanwhile', () => {
   it('rejects as lost with the reason, and keeps what the work returned', async () => {
     const working = follow(locks.withLock('k', untilLost), clock)
     await clock.advance(1_000)
-    await createLocker({ store, clock }).revoke('k')
+    await elsewhere.revoke('k')
     await clock.advance(3_400)
     expect(working.reason).toBeInstanceOf(LeaseLostError)
     expect(working.reason).toEqual(lost('gone'))
@@ -166,7 +160,7 @@ describe('work whose lease is lost meanwhile', () => {
 
   it('learns at the release that the entry was gone', async () => {
     const working = locks.withLock('k', async () => {
-      await createLocker({ store, clock }).revoke('k')
+      await elsewhere.revoke('k')
       return 'done'
     })
     await expect(working).rejects.toEqual(lost('gone'))
@@ -195,7 +189,7 @@ describe('work whose lease is lost meanwhile', () => {
       await clock.advance(1_000)
       expect(working.reason).toEqual(lost('gone'))
       expect(working.reason).toMatchObject({ result: 'done' })
-      await createLocker({ store, clock }).revoke('k')
+      await elsewhere.revoke('k')
     }
   })
 

@@ -1,27 +1,11 @@
-import {
-  follow,
-  ManualClock,
-  replyAfter,
-  replyLost,
-  requestAfter,
-  ScriptedNotifier,
-  ScriptedStore,
-} from '@leasehold/testkit'
+import { follow, replyAfter, replyLost, requestAfter, ScriptedNotifier, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Locker, type LockerEvent, poll } from '../index.ts'
+import { createLocker, poll } from '../index.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-let operator: Locker
-
+const setUp = () => testLocker({ wait: '1m' })
+let { locks, store, clock, events, elsewhere: operator } = setUp()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, wait: '1m', onEvent: (event) => events.push(event) })
-  operator = createLocker({ store, clock })
+  ;({ locks, store, clock, events, elsewhere: operator } = setUp())
 })
 
 const nothing = async (): Promise<void> => undefined

@@ -1,37 +1,19 @@
 import {
   callUntil,
   follow,
-  ManualClock,
   replyAfter,
   requestLost,
   ScriptedNotifier,
-  ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import {
-  type AcquireOptions,
-  createLocker,
-  type Duration,
-  type Lease,
-  type Locker,
-  type LockerEvent,
-  poll,
-} from '../index.ts'
+import { type AcquireOptions, createLocker, type Duration, type Lease, type Locker, poll } from '../index.ts'
 import { sleep } from '../timing/deadline.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-let others: Locker
-let events: LockerEvent[]
-
+let { locks, store, clock, events, elsewhere: others } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
-  others = createLocker({ store, clock })
+  ;({ locks, store, clock, events, elsewhere: others } = testLocker())
 })
 
 /** How long the default ttl of 10 s may be trusted, from its sending. */

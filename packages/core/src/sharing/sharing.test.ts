@@ -1,7 +1,6 @@
-import { ManualClock, ScriptedStore } from '@leasehold/testkit'
+import { testLocker } from '@leasehold/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { sharesBetweenCalls as byPackage } from '#sharing'
-import { createLocker } from '../locker.ts'
 import { homeContext, sharesBetweenCalls } from './sharing.ts'
 import { sharesBetweenCalls as onWorkers } from './sharing.workerd.ts'
 
@@ -59,9 +58,7 @@ describe('a task that is run at home', () => {
 describe('where calls share nothing', () => {
   it('each lease renews itself by a timer of its own, which ends with it', async () => {
     vi.stubGlobal('EdgeRuntime', 'edge-runtime')
-    const clock = new ManualClock()
-    const store = new ScriptedStore(clock)
-    const locks = createLocker({ store, clock })
+    const { locks, store, clock } = testLocker()
     const [first, second] = await Promise.all([locks.acquire('a'), locks.acquire('b')])
     expect(clock.pending).toBe(2)
     await clock.advance(60_000)

@@ -3,29 +3,21 @@ import {
   callUntil,
   type Fate,
   follow,
-  ManualClock,
   replyAfter,
-  ScriptedStore,
+  type ScriptedStore,
+  testLocker,
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Executed, LockerEvent } from '../index.ts'
-import { createLocker, type Locker } from '../locker.ts'
+import type { Executed } from '../index.ts'
 
 /*
  * A store that is over its limit, or down for maintenance, says for how long it wants to be asked nothing.
  */
 
-let clock: ManualClock
-let store: ScriptedStore
-let events: LockerEvent[]
-let locks: Locker
-
+let { locks, store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  events = []
-  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
+  ;({ locks, store, clock } = testLocker())
 })
 
 /** Turned away, to be asked again after `ms`. */

@@ -1,15 +1,11 @@
-import { answered, type Fate, follow, ManualClock, requestLost, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { answered, type Fate, follow, requestLost, testLocker, unavailable } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type Locker, poll } from '../index.ts'
+import { poll } from '../index.ts'
 
-let clock: ManualClock
-let store: ScriptedStore
-let locks: Locker
-
+const setUp = () => testLocker({ wait: '30s' })
+let { locks, store, clock, elsewhere } = setUp()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  locks = createLocker({ store, clock, wait: '30s' })
+  ;({ locks, store, clock, elsewhere } = setUp())
 })
 
 const fates: readonly (readonly [string, Fate])[] = [
@@ -75,7 +71,7 @@ describe('a store', () => {
 })
 
 it('calls whose waits end together do not each try once more', async () => {
-  await createLocker({ store, clock }).acquire('k', { ttl: '1h', renew: false })
+  await elsewhere.acquire('k', { ttl: '1h', renew: false })
   const strategy = poll({ every: '10s' })
   const calls = Array.from({ length: 50 }, () => follow(locks.acquire('k', { wait: '2s', strategy }), clock))
   await clock.advance(2_000)

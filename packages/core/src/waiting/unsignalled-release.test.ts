@@ -1,10 +1,10 @@
 import {
   callUntil,
   follow,
-  ManualClock,
   ScriptedNotifier,
   ScriptedStore,
   type ScriptedSubscription,
+  testLocker,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker } from '../locker.ts'
@@ -13,13 +13,10 @@ import { drawAcquisitionId } from '../store/token.ts'
 
 const { signal: unstopped } = new AbortController()
 
-let clock: ManualClock
-let store: ScriptedStore
 let notifier: ScriptedNotifier
-
+let { store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
+  ;({ store, clock } = testLocker())
   notifier = new ScriptedNotifier()
 })
 

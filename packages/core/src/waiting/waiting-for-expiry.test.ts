@@ -1,4 +1,4 @@
-import { follow, ManualClock, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { follow, ScriptedNotifier, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../index.ts'
 import { backoff, poll } from '../timing/backoff.ts'
@@ -6,14 +6,9 @@ import { backoff, poll } from '../timing/backoff.ts'
 /** How long after the holder's time a waiter may come, in milliseconds. */
 const mostLateMs = 50
 
-let clock: ManualClock
-let store: ScriptedStore
-let elsewhere: Locker
-
+let { store, clock, elsewhere } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
-  elsewhere = createLocker({ store, clock })
+  ;({ store, clock, elsewhere } = testLocker())
 })
 
 const locker = (options: Omit<LockerOptions, 'store' | 'clock'> = {}): Locker =>

@@ -1,4 +1,4 @@
-import { callUntil, follow, ManualClock, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
@@ -7,12 +7,9 @@ import { poll } from '../timing/backoff.ts'
 
 const { signal: unstopped } = new AbortController()
 
-let clock: ManualClock
-let store: ScriptedStore
-
+let { store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
+  ;({ store, clock } = testLocker())
 })
 
 /** Somebody elsewhere takes the lock. Returns what gives it back. */

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { callUntil, follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore } from '@leasehold/testkit'
+import { callUntil, follow, requestLost, ScriptedNotifier, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
@@ -7,12 +7,9 @@ import { backoff, poll } from '../timing/backoff.ts'
 
 const { signal: unstopped } = new AbortController()
 
-let clock: ManualClock
-let store: ScriptedStore
-
+let { store, clock } = testLocker()
 beforeEach(() => {
-  clock = new ManualClock()
-  store = new ScriptedStore(clock)
+  ;({ store, clock } = testLocker())
 })
 
 /** Somebody elsewhere takes the lock. Returns what gives it back. */
