@@ -117,7 +117,7 @@ export function beginClaim(
 }
 
 const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
-  outcome.type === 'granted' || ('executed' in outcome && outcome.executed === 'unknown')
+  outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')
 
 /** Somebody else's answer, by way of a cache or a connection that is out of step, has told us nothing. */
 const foreign: Unknown = {

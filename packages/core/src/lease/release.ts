@@ -20,27 +20,27 @@ export interface Released {
  * the store knows nothing; what it knows decides, and a revocation is a loss whatever was sent twice.
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
-  const { store, emit } = context
+  const { store } = context
   const { key, token, fence } = grant
   const valid = grant.remainingMs() > 0
-  const once = grant.lostBecause !== undefined
+  const lost = grant.lostBecause !== undefined
   grant.end()
 
   const send = (call: CallDeadline): Promise<ReleaseOutcome | undefined> => only(store.release([{ key, token }], call))
-  const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once })
+  const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
   const { outcome, before } = await asked.catch(failed(context))
   if (outcome.type === 'released') {
     const { announced, subscribers } = outcome
-    if (!announced) emit({ type: 'unannounced', key })
+    if (!announced) context.emit({ type: 'unannounced', key })
     return { result: 'released', subscribers }
   }
   if (outcome.type === 'refused') {
     const { error } = outcome
-    emit({ type: 'release-refused', key, fence, cause: error.cause ?? error })
+    context.emit({ type: 'release-refused', key, fence, cause: error.cause ?? error })
   }
   const ended = (result: ReleaseResult): Released => ({ result, subscribers: null })
   if (outcome.type === 'revoked') return ended('expired')
   if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
   if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
-  return ended(outcome.type === 'gone' ? 'expired' : outcome.type)
+  return ended(outcome.type === 'gone' ? 'expired' : 'superseded')
 }

@@ -1,8 +1,7 @@
-import { type Acquired, nothingKnown } from '../acquire/acquisition.ts'
+import { type Acquired, assertAnswered, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
-import { unanswered } from '../store/answered.ts'
 import { jitter } from '../timing/backoff.ts'
 import { elapsedMs, instant } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
@@ -193,7 +192,7 @@ export class KeyQueue {
   }
 
   #stand(caller: Caller): Promise<Acquired> {
-    this.#line ??= new WaitingLine(this.#context.background, (call) => this.#timeUp(call))
+    this.#line ??= new WaitingLine(this.#context.background, (call) => call.resolve(this.#inVain(call)))
     const line = this.#line
     return new Promise((resolve, reject) => {
       line.startWait({ ...caller, resolve, reject })
@@ -204,15 +203,12 @@ export class KeyQueue {
     })
   }
 
-  #timeUp(call: WaitingCall): void {
-    const finding = this.#grant ? 'held' : this.#known.finding
-    if (typeof finding === 'string') {
-      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-      const lateGrants = finding === 'late' ? this.#known.lateGrants : 0
-      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants })
-    } else {
-      call.reject(unanswered('acquire', { type: 'unknown', ...finding, executed: 'no' }))
-    }
+  /** What has come of a wait in line when its time is over. */
+  async #inVain({ since }: Caller): Promise<Acquired> {
+    const { finding, lateGrants } = this.#known
+    if (!this.#grant) assertAnswered(this.#known, 'no')
+    const waitedMs = elapsedMs(instant(this.#context.clock), since)
+    return { grant: undefined, waitedMs, commands: 0, lateGrants: !this.#grant && finding === 'late' ? lateGrants : 0 }
   }
 
   /** @param fromLine whether this call stood in line before, and so has been told that the lock is held */
