@@ -18,7 +18,8 @@ const occupy = async (key = 'k'): Promise<void> => {
   store.calls.length = 0
 }
 
-const owners = (): (string | undefined)[] => store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
+const acquisitionIds = (): (string | undefined)[] =>
+  store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
 
 describe('an acquire whose store does not answer', () => {
   it('rejects when its wait is over, and says that it may have been carried out', async () => {
@@ -161,7 +162,7 @@ describe('an acquire whose store does not answer', () => {
 })
 
 describe('an attempt without an answer', () => {
-  it('is repeated with the same acquisitionId, and the repeat finds its own lease', async () => {
+  it('is repeated with the same acquisition id, and the repeat finds its own lease', async () => {
     store.next('acquire', replyLost)
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(0)
@@ -169,7 +170,7 @@ describe('an attempt without an answer', () => {
     await clock.advance(1_000)
     expect(acquiring.state).toBe('fulfilled')
     expect(acquiring.value).toMatchObject({ commands: 2, fence: mintedAtMs * 1_000 })
-    expect(new Set(owners()).size).toBe(1)
+    expect(new Set(acquisitionIds()).size).toBe(1)
     expect(events.map(({ type }) => type)).toEqual(['acquired'])
   })
 
@@ -190,7 +191,7 @@ describe('an attempt without an answer', () => {
     expect(acquiring.value).toMatchObject({ commands: 2 })
   })
 
-  it('whose grant came and went unseen is spent: the next try has a new acquisitionId and a higher fence', async () => {
+  it('whose grant came and went unseen is spent: the next try has a new acquisition id and a higher fence', async () => {
     store.next('acquire', replyLost)
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(500)
@@ -198,7 +199,7 @@ describe('an attempt without an answer', () => {
     await locks.revoke('k')
     await clock.advance(1_000)
     expect(acquiring.state).toBe('fulfilled')
-    const [first, repeat, anew] = owners()
+    const [first, repeat, anew] = acquisitionIds()
     expect(repeat).toBe(first)
     expect(anew).not.toBe(first)
     expect(acquiring.value?.commands).toBe(3)

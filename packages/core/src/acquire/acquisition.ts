@@ -41,6 +41,15 @@ export interface Knowledge extends Quiet {
   lateGrants: number
 }
 
+/**
+ * The end of a wait in vain: somebody has the lock, or each grant came too late.
+ *
+ * @throws StoreUnavailableError if that cannot be said, because the store has fallen silent since
+ */
+export function assertAnswered({ finding }: Knowledge, executed: Executed): void {
+  if (typeof finding !== 'string') throw unanswered('acquire', { type: 'unknown', ...finding, executed })
+}
+
 export const nothingKnown = (): Knowledge => ({ finding: undefined, lateGrants: 0, quietUntilMs: 0 })
 
 /** How an acquire goes about it. */
@@ -159,9 +168,8 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
           }
         }
         if ((await heed(outcome, signal)) && leftMs() > 1) continue
-        const { finding } = known
-        if (typeof finding === 'string') return ended()
-        throw unanswered('acquire', { type: 'unknown', ...finding, executed })
+        assertAnswered(known, executed)
+        return ended()
       }
     } finally {
       waiter.close()

@@ -111,7 +111,7 @@ export class HeldLease implements Lease {
       })
       // Whoever waits for an extension is told at once, and it is not asked for again.
       this.#stop?.abort(this.#releasedError())
-      // Only now: whoever listens to the events of this release may call it again.
+      // Only now: a listener to the events of this release may call it again.
       settle?.(this.#release(this.#grant.heldMs(now)))
       this.#context.work.handOver(this.#released)
     }

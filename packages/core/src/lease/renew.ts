@@ -13,17 +13,17 @@ export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
   'type' in outcomes ? outcomes : (outcomes[index] ?? silence)
 
 /**
- * Asks for more time for some grants with one request. Each takes in what the store answers, in time or late, even if it was
- * given back meanwhile: it may have been handed off, and then this is about its present holder.
+ * Renews grants with one request. Each takes in its answer, in time or late, even when its holder has released it: it may have
+ * been handed off, and then the answer is about its present holder.
  *
- * @param ttlMs    what is asked for each; by the time of the answer the grant may have a holder with another ttl
- * @param withinMs a third of this is how long the request may stay unanswered, as of a ttl
+ * @param ttlMs     the ttl to ask for; a later holder of the grant may have another
+ * @param patientMs the ttl that bounds how long the request may stay unanswered
  */
 export async function renewGrants(
   context: Context,
   grants: readonly Grant[],
   ttlMs: (grant: Grant) => number,
-  withinMs: number,
+  patientMs: number,
   options: AskOptions<Outcomes>,
 ): Promise<Answer<Outcomes>> {
   const requests = grants.map((grant) => ({ key: grant.key, token: grant.token, ttlMs: ttlMs(grant) }))
@@ -36,7 +36,7 @@ export async function renewGrants(
     // Without an answer for any of them, the request itself has none: so it is repeated.
     return outcomes.every(isUnknown) ? outcomes[0] : outcomes
   }
-  const answer = await ask<readonly RenewOutcome[]>(context, withinMs, send, { ...options, onLate })
+  const answer = await ask<readonly RenewOutcome[]>(context, patientMs, send, { ...options, onLate })
   onLate(answer.outcome, answer.sentAt)
   return answer
 }

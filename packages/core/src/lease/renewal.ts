@@ -14,8 +14,8 @@ import { outcomeAt, renewGrants } from './renew.ts'
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
  *
- * A renewal is due a third of the ttl after the last answered one, and never while one is under way. When one falls due,
- * all that would within a quarter of their interval join it. Jitter is drawn per batch, so what was renewed together
+ * A renewal is due a third of the ttl after the last answered one, and never while one is under way. When one is due, all
+ * that would be within a quarter of their interval join it. Jitter is drawn per batch, so what was renewed together
  * stays together. An unanswered renewal is not a loss: it is repeated until the grant's own validity is over. One timer
  * serves all grants; it does not keep a process alive.
  */
@@ -61,7 +61,7 @@ export class Renewal {
     this.#timerAtMs = Infinity
   }
 
-  /** Sees to it that the timer does not fire later than this grant needs it. */
+  /** Makes sure that the timer fires no later than this grant needs it. */
   #arm(grant: Grant, now: Instant): void {
     const toldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
     const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), toldAtMs)
@@ -72,7 +72,7 @@ export class Renewal {
     this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
   }
 
-  /** Looks through all grants: which are lost, what must be told, which are renewed now. */
+  /** Goes through all grants: notices which are lost, tells what is due, and renews those that need it. */
   #onTimer(): void {
     this.#disarm()
     const now = instant(this.#context.clock)
@@ -118,7 +118,7 @@ export class Renewal {
   async #renew(grants: readonly Grant[]): Promise<void> {
     const { clock } = this.#context
     const [{ ttlMs: leastMs } = { ttlMs: 0 }] = grants
-    // It is the schedule that repeats it, so an attempt has the time of one of two.
+    // The schedule repeats it, so an attempt has the time of one of two.
     const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
     const options = { once: true, leftMs }
     const { outcome } = await renewGrants(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(

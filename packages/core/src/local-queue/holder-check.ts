@@ -6,15 +6,19 @@ import type { InspectOutcome } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { recheckMs } from '../waiting/pacing.ts'
-import { releaseShare, unaidedCheckMs } from './figures.ts'
+import { pollingCheckMs, releaseShare } from './figures.ts'
 import type { Caller, WaitingLine } from './waiting-line.ts'
 
 /**
- * The one timer under those who wait behind our own holder. They hear nothing of the store, so now and then somebody has to
- * check whether the lock was revoked elsewhere; nor do they wait for long for the answer to its release.
+ * Those who wait behind our own holder hear nothing from the store. One timer serves them all: it checks whether the lock was
+ * revoked elsewhere, and ends the wait for a release that is not answered.
  *
- * It is *off*, or watches a grant: that is *held*, and checked when what the store has last said of it is as old as they rely on
- * it; or it is *being released*, and given up when that takes long. There is no timer while nobody waits.
+ * States:
+ * - *off*: there is no grant to watch.
+ * - *held*: the grant is checked when the last answer about it is as old as a waiter may rely on.
+ * - *releasing*: our holder gives the grant back. When that takes long, it counts as ended.
+ *
+ * There is no timer while nobody waits.
  */
 export class HolderCheck {
   readonly #context: Context
@@ -26,7 +30,7 @@ export class HolderCheck {
   #releasingSinceMs: number | undefined
   #timer: { readonly atMs: number; cancel(): void } | undefined
 
-  /** @param onSlowRelease the store has not answered to the release of this grant in time */
+  /** @param onSlowRelease called when the release of this grant is not answered in time */
   constructor(
     context: Context,
     quiet: Quiet,
@@ -53,12 +57,12 @@ export class HolderCheck {
     this.#arm(0)
   }
 
-  /** One more waits, who may need a check sooner than the others. */
-  joined(caller: Caller): void {
+  /** One more has started a wait, and may need a check before the others do. */
+  waitStarted(caller: Caller): void {
     this.#arm(this.#everyMs([caller]))
   }
 
-  /** No longer ours, or nobody waits any more. */
+  /** The grant is no longer ours, or the waits have been ended. */
   stop(): void {
     this.#disarm()
     this.#grant = undefined
@@ -94,13 +98,13 @@ export class HolderCheck {
   /** How often one of these calls relies on a check, in milliseconds. */
   #everyMs(calls: Iterable<Caller> = this.#line() ?? []): number {
     const { notifier } = this.#context
-    if (!notifier) return unaidedCheckMs
+    if (!notifier) return pollingCheckMs
     let leastMs = Infinity
     for (const { plan } of calls) leastMs = Math.min(leastMs, recheckMs(plan, notifier))
     return leastMs
   }
 
-  /** Until what the store has last said of our grant is as old as they rely on it, in milliseconds. */
+  /** How long until the last answer about our grant is as old as a waiter may rely on, in milliseconds. */
   #untilDueMs(grant: Grant): number {
     return Math.max(0, this.#everyMs() - grant.sinceAnswerMs())
   }
@@ -114,12 +118,12 @@ export class HolderCheck {
     }
     const { store } = this.#context
     const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(grant.key, call)
-    // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
+    // Nobody awaits this: nobody would catch what a store rejects with, and the checks would end.
     const options = { once: true, quiet: this.#quiet }
     const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome
-      // The fence that the store knows is that of the first holder.
+      // The store knows the fence of the first holder.
       const fence = parseToken(grant.token)?.fence
       if (!state.held) grant.lose('gone')
       else if (fence !== undefined && state.fence !== fence) grant.lose('superseded')

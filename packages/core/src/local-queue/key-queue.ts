@@ -1,8 +1,7 @@
-import { type Acquired, nothingKnown } from '../acquire/acquisition.ts'
+import { type Acquired, assertAnswered, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
-import { unanswered } from '../store/answered.ts'
 import { jitter } from '../timing/backoff.ts'
 import { elapsedMs, instant, waitedMs } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
@@ -13,16 +12,16 @@ import { HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
 
 /**
- * One key, as far as this process is concerned.
+ * One key, as this process sees it.
  *
  * States:
- * - *held*: one of us has the grant, or is giving it back at this moment. All others of us stand in line.
- * - *head start*: after a run of hand-offs it is left to others for a moment.
- * - *contested*: some of us compete for it on the store. Others stand in line if a competitor stands in for them.
- * - *idle*: none of these, and nobody in line.
+ * - *idle*: nobody here wants it.
+ * - *contested*: some of our calls try the store, the *competitors*. Others stand in line while a competitor stands in for them.
+ * - *held*: one of us has the grant, or is giving it back. All other calls stand in line.
+ * - *head start*: after a run of hand-offs our line leaves the key to other processes for a moment.
  *
- * Steps: a grant of the store makes it *held*. On release the grant is handed off to the next in line, and it stays *held*; or
- * goes back to the store, and it is *contested* by those in line, if need be after a *head start*.
+ * A grant from the store makes the key *held*. On release the grant is handed off to the next in line and the key stays *held*;
+ * or it goes back to the store, and the line contests the key, if need be after a head start.
  */
 export class KeyQueue {
   readonly #context: Context
@@ -30,7 +29,7 @@ export class KeyQueue {
   readonly #onIdle: () => void
 
   #grant: Grant | undefined
-  /** What we hold has been handed off so often. */
+  /** The run of hand-offs of what we hold. */
   #handOffs = new HandOffs()
   /** Our holder has been told that others of us wait. */
   #wanted = false
@@ -38,7 +37,7 @@ export class KeyQueue {
   readonly #competitors = new Set<Competitor>()
   /** Made when somebody has to wait: most keys are held without that. */
   #line: WaitingLine | undefined
-  /** What one of us has come to know, the next one heeds: or each of a long line would ask in its turn. */
+  /** What one of us finds out, the next one heeds: or each of a long line would ask in its turn. */
   readonly #known = nothingKnown()
   readonly #check: HolderCheck
 
@@ -70,7 +69,7 @@ export class KeyQueue {
   hold(grant: Grant): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
-      // Its answer is late: whoever of us has the key was granted it after this one had ended.
+      // This answer is late: the present holder was granted the key after this grant had ended.
       grant.lose('superseded')
       return
     }
@@ -80,7 +79,7 @@ export class KeyQueue {
     this.#known.finding = 'held'
     this.#endHeadStart()
     this.#check.watch(grant)
-    // Whoever of us had it cannot have it any more.
+    // The former holder cannot have it any more.
     if (former) void this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
   }
@@ -90,7 +89,7 @@ export class KeyQueue {
     if (this.#grant !== grant) return false
     const now = instant(this.#context.clock)
     const next = this.#line?.first
-    // Whoever competes came before those in line.
+    // A competitor came before those in line.
     if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
       this.#check.releasing()
       return false
@@ -107,7 +106,7 @@ export class KeyQueue {
   /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
   ended(grant: Grant, subscribers: number | null): void {
     if (this.#grant !== grant) {
-      // Our next waiter tries already, and may have been refused by the very entry that is gone now.
+      // Our next waiter tries already, and its try may have met the very entry that is gone now.
       if (!this.#grant) this.#goOn()
       return
     }
@@ -146,8 +145,8 @@ export class KeyQueue {
   }
 
   /**
-   * Whether somebody does for this call what it would do for itself, so that it need not try the store: a competitor, or a head
-   * start shorter than its patience.
+   * Whether this call need not try the store itself, because a competitor stands in for it or a head start ends before its
+   * patience does.
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
@@ -155,28 +154,28 @@ export class KeyQueue {
     return false
   }
 
-  /** The lock may be free: who competes and pauses tries first, then who is next in line. */
+  /** The lock may be free: competitors that pause try first, then who is next in line. */
   #goOn(): void {
-    // With a notifier each is woken by that.
+    // With a notifier, that wakes each of them.
     if (!this.#context.notifier) for (const each of this.#competitors) each.wake()
     this.#advance()
   }
 
-  /** Lets those in line try the store for whom nobody does, unless one of us holds the key. */
+  /** Lets those in line compete whom nobody stands in for, unless one of us holds the key. */
   #advance(): void {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) {
       const { resolve } = call
       this.#line?.leave(call)
       const entered = this.#enter(call, true)
-      // Whoever gave rise to it must not be kept alive by it: it belongs in nobody's async context.
+      // It must not run in, and so keep alive, the async context of the call that gave rise to it.
       void this.#context.home(() => resolve(this.#compete(entered)))
     }
     if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
   }
 
   /**
-   * Who in line should try the store next, if anybody: the first for whom nobody does. Where one of us fails, the one with the
-   * most time for a late grant, who then stands in for all: or each of many ttls would have a competitor of its own.
+   * Who in line should compete next, if anybody: the first whom nobody stands in for. While a competitor fails, it is the one with
+   * the most time for a late grant, who then stands in for all: or each of many ttls would have a competitor of its own.
    */
   #uncovered(): WaitingCall | undefined {
     if (this.#grant) return undefined
@@ -193,26 +192,28 @@ export class KeyQueue {
   }
 
   #stand(caller: Caller): Promise<Acquired> {
-    this.#line ??= new WaitingLine(this.#context.background, (call) => this.#timeUp(call))
+    this.#line ??= new WaitingLine(this.#context.background, (call) => call.resolve(this.#inVain(call)))
     const line = this.#line
     return new Promise((resolve, reject) => {
-      line.join({ ...caller, resolve, reject })
-      // Only now: whoever listens may end what it waits for.
+      line.startWait({ ...caller, resolve, reject })
+      // Only now: a listener may end what this call waits for.
       this.#context.emit({ type: 'contended', key: this.#key })
       this.#tellHolder()
-      this.#check.joined(caller)
+      this.#check.waitStarted(caller)
     })
   }
 
-  #timeUp(call: WaitingCall): void {
-    const finding = this.#grant ? 'held' : this.#known.finding
-    if (typeof finding === 'string') {
-      const lateGrants = finding === 'late' ? this.#known.lateGrants : 0
-      const heldHere = this.#grant !== undefined
-      const waited = waitedMs(this.#context.clock, call.since)
-      call.resolve({ grant: undefined, waitedMs: waited, commands: 0, lateGrants, heldHere })
-    } else {
-      call.reject(unanswered('acquire', { type: 'unknown', ...finding, executed: 'no' }))
+  /** What has come of a wait in line when its time is over. */
+  async #inVain({ since }: Caller): Promise<Acquired> {
+    const { finding, lateGrants } = this.#known
+    const heldHere = this.#grant !== undefined
+    if (!heldHere) assertAnswered(this.#known, 'no')
+    return {
+      grant: undefined,
+      waitedMs: waitedMs(this.#context.clock, since),
+      commands: 0,
+      lateGrants: !heldHere && finding === 'late' ? lateGrants : 0,
+      heldHere,
     }
   }
 

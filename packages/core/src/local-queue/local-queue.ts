@@ -11,14 +11,14 @@ import { KeyQueue } from './key-queue.ts'
  * The waiters of one process, key by key.
  *
  * While this process holds a key, or one of its calls competes for it on the store, the others wait here, in order and
- * without any command. When a lease is given back and the next waiter is one of ours, the grant passes on without a round
- * trip, with the next of its reserved fences; bounds on that let other processes in.
+ * without any command. When a lease is given back and the next waiter is one of ours, the grant is handed off without a round
+ * trip, with the next of its reserved fences. A run of hand-offs is bounded, so that other processes get their turn.
  *
- * No call's options hold up another. Nobody waits behind a call that checks far less often, or that grants reach too late.
- * A slow competitor is passed over by a run of hand-offs, and woken when that ends.
+ * No call's options hold up another. Nobody waits behind a call that checks far less often, or that gets its grants too late.
+ * A run of hand-offs overtakes a slow competitor, and wakes it when the run ends.
  */
 export interface LocalQueue extends Successors {
-  /** An acquire, if need be after a wait in line. Without a wait the store is always asked. */
+  /** An acquire, if need be after a wait in line. An acquire that may not wait always asks the store. */
   acquire(plan: Plan): Promise<Acquired>
   /** The grant by which this process holds a key now. */
   holding(key: string): Grant | undefined

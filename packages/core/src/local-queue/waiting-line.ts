@@ -48,8 +48,8 @@ export class WaitingLine {
     return this.#calls.keys()
   }
 
-  /** At the end of the line. It leaves by itself, and at once, when its time is over or its signal is aborted. */
-  join(call: WaitingCall): void {
+  /** Puts a call at the end of the line. It leaves by itself when its time is over, and at once when its signal is aborted. */
+  startWait(call: WaitingCall): void {
     const { signal } = call.plan
     const onAbort = (): void => {
       this.leave(call)
@@ -80,8 +80,8 @@ export class WaitingLine {
   }
 
   /**
-   * Sees to it that the timer does not fire later than this call needs it; a long line, which takes time to walk through,
-   * may be a few milliseconds late. Who leaves does not touch it.
+   * Makes sure that the timer fires no later than this call needs it. A long line takes time to walk through, so it may be a few
+   * milliseconds late. A call that leaves does not touch the timer.
    */
   #arm(call: WaitingCall, now: Instant): void {
     const leftMs = Math.max(Math.trunc(this.#calls.size / callsPerMs), this.#leftMs(call, now))

@@ -39,7 +39,7 @@ describe('a token', () => {
     expect(parseToken(`${drawAcquisitionId()}.7`)).toEqual({ name: null, fence: 7 })
   })
 
-  it('of a locker whose name looks like an acquisitionId is still read right', () => {
+  it('of a locker whose name looks like an acquisition id is still read right', () => {
     const name = drawAcquisitionId()
     expect(parseToken(`${drawAcquisitionId(name)}.3`)).toEqual({ name, fence: 3 })
   })
