@@ -18,32 +18,34 @@ const packages: Readonly<Record<string, readonly string[]>> = {
  * lies in `src` itself. Types count.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
+  hints: [], //                                                               what messages say beyond the fact; nothing at the edge
+  errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
   store: ['errors', 'timing'], //                                             the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   events: ['errors', 'store'],
-  options: ['errors', 'store', 'timing', 'waiting'],
+  options: ['errors', 'hints', 'store', 'timing', 'waiting'],
   'open-work': ['errors', 'events', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
-  lease: ['context', 'errors', 'options', 'store', 'timing'],
+  lease: ['context', 'errors', 'hints', 'options', 'store', 'timing'],
   acquire: ['context', 'errors', 'lease', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
+  'key-locker': ['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'options', 'store', 'timing'],
   locker: [
-    ...['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'open-work', 'options', 'sharing', 'store'],
-    ...['timing', 'waiting'], //                                              ports, and never a store
+    ...['context', 'errors', 'events', 'key-locker', 'lease', 'local-queue', 'open-work', 'options', 'sharing'],
+    ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
-  index: ['errors', 'events', 'lease', 'locker', 'open-work', 'options', 'store', 'timing', 'waiting'],
+  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
-  adapter: ['sharing', 'timing'],
+  adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */
 const wiring: Readonly<Record<string, readonly string[]>> = {
-  'packages/bridge/src/durable-object/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
+  'packages/bridge/src/ioredis/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

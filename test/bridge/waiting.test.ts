@@ -2,11 +2,11 @@ import {
   backoff,
   createLocker,
   type Duration,
-  type LeaseStore,
   type Locker,
   type LockerOptions,
   type WaitStrategy,
 } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
@@ -212,7 +212,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     await held.release()
     const lease = await acquiring
     expect(lease.waitedMs).toBeLessThan(15_000)
-    expect([refusals, events.filter((type) => type === 'unheard').length]).toEqual([[['prefix', 200]], 1])
+    expect([refusals, events.filter((type) => type === 'disconnected').length]).toEqual([[['prefix', 200]], 1])
     expect(wrong.events.filter(({ type }) => type === what)).toHaveLength(2)
     await locks.close({ grace: 1 })
   })

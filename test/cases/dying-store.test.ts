@@ -1,4 +1,5 @@
-import type { LeaseStore, LockerEvent } from '@leasehold/core'
+import type { LockerEvent } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { startTcpProxy } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { createLocker, type Lease, type LeaseStore, type Locker } from '@leasehold/core'
+import { createLocker, type Lease, type Locker } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { createLocker, type Lease, type LeaseStore, type LockerEvent } from '@leasehold/core'
+import { createLocker, type Lease, type LockerEvent } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { Redis } from 'ioredis'

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { startTcpProxy } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'

@@ -1,4 +1,5 @@
-import { createLocker, type LeaseStore } from '@leasehold/core'
+import { createLocker } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { guardedSet } from '@leasehold/core/fencing'
 import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { callUntil } from '@leasehold/testkit'

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
 import { callUntil } from '@leasehold/testkit'

@@ -1,14 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import {
-  type Clock,
-  createLocker,
-  type Lease,
-  type Locker,
-  type ReleaseNotifier,
-  type Subscription,
-  systemClock,
-} from '@leasehold/core'
+import { type Clock, createLocker, type Lease, type Locker, systemClock } from '@leasehold/core'
+import type { ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
 import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'

@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os'
 import { startRedis } from '@leasehold/testkit/redis'
 import { build } from 'esbuild'
 import { beforeAll, test } from 'vitest'
-import { startServerProcess } from '../../examples/node-server/src/server-process.ts'
-import { startBridge } from '../../examples/worker-idempotent/test/bridge.ts'
-import { startGateway } from '../../examples/worker-idempotent/test/gateway.ts'
-import { startWorker } from '../../examples/worker-idempotent/test/workerd.ts'
-import { wranglerDev } from '../../examples/worker-idempotent/test/wrangler-dev.ts'
+import { startBridge } from '../../examples/local/src/bridge.ts'
+import { startGateway } from '../../examples/local/src/gateway.ts'
+import { startNodeProgram } from '../../examples/local/src/node-program.ts'
+import { startWorker } from '../../examples/local/src/workerd.ts'
+import { wranglerDev } from '../../examples/local/src/wrangler.ts'
 import { startBridgeProgram } from '../../packages/bridge/test/program.ts'
 import { leasehold } from '../bench/contestants/leasehold.ts'
 import { startCrew } from '../bench/crew/crew.ts'
 import { runProgram } from '../runtimes/running-program.ts'
 import { descendantsOf } from './processes.ts'
+
+const example = (path: string): URL => new URL(`../../examples/${path}`, import.meta.url)
 
 /*
  * Starts whatever tests start, writes down all processes of its run, and cleans nothing up: `killed-run.test.ts` then kills
@@ -25,9 +27,9 @@ beforeAll(async () => {
     startGateway(redis.url),
     startBridge(redis.url),
     startBridgeProgram(redis.url),
-    startWorker(bindings),
-    wranglerDev(bindings),
-    startServerProcess({ REDIS_URL: redis.url }),
+    startWorker({ config: example('worker-idempotent/wrangler.jsonc'), bindings }),
+    wranglerDev(example('worker-idempotent/'), bindings),
+    startNodeProgram(example('node-server/src/main.ts'), { REDIS_URL: redis.url }),
     startCrew(1, leasehold, redis.port),
     // Its service stays.
     build({ stdin: { contents: '' }, write: false }),

@@ -17,7 +17,7 @@ interface Weather {
   /** How many of the checks of the store does not answer. */
   readonly failing: number
   /** Whether the connection that listens is lost now and then. */
-  readonly deaf: boolean
+  readonly disconnects: boolean
 }
 
 /** Figures of the bridge: a turn, the distance of two checks, that of two releases on a stream, and a check after a failed one. */
@@ -49,7 +49,7 @@ class Run {
   readonly #streams = new Set<Stream>()
   #holder: { readonly cursor: string; endsMs: number } | undefined
   #fence = 1
-  #isDeaf = false
+  #isDisconnected = false
   /** Since when everybody could know that the lock is free, and nobody was told. */
   #quietSinceMs = 0
   /** Since when the lock is free as far as the bridge can know. */
@@ -112,7 +112,7 @@ class Run {
       [4, () => this.#take()],
       [6, () => this.#release()],
       [1, () => times(between(random, 2, 8), () => this.#changeHands())],
-      [this.#weather.deaf ? 1 : 0, () => this.#loseConnection()],
+      [this.#weather.disconnects ? 1 : 0, () => this.#loseConnection()],
     ])()
   }
 
@@ -195,7 +195,7 @@ class Run {
     if (!this.#holder) return
     this.#holder = undefined
     this.#becomesFree()
-    if (this.#isDeaf) return
+    if (this.#isDisconnected) return
     for (const stream of this.#streams) stream.owedSinceMs ??= this.#nowMs
     this.keys.released('k')
   }
@@ -226,10 +226,10 @@ class Run {
   }
 
   #loseConnection(): void {
-    if (this.#isDeaf) return
-    this.#isDeaf = true
+    if (this.#isDisconnected) return
+    this.#isDisconnected = true
     const back = (): void => {
-      this.#isDeaf = false
+      this.#isDisconnected = false
       this.#freeSinceMs = this.#nowMs + spreadMs
       this.keys.checkAgain(spreadMs)
     }
@@ -260,7 +260,7 @@ class Run {
     const nowMs = this.#nowMs
     for (const { owedSinceMs = nowMs } of this.#streams)
       if (nowMs - owedSinceMs > releasePaceMs + stepMs) this.#fault('a stream is not told of a release')
-    if (this.#holder || this.#isDeaf) return
+    if (this.#holder || this.#isDisconnected) return
     // A check that was under way is worth nothing when somebody comes, and another has to keep its distance.
     const checkedMs = 2 * paceMs + 2 * this.#weather.checkMs + 2 * stepMs
     if (this.#lockPolls > 0 && nowMs - Math.max(this.#quietSinceMs, this.#freeSinceMs) > turnMs + checkedMs)
@@ -308,7 +308,7 @@ describe('who waits at a bridge is woken soon after the lock is free, and told t
   it(
     'whoever comes, leaves, or does not take it',
     async () => {
-      await expectNobodyForgotten({ checkMs: 0, failing: 0, deaf: false }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 0, failing: 0, disconnects: false }, rounds(1_000, 25))
     },
     timeout,
   )
@@ -316,7 +316,7 @@ describe('who waits at a bridge is woken soon after the lock is free, and told t
   it(
     'when checks take their time, or fail',
     async () => {
-      await expectNobodyForgotten({ checkMs: 100, failing: 0.1, deaf: false }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 100, failing: 0.1, disconnects: false }, rounds(1_000, 25))
     },
     timeout,
   )
@@ -324,7 +324,7 @@ describe('who waits at a bridge is woken soon after the lock is free, and told t
   it(
     'when releases are missed',
     async () => {
-      await expectNobodyForgotten({ checkMs: 60, failing: 0.02, deaf: true }, rounds(1_000, 25))
+      await expectNobodyForgotten({ checkMs: 60, failing: 0.02, disconnects: true }, rounds(1_000, 25))
     },
     timeout,
   )
@@ -339,7 +339,7 @@ it('a run is judged wrong in which releases are forgotten', async () => {
   }
   const faults: string[] = []
   for (let run = seed; run < seed + 5; run++) {
-    faults.push(...(await played(run, { checkMs: 0, failing: 0, deaf: false }, forgetful)))
+    faults.push(...(await played(run, { checkMs: 0, failing: 0, disconnects: false }, forgetful)))
   }
   expect(faults.length).toBeGreaterThan(0)
 })

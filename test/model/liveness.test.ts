@@ -1,4 +1,5 @@
-import { createLocker, type LeaseStore, type LockerOptions, poll, type ReleaseNotifier } from '@leasehold/core'
+import { createLocker, type LockerOptions, poll } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { LockHistory, livenessFaults, ManualClock, seededRandom } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'

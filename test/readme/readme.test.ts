@@ -11,12 +11,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Inside the workspace, so that a snippet finds the packages as a reader's program would. */
 const folder = fileURLToPath(new URL('.snippets', import.meta.url))
 
-const pages = globSync(['README.md', 'packages/*/README.md', 'docs/*.md'], { cwd: root }).sort()
+const pages = globSync(['*.md', 'packages/*/README.md', 'docs/**/*.md'], { cwd: root }).sort()
 const snippets = pages.flatMap((page) => snippetsOf(page, readFileSync(join(root, page), 'utf8')))
 const checked = snippets.filter(({ ignored }) => ignored === undefined)
 const running = checked.filter(({ runs }) => runs)
+const testing = checked.filter(({ tests }) => tests)
 
-const fileOf = ({ place }: Snippet): string => `${place.replace(/[^\w.]/g, '-')}.ts`
+const fileOf = ({ place, tests }: Snippet): string => `${place.replace(/[^\w.]/g, '-')}${tests ? '.test' : ''}.ts`
 
 beforeAll(() => {
   rmSync(folder, { recursive: true, force: true })
@@ -57,6 +58,13 @@ describe('a snippet that says it runs', () => {
       if (snippet.prints.length > 0) expect(output.trimEnd().split('\n')).toEqual(snippet.prints)
     },
   )
+})
+
+describe('a snippet that is a file of tests', () => {
+  test.each(testing.map((snippet) => [snippet.place, snippet] as const))('passes: %s', async (_, snippet) => {
+    // By the runner alone: the configuration of the workspace is for its own tests.
+    await outputOf('vitest', ['run', '--root', folder, '--reporter', 'dot', fileOf(snippet)])
+  })
 })
 
 /** What a program printed; if it fails, the error says that too. */

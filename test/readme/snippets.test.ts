@@ -31,9 +31,10 @@ describe('the snippets of a page', () => {
     expect(first?.program.split('\n')[3]).toBe('const a = 1')
   })
 
-  test('say what they print and whether they run', () => {
-    expect(first).toMatchObject({ runs: true, prints: ['1'] })
-    expect(second).toMatchObject({ runs: false, prints: [] })
+  test('say what they print and whether they run, and how', () => {
+    expect(first).toMatchObject({ runs: true, tests: false, prints: ['1'] })
+    expect(second).toMatchObject({ runs: false, tests: false, prints: [] })
+    expect(snippetsOf('README.md', page.replace('ts run', 'ts test'))[0]).toMatchObject({ runs: false, tests: true })
   })
 
   test('may continue the one before', () => {

@@ -6,6 +6,8 @@ export interface Snippet {
   readonly program: string
   /** Whether the page says that it runs as it stands (` ```ts run `). */
   readonly runs: boolean
+  /** Whether it is a file of tests, which a test runner has to run (` ```ts test `). */
+  readonly tests: boolean
   /** What `// prints: …` comments say it prints, line by line. */
   readonly prints: readonly string[]
   /** Why the page asks not to check it (` ```ts ignore <reason> `). */
@@ -13,7 +15,7 @@ export interface Snippet {
 }
 
 const fence = /^```(\w+)[ \t]*(.*)\n([\s\S]*?)^```[ \t]*$/gm
-const modes = ['', 'run', 'continues', 'continues run']
+const modes = ['', 'run', 'test', 'continues', 'continues run', 'continues test']
 
 /**
  * Finds the snippets of a page. One that `continues` stands on the one before it.
@@ -37,7 +39,8 @@ export function snippetsOf(page: string, markdown: string): readonly Snippet[] {
     const start = mode.startsWith('continues') ? before : ''
     const program = start + '\n'.repeat(line - start.split('\n').length + 1) + code
     const prints = Array.from(code.matchAll(/\/\/ prints: (.*)$/gm), ([, text]) => text as string)
-    snippets.push({ place, program, runs: mode.includes('run'), prints, ...(ignored && { ignored }) })
+    const [runs, tests] = ['run', 'test'].map((word) => mode.split(' ').includes(word)) as [boolean, boolean]
+    snippets.push({ place, program, runs, tests, prints, ...(ignored && { ignored }) })
     if (ignored === undefined) before = program
   }
   return snippets

@@ -14,7 +14,7 @@ let packages: Installation
 let httpStory: string
 let serverStory: string
 beforeAll(async () => {
-  packages = await installPackages('bridge', 'core', 'ioredis', 'upstash')
+  packages = await installPackages('bridge', 'bridge-client', 'core', 'ioredis', 'upstash')
   httpStory = await packages.program('http-story')
   serverStory = await packages.program('server-story')
 })

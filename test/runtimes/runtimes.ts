@@ -21,13 +21,16 @@ function installed(path: string): string | undefined {
   return existsSync(file) ? file : undefined
 }
 
-const node = (version: number, path: string): Runtime => ({
+const node = (version: number | string, path: string): Runtime => ({
   name: `Node ${version}`,
   binary: installed(path),
   flags: [],
   flagsForTcp: [],
   serves: true,
 })
+
+/** The oldest for which the packages are published. */
+export const oldestNode: Runtime = node('20.9', `node-20.9-${platform}-${arch}/bin/node`)
 
 export const node24: Runtime = node(24, 'node/bin/node')
 

@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  createLocker,
-  type LeaseStore,
-  type Locker,
-  type LockerOptions,
-  type ReleaseNotifier,
-  systemClock,
-} from '@leasehold/core'
+import { createLocker, type Locker, type LockerOptions, systemClock } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { memoryNotifier } from '@leasehold/core/memory'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'

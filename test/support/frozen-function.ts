@@ -4,7 +4,8 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import { createLocker, type Lease, type LeaseStore, type ReleaseNotifier, type Subscription } from '@leasehold/core'
+import { createLocker, type Lease } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'

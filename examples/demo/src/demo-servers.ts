@@ -1,16 +1,18 @@
-import { type ReportedEvent, type ServerProcess, startServerProcess } from '@leasehold/example-node-server/process'
+import { type LocalProcess, startNodeProgram } from '@leasehold/example-local/node-program'
 import type { DemoRedis, Embedded } from './redis-choice.ts'
-import type { Timeline } from './timeline.ts'
+import type { ReportedEvent, Timeline } from './timeline.ts'
 
 /** How a server reaches Redis; undefined for the embedded store, which is in the server itself. */
 export type Way = 'TCP' | 'HTTP' | undefined
 
-export interface DemoServer extends ServerProcess {
+export interface DemoServer extends LocalProcess {
   readonly name: string
   readonly way: Way
 }
 
-/** The one over HTTP: the Hono Worker in workerd, and the gateway, in a process of their own. */
+/** Over TCP, and with the embedded store: the Node example. */
+const node = new URL(import.meta.resolve('@leasehold/example-node-server/main'))
+/** Over HTTP: the Hono Worker in workerd, with the gateway and the bridge, in a process of their own. */
 const edge = new URL('edge/main.ts', import.meta.url)
 
 /**
@@ -38,6 +40,7 @@ export async function startServers(
   onMissing: (reason: string) => void,
 ): Promise<readonly DemoServer[]> {
   const env = {
+    ...process.env,
     HOST: '127.0.0.1',
     LOCK_TTL: `${lockTtlMs}ms`,
     LOCK_WAIT: '10s',
@@ -53,9 +56,12 @@ export async function startServers(
       : { REDIS_URL: redis.url, LOCK_PREFIX: lockPrefix(redis), DATA_PREFIX: dataPrefix(redis) }),
   }
   const start = async (name: string, way: Way): Promise<DemoServer> => {
-    const report = (event: ReportedEvent): void => timeline.add(name, way, event)
-    const program = way === 'HTTP' ? edge : undefined
-    return { name, way, ...(await startServerProcess({ ...env, SERVER_NAME: name }, report, program)) }
+    const report = (event: unknown): void => timeline.add(name, way, event as ReportedEvent)
+    return {
+      name,
+      way,
+      ...(await startNodeProgram(way === 'HTTP' ? edge : node, { ...env, SERVER_NAME: name }, report)),
+    }
   }
   if ('embedded' in redis) return [await start('A', undefined)]
 

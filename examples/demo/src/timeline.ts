@@ -1,4 +1,4 @@
-import type { ReportedEvent } from '@leasehold/example-node-server/process'
+import type { LockerEvent } from '@leasehold/core'
 import type { Way } from './demo-servers.ts'
 import { paint } from './paint.ts'
 
@@ -8,10 +8,12 @@ const longestBar = 24
 
 const colors: Readonly<Record<string, 'cyan' | 'magenta' | 'yellow'>> = { A: 'cyan', B: 'magenta', C: 'yellow' }
 
-/** The bridge ended a pause of somebody who waits. */
+/** An event of a server's locker, or a wake-up through the bridge, and when the server had it (its own clock, in ms). */
+export type ReportedEvent = (LockerEvent | WakeUp) & { readonly at: number }
+
+/** The bridge ended a pause of a waiter. */
 interface WakeUp {
   readonly type: 'woken'
-  readonly at: number
   readonly key: string
 }
 
@@ -55,7 +57,7 @@ export class Timeline {
     this.#onHold = onHold
   }
 
-  add(server: string, way: Way, event: ReportedEvent | WakeUp): void {
+  add(server: string, way: Way, event: ReportedEvent): void {
     const waits = this.waits.get(way) ?? { count: 0, longestMs: 0, woken: 0, acquired: 0, commands: 0 }
     this.waits.set(way, waits)
     if (event.type === 'contended') waits.count++

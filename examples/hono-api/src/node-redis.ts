@@ -1,27 +1,27 @@
-import type { LeaseStore, ReleaseNotifier } from '@leasehold/core'
+import type { LockerOptions } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import type { RedisTransport } from '@leasehold/core/redis'
-import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 
 /** A Redis, as the locker and the records need it. */
 export interface RedisAccess {
-  readonly store: LeaseStore
+  /** To spread into the options of `createLocker`. Without a notifier, waiters poll. */
+  readonly leases: Pick<LockerOptions, 'store' | 'notifier'>
+  /** For the records. */
   readonly transport: RedisTransport
-  /** Wakes waiters when a lock is released; without one they poll. */
-  readonly notifier: ReleaseNotifier | undefined
   close(): void
 }
 
 /** One connection for commands, and one for wake-ups. */
 export function overTcp(url: string): RedisAccess {
-  // A command whose answer got lost may have been carried out: that is told to the caller, never tried again unseen.
+  // A command whose answer got lost may have run. The caller hears of that; ioredis must not send it again by itself.
   const client = new Redis(url, { autoResendUnfulfilledCommands: false })
   client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
   return {
-    store: ioredisStore(client),
+    leases: ioredisBackend(client),
     transport: ioredisTransport(client),
-    notifier: ioredisNotifier(client),
     close: () => client.disconnect(),
   }
 }
@@ -29,13 +29,12 @@ export function overTcp(url: string): RedisAccess {
 /**
  * For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`.
  *
- * @param notifier hears of the same Redis
+ * @param notifier listens to the same Redis
  */
 export function overHttp(endpoint: RestEndpoint, notifier?: ReleaseNotifier): RedisAccess {
   return {
-    store: fetchStore(endpoint),
+    leases: { store: fetchStore(endpoint), notifier },
     transport: fetchTransport(endpoint),
-    notifier,
     close: () => undefined,
   }
 }

@@ -1,16 +1,10 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { serve } from '@hono/node-server'
 import { createLocker } from '@leasehold/core'
-import { createApp } from './app.ts'
-import { couponLimits } from './coupons.ts'
+import { createApp } from '@leasehold/example-shop/app'
+import { couponLimits } from '@leasehold/example-shop/coupons'
+import { redisRecords } from '@leasehold/example-shop/redis-records'
+import { serveOnNode } from '@leasehold/example-shop/serve-on-node'
 import { overHttp, overTcp } from './node-redis.ts'
-import { redisRecords } from './records.ts'
 import { wakeUpsFrom } from './wake-ups.ts'
-
-/** By when everything must be over after SIGTERM, in milliseconds. */
-const exitDeadlineMs = 10_000
 
 const { REDIS_URL = 'redis://127.0.0.1:6379', REDIS_TOKEN, COUPONS, PORT, SERVER_NAME } = process.env
 const { BRIDGE_URL, BRIDGE_TOKEN } = process.env
@@ -19,8 +13,7 @@ const redis = REDIS_TOKEN
   : overTcp(REDIS_URL)
 const server = SERVER_NAME ?? `node-${process.pid}`
 
-const { store, notifier } = redis
-const locker = createLocker({ store, notifier, name: server })
+const locker = createLocker({ ...redis.leases, name: server })
 const app = createApp({
   locks: locker,
   records: redisRecords(redis.transport, 'shop:'),
@@ -28,25 +21,16 @@ const app = createApp({
   server,
 })
 
-async function answer(request: Request): Promise<Response> {
-  const response = await app.fetch(request)
-  // A server that ends waits for its connections, so none is kept for a next request then.
-  if (!http.listening) response.headers.set('connection', 'close')
-  return response
-}
-
-const http = serve({ fetch: answer, port: Number(PORT ?? 3000), hostname: '127.0.0.1' }) as Server
-await once(http, 'listening')
-const { port } = http.address() as AddressInfo
-console.log(`${server} listens on http://127.0.0.1:${port} with Redis over ${REDIS_TOKEN ? 'HTTP' : 'TCP'}`)
+const http = await serveOnNode(app, Number(PORT ?? 3000), '127.0.0.1')
+console.log(`${server} listens on ${http.url} with Redis over ${REDIS_TOKEN ? 'HTTP' : 'TCP'}`)
 
 async function stop(): Promise<void> {
-  setTimeout(() => process.exit(1), exitDeadlineMs).unref()
-  const closed = once(http, 'close')
-  http.close()
-  // Waits end at once (503), and running work may finish.
+  // Whatever hangs, the process ends.
+  setTimeout(() => process.exit(1), 10_000).unref()
+  http.refuse()
+  // Requests that wait for a lock get a 503 at once. Running work may finish.
   await locker.close()
-  await closed
+  await http.close()
   redis.close()
 }
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop())

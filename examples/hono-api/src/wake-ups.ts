@@ -1,5 +1,5 @@
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import type { ReleaseNotifier } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 
 export interface BridgeSettings {
   /** A `leasehold-bridge` that listens to the same Redis. */
@@ -8,7 +8,7 @@ export interface BridgeSettings {
 }
 
 /**
- * What wakes waiters over HTTP, where both are set; undefined otherwise, and waiters poll. Sends nothing.
+ * Wakes waiters over HTTP where both settings are present. Otherwise it is undefined, and waiters poll. It sends nothing yet.
  *
  * @param prefix the store's, which is also the bridge's
  */
@@ -17,6 +17,6 @@ export function wakeUpsFrom(
   prefix: string = 'lock:',
 ): ReleaseNotifier | undefined {
   if (!url || !token) return undefined
-  // A wrong token costs commands and no error, as waiters poll: somebody has to be told.
+  // With a wrong token, waiters poll: that costs commands and throws no error, so somebody has to be told.
   return bridgeNotifier({ url, token, prefix, onError: ({ message }) => console.error(message) })
 }

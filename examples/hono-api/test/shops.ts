@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { startBridge } from '@leasehold/example-local/bridge'
+import { startGateway } from '@leasehold/example-local/gateway'
+import { type LocalProcess, startNodeProgram } from '@leasehold/example-local/node-program'
+import { type RunningWorker, startWorker } from '@leasehold/example-local/workerd'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { startBridge } from '../local/bridge.ts'
-import { startGateway } from '../local/gateway.ts'
-import { startWorker } from '../local/workerd.ts'
 
 /** The same app three times, on one Redis. */
 export interface Shops extends AsyncDisposable {
@@ -20,7 +17,8 @@ export const shopNames = ['Node, over TCP', 'Node, over HTTP', 'workerd, over HT
 export type ShopName = (typeof shopNames)[number]
 
 const coupons = 'few:7,tcp:3,http:3,workerd:3'
-const main = fileURLToPath(new URL('../src/node.ts', import.meta.url))
+const main = new URL('../src/node.ts', import.meta.url)
+const config = new URL('../wrangler.jsonc', import.meta.url)
 
 export async function startShops(): Promise<Shops> {
   const redis = await startRedis()
@@ -35,7 +33,7 @@ export async function startShops(): Promise<Shops> {
   const [tcp, http, worker] = await Promise.all([
     startNode({ REDIS_URL: redis.url, COUPONS: coupons }),
     startNode({ ...rest, COUPONS: coupons }),
-    startWorker({ bindings: { ...rest, COUPONS: coupons } }),
+    startShopWorker({ ...rest, COUPONS: coupons }),
   ])
   return {
     redis,
@@ -50,35 +48,14 @@ export async function startShops(): Promise<Shops> {
   }
 }
 
-interface NodeShop extends AsyncDisposable {
-  readonly url: string
-  /** Asks it to end, and answers its exit code. */
-  stop(): Promise<number | null>
-}
+/** The Hono app on Node, as a process of its own. */
+export const startNode = (env: Readonly<Record<string, string>>): Promise<LocalProcess> => startNodeProgram(main, env)
 
-export async function startNode(env: Readonly<Record<string, string>>): Promise<NodeShop> {
-  const { LEASEHOLD_TEST_RUN } = process.env
-  const child = spawn(process.execPath, [main], {
-    env: { PORT: '0', LEASEHOLD_TEST_RUN, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit').then(([code]) => code as number | null)
-  const [greeting] = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line'),
-    ended.then((code) => Promise.reject(new Error(`It ended with code ${code} before it listened`))),
-  ])
-  async function stop(): Promise<number | null> {
-    child.kill('SIGTERM')
-    return ended
-  }
-  return {
-    url: /http:\/\/\S+/.exec(greeting as string)?.[0] ?? '',
-    stop,
-    async [Symbol.asyncDispose]() {
-      await stop()
-    },
-  }
-}
+/** The Hono app in workerd. */
+export const startShopWorker = (
+  bindings: Readonly<Record<string, string>>,
+  onLog?: (line: string) => void,
+): Promise<RunningWorker> => startWorker({ config, bindings, ...(onLog && { onLog }) })
 
 export interface Answer {
   readonly status: number

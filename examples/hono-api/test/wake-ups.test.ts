@@ -1,13 +1,12 @@
 import { createLocker, type Lease } from '@leasehold/core'
+import { type Bridge, startBridge } from '@leasehold/example-local/bridge'
+import { startGateway } from '@leasehold/example-local/gateway'
 import { ioredisStore } from '@leasehold/ioredis'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bridge, startBridge } from '../local/bridge.ts'
-import { startGateway } from '../local/gateway.ts'
-import { startWorker } from '../local/workerd.ts'
-import { type Answer, post, startNode } from './shops.ts'
+import { type Answer, post, startNode, startShopWorker } from './shops.ts'
 
 /** In which a waiter that polls asks several times: its pauses grow to a second. */
 const watchedMs = 1_500
@@ -56,7 +55,7 @@ async function waitFor(url: string, orderId: string, begins: () => Promise<unkno
 
 const shops = {
   'the Worker': async (env: Readonly<Record<string, string>>) =>
-    stack.use(await startWorker({ bindings: { COUPONS: 'launch:3', ...env } })).url,
+    stack.use(await startShopWorker({ COUPONS: 'launch:3', ...env })).url,
   'Node, over HTTP': async (env: Readonly<Record<string, string>>) => stack.use(await startNode(env)).url,
 }
 
@@ -81,7 +80,7 @@ describe.each(Object.entries(shops))('%s', (name, start) => {
 test('a token that the bridge does not know is told of in the log, and the Worker polls', async () => {
   const log: string[] = []
   const bindings = { ...rest, COUPONS: 'launch:3', BRIDGE_URL: bridge.url, BRIDGE_TOKEN: 'of-another-bridge' }
-  await using worker = await startWorker({ bindings, onLog: (line) => log.push(line) })
+  await using worker = await startShopWorker(bindings, (line) => log.push(line))
   const told = (): Promise<void> => expect.poll(() => log).toEqual(['The bridge answered 401'])
   const [sent, { status }] = await waitFor(worker.url, 'wrong-token', told)
   expect([sent > 0, status]).toEqual([true, 201])

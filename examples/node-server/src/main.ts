@@ -1,44 +1,50 @@
-import { createLocker } from '@leasehold/core'
-import { auditedLocks } from './audited-locks.ts'
-import { couponDesk } from './coupons.ts'
-import { serve } from './http-server.ts'
-import { memoryBackend } from './memory-backend.ts'
-import { noLocks } from './no-locks.ts'
-import { orderDesk } from './orders.ts'
-import { reportToParent } from './parent.ts'
-import { redisBackend } from './redis-backend.ts'
-import { routes } from './routes.ts'
+/** A server with one locker and one app over it, and an orderly end. Read this file first. */
+
+import { createLocker, type LockerEvent } from '@leasehold/core'
+import { createApp } from '@leasehold/example-shop/app'
+import { auditedLocks } from '@leasehold/example-shop/audited-locks'
+import { noLocks } from '@leasehold/example-shop/no-locks'
+import { serveOnNode } from '@leasehold/example-shop/serve-on-node'
+import { memoryBackend, redisBackend } from './backend.ts'
 import { readSettings } from './settings.ts'
 
-/** How long running work may go on after SIGTERM, and by when everything must be over. */
+/** How long running work may go on after SIGTERM, and when the process ends in any case. */
 const grace = '5s'
 const exitDeadlineMs = 10_000
 
 const settings = readSettings(process.env)
-const backend = settings.redisUrl ? redisBackend({ ...settings, redisUrl: settings.redisUrl }) : memoryBackend(settings)
-const { store, notifier, records } = backend
+const { redisUrl, name } = settings
+const backend = redisUrl ? redisBackend(redisUrl, settings) : memoryBackend(settings)
+const { leases, records, ledger } = backend
 
-const locker = createLocker({
-  store,
-  notifier,
-  name: settings.name,
-  ttl: settings.lockTtl,
-  wait: settings.lockWait,
-  onEvent: reportToParent,
-})
+const { lockTtl: ttl, lockWait: wait } = settings
+const locker = createLocker({ ...leases, name, ttl, wait, onEvent: report })
 const guarded = settings.locks ? locker : noLocks()
-const locks = settings.audit ? auditedLocks(guarded, records, settings.name) : guarded
+const locks = settings.audit ? auditedLocks(guarded, ledger, name) : guarded
 
-const orders = orderDesk({ locks, records, server: settings.name, workMs: settings.workMs })
-const coupons = couponDesk({ locks, records, server: settings.name, limits: settings.coupons })
-const server = await serve(routes({ orders, coupons, backend, audit: settings.audit }), settings)
-console.log(`${settings.name} listens on ${server.url} with ${backend.description}`)
+const { coupons: limits, workMs } = settings
+const app = createApp({ locks, records, limits, server: name, workMs })
+app.get('/healthz', async (c) => {
+  // It asks the store, by the way that every request takes. A store that does not answer makes this a 503.
+  await locker.isLocked('healthz')
+  return c.json({ status: 'ok', store: backend.description })
+})
+if (settings.audit) app.get('/api/ledger', async (c) => c.json(await ledger.entries()))
 
-/** Ends the process in order: nothing of it is left to run, and no lock is left to expire. */
+const server = await serveOnNode(app, settings.port, settings.host)
+console.log(`${name} listens on ${server.url} with ${backend.description}`)
+
+/** A service would count these, or log some. The tests and the demo open a channel to this process and watch them. */
+function report(event: LockerEvent): void {
+  // The callback takes the error of a parent that goes away at this moment. The event `disconnect` tells of it, too.
+  if (process.connected) process.send?.({ at: Date.now(), ...event }, undefined, undefined, () => undefined)
+}
+
+/** Ends the process in order: no work is cut off, and no lock is left to expire. */
 async function stop(): Promise<void> {
   setTimeout(() => process.exit(1), exitDeadlineMs).unref()
   server.refuse()
-  // Waits end at once (503), holders may finish, and what is left after the grace loses its lease.
+  // Requests that wait for a lock get a 503 at once. Holders may finish. After the grace, the rest lose their leases.
   await locker.close({ grace })
   await server.close()
   await backend.close()
@@ -47,7 +53,7 @@ async function stop(): Promise<void> {
 
 let stopping = false
 for (const cause of ['SIGTERM', 'SIGINT', 'disconnect'] as const) {
-  // Once: the same signal again finds no listener and ends the process at once.
+  // Once: a second signal of the same kind finds no listener and ends the process at once.
   process.once(cause, () => {
     if (!stopping) void stop()
     stopping = true

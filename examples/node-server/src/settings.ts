@@ -1,30 +1,31 @@
 import type { Duration } from '@leasehold/core'
+import { couponLimits } from '@leasehold/example-shop/coupons'
 
-/** What the environment says. Durations are checked by the SDK, by name, when the locker is made. */
+/** The settings from the environment. The SDK checks the durations, by name, when the locker is created. */
 export interface Settings {
   readonly port: number
   readonly host: string
-  /** Without it everything is kept in the memory of this one process. */
+  /** Without it, everything is in the memory of this one process. */
   readonly redisUrl: string | undefined
-  /** Names this server in its answers, and to those who inspect its locks. */
+  /** Names this server in its answers. Whoever inspects its locks sees it, too. */
   readonly name: string
   readonly lockPrefix: string
   readonly lockTtl: Duration
   readonly lockWait: Duration
   readonly fenceMemory: Duration
-  /** What the service's own keys begin with. */
+  /** The beginning of the service's own keys. */
   readonly dataPrefix: string
   /** How many of each coupon there are. */
   readonly coupons: ReadonlyMap<string, number>
   /** How long the stand-in for a payment takes, in milliseconds. */
   readonly workMs: number
-  /** Whether each hold is written to the ledger, for those who want to check it. */
+  /** Whether every hold goes into the ledger, so that anyone can check it. */
   readonly audit: boolean
-  /** False only to show what happens without. */
+  /** False only to show what goes wrong without locks. */
   readonly locks: boolean
 }
 
-/** @throws Error naming the variable that is wrong. */
+/** @throws Error that names the wrong variable */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   return {
     port: wholeNumber('PORT', env['PORT'] ?? '3000'),
@@ -51,14 +52,4 @@ function wholeNumber(name: string, value: string): number {
 function onOrOff(name: string, value: string): boolean {
   if (value !== 'on' && value !== 'off') throw new Error(`${name} must be "on" or "off", not "${value}"`)
   return value === 'on'
-}
-
-function couponLimits(list: string): ReadonlyMap<string, number> {
-  return new Map(
-    list.split(',').map((item) => {
-      const match = /^([\w-]{1,64}):(\d{1,6})$/.exec(item)
-      if (!match) throw new Error(`COUPONS must be a list such as "welcome:100,launch:3", not "${list}"`)
-      return [match[1] as string, Number(match[2])]
-    }),
-  )
 }

@@ -35,7 +35,10 @@ export function storedAnswers(transport: RedisTransport): StoredAnswers {
   async function read(key: string): Promise<StoredAnswer | undefined> {
     // A transport runs scripts; this is the script that gets a value.
     const get = { command: 'EVAL', body: "return redis.call('GET', KEYS[1])", keys: [nameOf(key)], args: [] } as const
-    const [reply] = await transport.run([get], new Call(transport.commandDeadlineMs))
+    // It does not watch the time: its caller ends the call.
+    const call = new Call(transport.commandDeadlineMs)
+    const timer = setTimeout(() => call.end(), call.withinMs)
+    const [reply] = await transport.run([get], call).finally(() => clearTimeout(timer))
     if (reply?.type !== 'value') throw new StoreUnavailableError('read', 'no', reply)
     return typeof reply.value === 'string' ? (JSON.parse(reply.value) as StoredAnswer) : undefined
   }

@@ -1,6 +1,7 @@
 import { env, waitUntil } from 'cloudflare:workers'
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import { createLocker, type ReleaseNotifier } from '@leasehold/core'
+import { createLocker } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { answerOnce } from './answer-once.ts'
 import { idempotencyKey, payFor, paymentFrom } from './payment.ts'

@@ -1,9 +1,9 @@
+import { type Bridge, startBridge } from '@leasehold/example-local/bridge'
+import { startGateway } from '@leasehold/example-local/gateway'
+import { type RunningWorker, startWorker } from '@leasehold/example-local/workerd'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { type Bridge, startBridge } from './bridge.ts'
-import { startGateway } from './gateway.ts'
 import { type PaymentService, startPaymentService } from './payment-service.ts'
-import { startWorker } from './workerd.ts'
 
 /** The Worker, and everything it needs: a real Redis, the gateway in front of it, a bridge, and a payment service. */
 export interface Setting extends AsyncDisposable {
@@ -31,6 +31,12 @@ export interface Reply {
 /** What most tests pay. */
 export const payment = { amount: 1_999, currency: 'EUR' }
 
+const config = new URL('../wrangler.jsonc', import.meta.url)
+
+/** @param bindings what the Worker finds in its `env` */
+export const startPaymentWorker = (bindings: Readonly<Record<string, string>>): Promise<RunningWorker> =>
+  startWorker({ config, bindings })
+
 export async function startSetting(): Promise<Setting> {
   const redis = await startRedis()
   const gateway = await startGateway(redis.url)
@@ -44,7 +50,7 @@ export async function startSetting(): Promise<Setting> {
     BRIDGE_TOKEN: bridge.token,
     PAYMENTS_URL: payments.url,
   }
-  const worker = await startWorker(bindings)
+  const worker = await startPaymentWorker(bindings)
 
   async function request(path: string, init?: RequestInit): Promise<Reply> {
     const response = await fetch(worker.url + path, init)

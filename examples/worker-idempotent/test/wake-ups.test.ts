@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { payment, type Setting, startSetting } from './setting.ts'
-import { startWorker } from './workerd.ts'
+import { payment, type Setting, startPaymentWorker, startSetting } from './setting.ts'
 
 /** In which a waiter that polls asks several times. */
 const watchedMs = 500
@@ -25,7 +24,7 @@ async function waitFor(key: string, bindings: Setting['bindings'], begins: () =>
   const { gathered, release } = setting.payments.gather(1)
   const first = setting.pay(key)
   await gathered
-  await using other = await startWorker(bindings)
+  await using other = await startPaymentWorker(bindings)
   const init = { method: 'POST', headers: { 'idempotency-key': key }, body: JSON.stringify(payment) }
   const begun = sent()
   const second = fetch(`${other.url}/payments`, init)

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '@leasehold/core'
+import { demandOption } from '@leasehold/core/adapter'
 
 /** A bridge: where it is, and what lets us in. */
 export interface BridgeEndpoint {
@@ -7,25 +7,26 @@ export interface BridgeEndpoint {
   /**
    * A bearer token or a ticket of the bridge; sent in the `Authorization` header and nowhere else.
    *
-   * A function is asked before the first request, and again when the bridge does not take what it answered, as after a
-   * ticket's end. It has 4 s. If it fails, waiters check by themselves until it is asked again, as if the bridge could not
+   * A function is called before the first request, and again when the bridge does not take its last answer, such as a ticket
+   * that has ended. It has 4 s. If it fails, waiters check by themselves until it is called again, as if the bridge could not
    * be reached.
    */
   readonly token: BridgeToken
-  /** The prefix of the store's keys; default `lock:`. A bridge that checks under another is not listened to. */
-  readonly prefix?: string
+  /** The prefix of the store's keys; default `lock:`. The notifier does not listen to a bridge that has another. */
+  readonly prefix?: string | undefined
   /**
-   * What sends the requests; default: the global `fetch` at the time of a call. It must give its answer up when the signal
-   * is aborted. It is called as a plain function, so bind a method before you pass it.
+   * Sends the requests; default: the global `fetch` at the time of a call. It must give up when the signal is aborted. It is
+   * called as a plain function, so bind a method before you pass it. An error that it throws becomes a cause of the event
+   * `disconnected`, as it is: keep the request's headers off it.
    */
-  readonly fetch?: BridgeFetch
+  readonly fetch?: BridgeFetch | undefined
   /**
    * Told why releases cannot be heard, where somebody has to change something: see `BridgeRefusal`. Until then waiters check
-   * by themselves, and the bridge is asked once a minute. Told once for each cause, until another comes or it is over; it
-   * is over when the bridge answers as it should and has forbidden no key for two minutes. Not told when the bridge
-   * cannot be reached.
+   * by themselves, and the notifier asks the bridge once a minute. Told once for each cause, until another comes or the
+   * trouble is over. It is over when the bridge answers as it should and has forbidden no key for two minutes. Not told when
+   * the bridge cannot be reached.
    */
-  readonly onError?: (refusal: BridgeRefusal) => void
+  readonly onError?: ((refusal: BridgeRefusal) => void) | undefined
 }
 
 /** A bearer token or a ticket of the bridge, or a function that answers one. */
@@ -34,10 +35,11 @@ export type BridgeToken = string | (() => string | Promise<string>)
 /** Why releases cannot be heard until somebody changes something. */
 export interface BridgeRefusal extends Error {
   /**
-   * - `refused`: the bridge does not take the token (401), does not allow a key (403), or does not know what it is asked: a
-   *   wrong URL. If a 403 names the keys, only who waits for those has to check by himself.
-   * - `prefix`: the bridge looks for locks under another prefix than the store's.
-   * - `token`: the function for the token failed, with its error as the cause; none if it was too slow. It is asked again soon.
+   * - `refused`: the bridge does not take the token (401), does not allow a key (403), or does not know the path, as at a wrong
+   *   URL. If a 403 names the keys, only their waiters check by themselves.
+   * - `prefix`: the bridge has another prefix than the store.
+   * - `token`: the function for the token failed. Its error is the cause; there is none if it was too slow. It is called
+   *   again soon.
    */
   readonly reason: 'refused' | 'prefix' | 'token'
   /** The HTTP status; 0 if there is none. */
@@ -72,17 +74,16 @@ export interface BridgeBody {
  */
 export function checkEndpoint({ url, token }: BridgeEndpoint): void {
   // Fetch would show a password in its error.
-  demandOption(/^https?:\/\/[^\s\\?#@]+$/i.test(url), 'url', 'an http(s) URL without query')
+  demandOption(
+    /^https?:\/\/[^\s\\?#@]+$/i.test(url),
+    'url',
+    url == null ? `set, not ${url}` : 'an http(s) URL without query',
+  )
   if (typeof token !== 'function') demandToken(token)
 }
 
 /** @throws InvalidOptionError for what a header cannot carry, which fetch would show, too. */
 export function demandToken(token: string): string {
-  demandOption(/^[!-~]+$/.test(token ?? ''), 'token', 'without spaces')
+  demandOption(/^[!-~]+$/.test(token ?? ''), 'token', token == null ? `set, not ${token}` : 'without spaces')
   return token
-}
-
-/** @throws InvalidOptionError unless it holds, naming the option and what it must be. */
-export function demandOption(holds: boolean, option: string, must: string): void {
-  if (!holds) throw new InvalidOptionError(option, `must be ${must}`)
 }

@@ -1,6 +1,14 @@
-import { type Clock, notifiedWaiter, type ReleaseNotifier, systemClock } from '@leasehold/core'
-import { clockWithin, homeContext, sharesBetweenCalls } from '@leasehold/core/adapter'
-import { type BridgeEndpoint, checkEndpoint, demandOption } from './bridge-endpoint.ts'
+import { type Clock, systemClock } from '@leasehold/core'
+import {
+  clockWithin,
+  defaultPrefix,
+  demandOption,
+  homeContext,
+  notifiedWaiter,
+  type ReleaseNotifier,
+  sharesBetweenCalls,
+} from '@leasehold/core/adapter'
+import { type BridgeEndpoint, checkEndpoint } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel } from './channel.ts'
 import { eventStream } from './event-stream.ts'
@@ -9,30 +17,39 @@ import { troubles } from './troubles.ts'
 
 export interface BridgeNotifierOptions extends BridgeEndpoint {
   /**
-   * `sse`: one event stream for all keys of the process, the default. `long-poll`: one waiting request per acquire, at most
-   * three at a time; for networks that do not let a stream through, and the default where calls share nothing (Workers),
-   * since a release answers one poll and tells every stream.
+   * `sse` is one event stream for all keys of the process. It is the default where calls share it.
+   *
+   * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that hold streams back,
+   * and the default on Workers, where each acquire needs a connection of its own: a release answers one poll, and wakes every
+   * stream.
    */
-  readonly mode?: 'sse' | 'long-poll'
+  readonly mode?: 'sse' | 'long-poll' | undefined
   /** Default: the runtime's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
-/** How long a waiter relies on it. Long, since the bridge watches the holder itself: only its mistakes cost so much. */
+/** How long a waiter relies on it. Long: the bridge watches the holder itself, so only a mistake of its costs so much. */
 const recheckMs = 30_000
 
 /**
- * Release notifications through a bridge, with nothing but `fetch`: `docs/bridge-protocol.md`. Keys are named without
- * the store's prefix, which must be the bridge's.
+ * Release notifications through a bridge, over `fetch` alone.
  *
- * A release wakes a waiter within a round trip, at two store commands per contended acquire. While the bridge cannot be
- * reached, waiters check by themselves as often as their `strategy` says: that costs commands and time, never a hang.
- * Where calls share nothing (Workers) each acquire has a connection of its own. Does no I/O before the first subscription.
+ * A release wakes a waiter within a round trip, and a contended acquire costs two store commands. While the bridge cannot be
+ * reached, waiters check by themselves as often as their `strategy` says: that costs commands and time, and nobody hangs.
+ * Where calls share nothing (Workers) each acquire has a connection of its own. Sends nothing before somebody waits.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({
+ *   store: fetchStore({ url: env.REDIS_URL, token: env.REDIS_TOKEN }),
+ *   notifier: bridgeNotifier({ url: env.BRIDGE_URL, token: env.BRIDGE_TOKEN }),
+ * })
+ * ```
  *
  * @throws InvalidOptionError for a bad `url`, `token` or `mode`
  */
 export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
-  const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = 'lock:', clock = systemClock } = options
+  const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = defaultPrefix, clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)
   // What calls share is begun by a timer, and belongs to none of them.
@@ -55,7 +72,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
-    onUnheard: told.onUnheard,
+    onStateChange: told.onStateChange,
     async close() {
       reach.closed = true
       for (const channel of channels) channel.close()

@@ -30,7 +30,8 @@ const sizeOf = (code: string): number => gzipSync(code, { level: 9 }).byteLength
 const client = `export { bridgeNotifier } from './index.ts'`
 /** What is there in any case, once any notifier is. */
 const locker = `
-  export { createLocker, notifiedWaiter } from '@leasehold/core'
+  export { createLocker } from '@leasehold/core'
+  export { notifiedWaiter } from '@leasehold/core/adapter'
   export { redisStore } from '@leasehold/core/redis'
 `
 

@@ -4,11 +4,11 @@ import { type BridgeToken, demandToken } from './bridge-endpoint.ts'
 import { tokenMs } from './figures.ts'
 
 /**
- * Answers the token to send: the one there is, unless that is the one that was refused. Then, and before the first
- * request, a function is asked, and may answer the same again. Rejects, once that has been told, if the function
- * fails, answers no token, or is too slow.
+ * Answers the token to send. It is the one there is, unless that was refused; then, and before the first request, a function
+ * for the token is called, and may answer the same again. Rejects if the function fails, answers no token, or is too slow,
+ * after `onFailure` was told.
  *
- * Where calls share, one question serves all who need the answer at the time. Elsewhere only the answer is shared.
+ * Where calls share, one call of the function serves all who need its answer at the time. Elsewhere they share the answer only.
  */
 export function credential(
   token: BridgeToken,

@@ -2,11 +2,11 @@
 export type EventFields = { [name in 'event' | 'data' | 'retry']?: string }
 
 /**
- * Reads the text of an event stream and calls back with each event, one without data included. An event for which that
- * throws is skipped. Comments and other fields are passed over. The bridge sends no data of several lines.
+ * Reads the text of an event stream and calls back with each event, also one without data. If the callback throws, the event is
+ * skipped. So are comments and other fields. The bridge sends no data of several lines.
  *
- * @returns what takes all text that is not read yet, and answers what remains: the beginning of a line. A CR at the end
- *   waits for the next text, as an LF may follow.
+ * @returns a function that takes all text that is not read yet, and answers what remains: the beginning of a line. A CR at the
+ *   end waits for the next text, as an LF may follow.
  */
 export function eventParser(onEvent: (fields: EventFields) => void): (text: string) => string {
   let fields: EventFields = {}
@@ -21,7 +21,7 @@ export function eventParser(onEvent: (fields: EventFields) => void): (text: stri
       try {
         onEvent(fields)
       } catch {
-        // It cannot be read: the stream of all keys must not end because of one.
+        // It cannot be read. One event must not end the stream of all keys.
       }
       fields = {}
     }

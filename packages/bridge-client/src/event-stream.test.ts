@@ -1,4 +1,4 @@
-import type { ReleaseNotifier, Subscription } from '@leasehold/core'
+import type { ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ScriptedFetch } from '../../bridge/test/fetch.ts'
@@ -479,8 +479,8 @@ describe('a bridge with another prefix', () => {
   const other = { 'leasehold-prefix': 'locks%3A' }
 
   it('is not listened to, is told of once, and is asked once a minute', async () => {
-    const unheard = vi.fn()
-    notifier.onUnheard(unheard)
+    const told = vi.fn()
+    notifier.onStateChange(told)
     const subscription = notifier.subscribe('a', '1')
     for (let second = 0; second < 300; second++) {
       await clock.advance(1_000)
@@ -492,8 +492,9 @@ describe('a bridge with another prefix', () => {
     }
     expect([await isReady(subscription), subscription.live, subscription.signals]).toEqual([true, false, 0])
     expect(refusals).toEqual([['prefix', 200]])
-    expect(unheard).toHaveBeenCalledTimes(1)
-    expect(String(unheard.mock.calls[0]?.[0])).toContain('locks%3A')
+    expect(told.mock.calls).toEqual([
+      [{ type: 'disconnected', cause: expect.objectContaining({ message: expect.stringContaining('locks%3A') }) }],
+    ])
     expect(bridge.requests.length).toBeLessThanOrEqual(5)
   })
 
@@ -521,27 +522,64 @@ describe('a bridge with another prefix', () => {
   )
 })
 
-describe('who asked why nothing is heard', () => {
-  it('is told at once if that is so already, and no more once withdrawn or once it is over', async () => {
+describe('who asked whether releases are heard', () => {
+  it('is told at once if they are not, then that they are again, and nothing once withdrawn', async () => {
     const [withdrawn, early, late, tooLate] = [vi.fn(), vi.fn(), vi.fn(), vi.fn()]
-    const withdraw = notifier.onUnheard(withdrawn)
-    notifier.onUnheard(early)
+    const types = (...listeners: (typeof early)[]) =>
+      listeners.map(({ mock }) => mock.calls.map(([{ type }]) => type as string))
+    const withdraw = notifier.onStateChange(withdrawn)
+    notifier.onStateChange(early)
     withdraw()
     notifier.subscribe('a', '1')
     await clock.advance(20)
     bridge.last.answers(401)
     await clock.advance(0)
-    notifier.onUnheard(late)
-    expect([withdrawn, early, late].map(({ mock }) => mock.calls.length)).toEqual([0, 1, 1])
+    notifier.onStateChange(late)
+    expect(types(withdrawn, early, late)).toEqual([[], ['disconnected'], ['disconnected']])
     const answering = (await nextRequest()).opensWith('a')
     await clock.advance(0)
-    notifier.onUnheard(tooLate)
-    expect(tooLate).not.toHaveBeenCalled()
+    notifier.onStateChange(tooLate)
+    const toAndFro = ['disconnected', 'reconnected']
+    expect(types(early, late, tooLate)).toEqual([toAndFro, toAndFro, []])
     answering.ends()
     const refused = await nextRequest()
     refused.answers(401)
     await clock.advance(0)
-    expect([early, late, tooLate].map(({ mock }) => mock.calls.length)).toEqual([2, 2, 1])
+    const again = [...toAndFro, 'disconnected']
+    expect(types(early, late, tooLate)).toEqual([again, again, ['disconnected']])
+  })
+
+  it('is told of a bridge that cannot be reached when three attempts have failed, and that it is back', async () => {
+    const told = vi.fn()
+    notifier.onStateChange(told)
+    notifier.subscribe('a', '1')
+    for (let failed = 1; failed <= 5; failed++) {
+      ;(await nextRequest()).fail()
+      await clock.advance(0)
+      expect(told).toHaveBeenCalledTimes(failed < 3 ? 0 : 1)
+    }
+    const answering = (await nextRequest()).opensWith('a')
+    await clock.advance(0)
+    expect(told.mock.calls.flat()).toEqual([
+      {
+        type: 'disconnected',
+        cause: expect.objectContaining({ cause: expect.objectContaining({ message: 'Network connection lost.' }) }),
+      },
+      { type: 'reconnected' },
+    ])
+    expect(refusals).toEqual([])
+    answering.ends()
+  })
+
+  it('is told no error of a request that was merely silent', async () => {
+    const told = vi.fn()
+    notifier.onStateChange(told)
+    notifier.subscribe('a', '1')
+    for (let failed = 1; failed <= 2; failed++) (await nextRequest()).fail()
+    await nextRequest()
+    await clock.advance(5_000)
+    expect(told.mock.calls.flat()).toEqual([{ type: 'disconnected', cause: expect.any(Error) }])
+    expect(told.mock.calls.flat()[0].cause.cause).toBeUndefined()
   })
 })
 

@@ -2,21 +2,23 @@ import { attempt } from './attempt.ts'
 import { readJson } from './body-text.ts'
 import type { OpenChannel } from './channel.ts'
 import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, usualS } from './figures.ts'
-import { listenerOf } from './listener.ts'
+import { subscriberOf } from './subscriber.ts'
 
 /**
  * One subscription, for which the bridge is asked again and again, one request at a time. Beyond the most that calls may
- * share it is not asked, until another has ended. Nor is it while the bridge forbids the key.
+ * share it does not ask until another has ended. Nor does it while the bridge forbids the key.
  *
- * A request that waits cannot be told from one that is lost. So it counts as heard until that turns out to be wrong, and
- * then no more until it was answered. Once it has signalled, it asks again when somebody waits for the next signal: who
- * is woken for nothing again and again paces it.
+ * A request that waits looks like one that is lost. So it counts as heard until that turns out to be wrong, and then no
+ * more until the bridge answers. After a signal it asks again when somebody waits for the next one: that paces it, should it
+ * signal for nothing again and again.
  */
 export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
+  /** It asks, and has its place among those that calls share. */
   let started = false
+  /** Somebody waits for a signal. */
   let wanted = true
   /** It is taken to be heard. */
   let heard = reach.pauseMs() <= 0
@@ -25,7 +27,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   /** Ends the request, or the pause before it. */
   let stop: (() => void) | undefined
 
-  const listener = listenerOf({
+  const subscriber = subscriberOf({
     isLive: () => started && heard,
     awaited() {
       wanted = true
@@ -57,42 +59,41 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
     }
     started = true
     const seconds = heard ? usualS : inDoubtS
-    let askedAtMs = 0
-    const path = `/v1/wait?key=${encodeURIComponent(key)}&since=${encodeURIComponent(since)}&timeout=${seconds}s`
-    /** Answers whether the lock changed; undefined for no answer of use. */
-    async function wait(signal: AbortSignal): Promise<boolean | undefined> {
-      askedAtMs = clock.monotonicMs()
-      const answer = await reach.get(path, [key], signal)
-      since = answer?.headers.get('leasehold-cursor') ?? since
-      if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
-      const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })
-      return said?.changed === true || undefined
-    }
-    function ended(changed: boolean | undefined): void {
-      stop = undefined
-      heard = changed !== undefined
-      wanted = !changed
-      const tell = changed ?? ((forbids(key) || reach.failed()) && reliedOn)
-      reliedOn = heard || (reliedOn && !tell)
-      if (tell) listener.signal()
-      next()
-    }
-
-    stop = attempt<boolean | undefined>(reach, 0, seconds * 1_000 + lateMs, wait, ended)
+    stop = attempt<boolean | undefined>(reach, 0, seconds * 1_000 + lateMs, (signal) => ask(seconds, signal), ended)
   }
+
   function again(): void {
     stop = undefined
     next()
   }
 
-  listener.letGo()
+  /** Answers whether the lock changed; undefined for no answer of use. */
+  async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
+    const askedAtMs = clock.monotonicMs()
+    const answer = await reach.get('wait', [key], signal, `&since=${encodeURIComponent(since)}&timeout=${seconds}s`)
+    since = answer?.headers.get('leasehold-cursor') ?? since
+    if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
+    const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })
+    return said?.changed === true || undefined
+  }
+
+  function ended(changed: boolean | undefined): void {
+    heard = changed !== undefined
+    wanted = !changed
+    const check = changed ?? ((forbids(key) || reach.failed()) && reliedOn)
+    reliedOn = heard || (reliedOn && !check)
+    if (check) subscriber.signal()
+    again()
+  }
+
+  subscriber.settle()
   return {
     subscribe(itsKey, cursor) {
       key = itsKey
       since = cursor
       next()
-      return listener
+      return subscriber
     },
-    close: listener.close,
+    close: subscriber.close,
   }
 }

@@ -32,7 +32,21 @@ describe('bridgeNotifier', () => {
     if (value && option !== 'mode') expect(inspect(thrown)).not.toContain(`${value}"`)
   })
 
-  it('looks for itself, and is relied on for half a minute', () => {
+  it.each(['url', 'token'])(
+    'says of a %s that is undefined that it is: an unset variable of the environment',
+    (option) => {
+      expect(() => bridgeNotifier({ ...good, [option]: undefined })).toThrow(
+        `Option "${option}" must be set, not undefined`,
+      )
+    },
+  )
+
+  it('takes undefined for every optional field, as if it were left out', () => {
+    const optional = { prefix: undefined, mode: undefined, fetch: undefined, onError: undefined, clock: undefined }
+    expect(bridgeNotifier({ ...good, ...optional }).prefix).toBe('lock:')
+  })
+
+  it('checks by itself, and is relied on for half a minute', () => {
     expect(bridgeNotifier(good)).toMatchObject({ checks: true, recheckMs: 30_000 })
   })
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { ReleaseNotifier, Subscription } from '@leasehold/core'
+import type { ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ScriptedFetch } from '../../bridge/test/fetch.ts'

@@ -1,33 +1,39 @@
+import type { NotifierState, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { BridgeRefusal } from './bridge-endpoint.ts'
 
-/** Tells those who asked why releases are not heard: once for each cause, until another comes or it is over. */
-export interface Troubles {
-  tell(reason: BridgeRefusal['reason'], status: number, message: string, cause?: unknown): void
+/** Tells whether releases are heard: of each cause once, until another comes, and once that it is over. */
+export interface Troubles extends Pick<ReleaseNotifier, 'onStateChange'> {
+  /**
+   * Releases are not heard. Without a `reason` nobody has to change anything: `onError` is not told, and whatever was told
+   * before remains the cause.
+   */
+  tell(message: string, cause: unknown, reason?: BridgeRefusal['reason'], status?: number): void
   over(): void
-  /** What the notifier promises by the same name. */
-  onUnheard(listener: (cause: unknown) => void): () => void
 }
 
 export function troubles(onError: ((refusal: BridgeRefusal) => void) | undefined): Troubles {
-  const listeners = new Set<(cause: unknown) => void>()
-  let present: BridgeRefusal | undefined
+  const listeners = new Set<() => void>()
+  let present: Error | undefined
+  const become = (cause?: Error): void => {
+    present = cause
+    for (const tell of listeners) tell()
+  }
   return {
-    tell(reason, status, message, cause) {
-      if (present?.message === message) return
-      const refusal = Object.assign(new Error(message, { cause }), { reason, status })
-      present = refusal
-      for (const listener of listeners) listener(refusal)
-      onError?.(refusal)
+    tell(message, cause, reason, status) {
+      if (present && (!reason || present.message === message)) return
+      const refusal = Object.assign(new Error(message, { cause }), reason && { reason, status })
+      become(refusal)
+      if (reason) onError?.(refusal as BridgeRefusal)
     },
     over() {
-      present = undefined
+      if (present) become()
     },
-    onUnheard(listener) {
+    onStateChange(listener: (state: NotifierState) => void) {
       // Its own function, so that the same listener may come twice and each be withdrawn alone.
-      const told = (cause: unknown): void => listener(cause)
-      listeners.add(told)
-      if (present) told(present)
-      return () => listeners.delete(told)
+      const tell = (): void => listener(present ? { type: 'disconnected', cause: present } : { type: 'reconnected' })
+      listeners.add(tell)
+      if (present) tell()
+      return () => listeners.delete(tell)
     },
   }
 }

@@ -1,4 +1,5 @@
-import { createLocker, type LeaseStore, type Locker } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { follow, refusing, testLocker, unavailable } from '@leasehold/testkit'
-import { describe, expect, it } from 'vitest'
+import { follow, ManualClock, refusing, ScriptedStore, unavailable } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
 import {
   AcquireTimeoutError,
   InvalidOptionError,
@@ -8,15 +8,12 @@ import {
   LeaseLostError,
   StoreUnavailableError,
 } from './errors.ts'
+import { createLocker } from './locker.ts'
 
 const oneOfEach = {
-  ACQUIRE_TIMEOUT: new AcquireTimeoutError('k', 1_000, 7),
+  ACQUIRE_TIMEOUT: new AcquireTimeoutError('k', { waitedMs: 1_000, commands: 7, lateGrants: 0 }),
   LEASE_LOST: new LeaseLostError('k', 'gone', undefined, 42),
-  STORE_UNAVAILABLE: new StoreUnavailableError(
-    'did not answer; check that it is reachable',
-    'unknown',
-    new Error('closed'),
-  ),
+  STORE_UNAVAILABLE: new StoreUnavailableError('gave no usable answer to acquire', 'unknown', new Error('closed')),
   INVALID_OPTION: new InvalidOptionError('ttl', 'is bad'),
   CLOSED: new LeaseholdError('CLOSED', 'closed'),
 }
@@ -61,7 +58,7 @@ describe('an error', () => {
     const copy: typeof import('./errors.ts') = await import(otherCopy)
     expect(copy.LeaseholdError).not.toBe(LeaseholdError)
     const theirs = [
-      new copy.AcquireTimeoutError('k', 1, 1),
+      new copy.AcquireTimeoutError('k', { waitedMs: 1, commands: 1, lateGrants: 0 }),
       new copy.InvalidOptionError('ttl', 'is bad'),
       new copy.LeaseLostError('k', 'gone'),
       new copy.StoreUnavailableError('acquire', 'no'),
@@ -77,16 +74,200 @@ describe('an error', () => {
   })
 
   it('says what to do', () => {
-    expect(oneOfEach.ACQUIRE_TIMEOUT.message).toMatch(/"k" was still held after 1000 ms and 7 commands; allow more/)
+    expect(oneOfEach.ACQUIRE_TIMEOUT.message).toMatch(
+      /"k" is held by another holder after 1000 ms and 7 commands; allow a longer wait/,
+    )
     expect(oneOfEach.LEASE_LOST.message).toMatch(/"k" was lost \(gone\); stop its work/)
-    expect(oneOfEach.STORE_UNAVAILABLE.message).toMatch(/did not answer; check that it is reachable/)
+    expect(oneOfEach.STORE_UNAVAILABLE.message).toMatch(
+      /gave no usable answer to acquire: closed; check that it is reachable/,
+    )
     expect(oneOfEach.INVALID_OPTION.message).toBe('Option "ttl" is bad')
+  })
+})
+
+describe('what is printed of an error', () => {
+  it.each(Object.entries(oneOfEach))('%s as JSON: its name, code, message and figures', (code, error) => {
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ name: error.name, code, message: error.message })
+  })
+
+  it('as JSON has the message of the cause, and not what the work returned', () => {
+    expect(JSON.parse(JSON.stringify(oneOfEach.STORE_UNAVAILABLE))).toEqual({
+      name: 'StoreUnavailableError',
+      code: 'STORE_UNAVAILABLE',
+      message: oneOfEach.STORE_UNAVAILABLE.message,
+      executed: 'unknown',
+      refused: false,
+      cause: 'closed',
+    })
+    const circular: { self?: unknown } = {}
+    circular.self = circular
+    const lost = new LeaseLostError('k', 'unreachable', new Error('closed'), circular)
+    expect(JSON.parse(JSON.stringify(lost))).toEqual({
+      name: 'LeaseLostError',
+      code: 'LEASE_LOST',
+      message: lost.message,
+      key: 'k',
+      reason: 'unreachable',
+      cause: 'closed',
+    })
+  })
+
+  it('by the console begins with its name, and has its figures and nothing internal', () => {
+    const [head = '', ...fields] = inspect(oneOfEach.ACQUIRE_TIMEOUT).split(/\n {4}at [^\n]*/)
+    expect(head).toBe(`AcquireTimeoutError: ${oneOfEach.ACQUIRE_TIMEOUT.message}`)
+    const shown = { code: 'ACQUIRE_TIMEOUT', key: 'k', waitedMs: 1_000, commands: 7, lateGrants: 0, heldHere: false }
+    for (const [name, value] of Object.entries(shown)) expect(fields.join('')).toContain(`${name}: ${inspect(value)}`)
+    for (const error of Object.values(oneOfEach)) expect(inspect(error)).not.toMatch(/Symbol|undefined/)
+  })
+})
+
+describe('what a caller is told', () => {
+  let clock: ManualClock
+  let store: ScriptedStore
+  beforeEach(() => {
+    clock = new ManualClock()
+    store = new ScriptedStore(clock)
+  })
+  const locker = (options?: object) => createLocker({ store, clock, ...options })
+  /** Fails as somebody else's code would whose name tells where the call was. */
+  async function told(promise: Promise<unknown>, ms = 0): Promise<Error & { key?: string }> {
+    const ending = follow(promise, clock)
+    await clock.advance(ms)
+    expect(ending.state).toBe('rejected')
+    return ending.reason as Error
+  }
+  const refusal = refusing(
+    new StoreUnavailableError('refused the request', 'no', new Error('NOPERM no permissions to run this'), true),
+  )
+
+  it.each(['acquire', 'tryAcquire', 'inspect', 'revoke', 'isLocked'] as const)(
+    'has the key and the line of the call: %s',
+    async (call) => {
+      for (const name of ['acquire', 'inspect', 'revoke'] as const) store.always(name, refusal)
+      async function theCaller(): Promise<void> {
+        await locker()[call]('k')
+      }
+      const error = await told(theCaller())
+      expect(error.stack).toContain('theCaller')
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', key: 'k', refused: true })
+      expect(error.message).toMatch(/^The lock store refused .*: NOPERM .*; give the user the permissions/)
+    },
+  )
+
+  it('has the line of the call where many wait in line, and one error made an end to all', async () => {
+    const locks = locker()
+    await locks.acquire('a')
+    await locks.acquire('b')
+    async function theCaller(key: string): Promise<void> {
+      await locks.withLock(key, { wait: '20s' }, () => undefined)
+    }
+    const waits = ['a', 'b', 'b'].map((key) => follow(theCaller(key), clock))
+    await clock.advance(0)
+    const closing = locks.close({ grace: 0 })
+    await clock.advance(10_000)
+    await closing
+    for (const [index, { reason }] of waits.entries()) {
+      expect(reason).toMatchObject({ code: 'CLOSED', key: ['a', 'b', 'b'][index] })
+      expect((reason as Error).stack).toContain('theCaller')
+    }
+  })
+
+  it('has the line of the call that waited behind this locker itself, and says so', async () => {
+    const locks = locker()
+    await locks.acquire('k')
+    async function theCaller(): Promise<void> {
+      await locks.acquire('k', { wait: '1s' })
+    }
+    const error = await told(theCaller(), 1_000)
+    expect(error.stack).toContain('theCaller')
+    expect(error).toMatchObject({ heldHere: true, waitedMs: 1_000, commands: 0 })
+    expect(error.message).toBe(
+      'Lock "k" is held by this locker itself after 1000 ms; allow a longer wait, or release the lease that it has',
+    )
+  })
+
+  it.each([
+    [{ wait: 0 }, 0, '"k" is held by another holder, and a call with wait: 0 tries once; allow a longer wait, or see'],
+    [
+      { budget: 1 },
+      0,
+      '"k" is held by another holder, and the call has spent its budget of 1 command in 0 ms; allow a larger',
+    ],
+    [
+      { wait: 1_500 },
+      1_500,
+      /"k" is held by another holder after 1500 ms and \d commands; allow a longer wait, or see inspect/,
+    ],
+  ])('says how a wait ended: %j', async (options, ms, message) => {
+    await locker().acquire('k', { ttl: '1h' })
+    const error = await told(locker().acquire('k', options), ms)
+    expect(error).toMatchObject({ key: 'k', heldHere: false, waitedMs: ms })
+    if (typeof message === 'string') expect(error.message).toContain(message)
+    else expect(error.message).toMatch(message)
+  })
+
+  it('counts late grants, and does not ask for a longer wait for them', () => {
+    const late = (lateGrants: number) =>
+      new AcquireTimeoutError('k', { waitedMs: 900, commands: 1, lateGrants }).message
+    expect(late(1)).toBe(
+      'Lock "k" was granted too late to be of use, once, in 900 ms and 1 command; allow a longer ttl or less minValidity',
+    )
+    expect(late(2)).toContain('of use, 2 times, in 900 ms')
+  })
+
+  it.each([
+    ["OOM command not allowed when used memory > 'maxmemory'.", /'maxmemory'; free memory/],
+    ['READONLY You can’t write against a read only replica.', /connect to the primary/],
+    ['LOADING Redis is loading the dataset in memory', /is starting/],
+    ['BUSY Redis is busy running a script.', /SCRIPT KILL/],
+    ['MASTERDOWN Link with MASTER is down', /changing roles/],
+    ['ERR Error running script: -OOM command not allowed', /free memory/],
+    ['The server did not answer (HTTP 429: too many)', /ask less often/],
+  ])('says what the server said, and what to do: %s', (words, message) => {
+    const error = new StoreUnavailableError('gave no usable answer to acquire', 'no', new Error(words))
+    expect(error.message).toMatch(message)
+    expect(error.message).not.toContain('reachable')
+    expect(error.message.length).toBeGreaterThan(words.length)
+  })
+
+  it('is told that the server cannot be reached where nothing was said', () => {
+    const error = new StoreUnavailableError('gave no usable answer to renew', 'unknown')
+    expect(error.message).toBe('The lock store gave no usable answer to renew; check that it is reachable')
+  })
+
+  it('names the key of a lease that was released, wherever that was noticed', async () => {
+    const lease = await locker().acquire('k')
+    await lease.release()
+    expect(await told(lease.renew({ ttl: '5s' }))).toMatchObject({ code: 'LEASE_RELEASED', key: 'k' })
+    const notHeld: unknown = undefined
+    const held = await locker().acquire('other')
+    expect((await told(held.renew(notHeld as { ttl: number }))).message).toBe(
+      'Option "ttl" must be given, or "by" instead',
+    )
+    await held.release()
+  })
+})
+
+describe('what is printed of a lease', () => {
+  it('is what its holder may know, without the token', async () => {
+    const clock = new ManualClock()
+    const locks = createLocker({ store: new ScriptedStore(clock), clock, name: 'orders-7' })
+    const lease = await locks.acquire('k', { ttl: '10s' })
+    const { key, fence, waitedMs, commands } = lease
+    const shown = { key, fence, waitedMs, commands, remainingMs: 9_898 }
+    expect(JSON.parse(JSON.stringify(lease))).toEqual(shown)
+    expect(inspect(lease)).toBe(inspect(shown))
+    expect(inspect(lease, { showHidden: true, depth: 5 })).not.toContain(lease.token)
+    await lease.release()
+    expect(JSON.parse(JSON.stringify(lease))).toMatchObject({ remainingMs: 0 })
   })
 })
 
 describe('no error tells a token', () => {
   it('in its message, or anywhere in what is printed of it', async () => {
-    const { locks, store, clock } = testLocker({ name: 'orders-7', ttl: '3s', wait: '2s' })
+    const clock = new ManualClock()
+    const store = new ScriptedStore(clock)
+    const locks = createLocker({ store, clock, name: 'orders-7', ttl: '3s', wait: '2s' })
     const rejected: unknown[] = []
     const collect = async (promise: Promise<unknown>, ms = 10_000): Promise<void> => {
       const ending = follow(promise, clock)

@@ -1,3 +1,5 @@
+import { hint, known, notInTime, unavailable } from '#hints'
+
 /**
  * Every way a call can fail, as a closed set.
  *
@@ -34,25 +36,45 @@ const brand = Symbol.for('leasehold.error')
  * The base of every error of this SDK.
  *
  * `instanceof` compares a `Symbol.for` brand and the code rather than the prototype, so it holds across two
- * copies of the package. A message says what to do and never contains a token, a command or a credential.
+ * copies of the package. A message says what to do and never contains a token, a command or a credential; nor does what
+ * `JSON.stringify` makes of an error.
  */
 export class LeaseholdError extends Error {
   /** The code that `instanceof` asks for; a subclass sets its own. */
   declare static readonly code?: LeaseholdErrorCode
 
   declare readonly code: LeaseholdErrorCode
+  /** The lock's key, where the error is about one. */
+  declare readonly key?: string | undefined
 
   /** @param details the fields of a subclass, and its name */
   constructor(code: LeaseholdErrorCode, message: string, details?: object) {
     super(message)
-    Object.assign(this, { name: 'LeaseholdError', code }, details)
+    Object.assign(this, known({ name: 'LeaseholdError', code, ...details }))
     Object.defineProperty(this, brand, { value: code })
+  }
+
+  /** Name, code, message and figures. Of the cause only its message, and nothing of what a `withLock` returned. */
+  toJSON(): object {
+    return { ...this, message: this.message, cause: messageOf(this.cause), result: undefined }
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     const code = (value as { [brand]?: LeaseholdErrorCode } | null | undefined)?.[brand]
     return !!code && code === (this.code ?? code)
   }
+}
+
+const messageOf = (cause: unknown): string | undefined => (cause as Error | undefined)?.message
+
+/**
+ * The same error, about this key and with the stack of who throws it: of an error that was made while a reply was read, or
+ * for many callers, the stack tells no caller anything. What is no error of ours stays as it is.
+ */
+export function about(key: string, error: unknown, details?: object | false): unknown {
+  if (!(error instanceof LeaseholdError)) return error
+  const copy = new LeaseholdError(error.code, error.message, { ...error, key, ...details })
+  return Object.setPrototypeOf(copy, Object.getPrototypeOf(error))
 }
 
 /**
@@ -63,24 +85,34 @@ export class AcquireTimeoutError extends LeaseholdError {
   static override readonly code = 'ACQUIRE_TIMEOUT' as const
 
   declare readonly key: string
-  /** How long the call waited, in milliseconds. */
+  /** How long the call waited, in whole milliseconds. */
   declare readonly waitedMs: number
-  /** How many store commands the call used. */
+  /** How many store commands the call used; 0 if it only stood behind others of its process. */
   declare readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   declare readonly lateGrants: number
+  /** Whether this same locker had the lock at the end. On Workers, where calls share nothing, always false. */
+  declare readonly heldHere: boolean
 
-  constructor(key: string, waitedMs: number, commands: number, lateGrants = 0) {
-    const [what, remedy] =
-      lateGrants > 0
-        ? [`granted too late to be of use, ${lateGrants} times,`, 'a longer ttl or less minValidity']
-        : ['still held', 'more of either']
-    super(
-      'ACQUIRE_TIMEOUT',
-      `Lock "${key}" was ${what} after ${Math.round(waitedMs)} ms and ${commands} commands; allow ${remedy}`,
-      { name: 'AcquireTimeoutError', key, waitedMs, commands, lateGrants },
-    )
+  /** @param bounds what the call was allowed, for the message */
+  constructor(key: string, figures: TimeoutFigures, bounds?: { readonly waitMs: number; readonly budget: number }) {
+    const { waitedMs, commands, lateGrants, heldHere } = figures
+    super('ACQUIRE_TIMEOUT', notInTime(key, figures, bounds), {
+      name: 'AcquireTimeoutError',
+      key,
+      waitedMs,
+      commands,
+      lateGrants,
+      heldHere: heldHere === true,
+    })
   }
+}
+
+interface TimeoutFigures {
+  readonly waitedMs: number
+  readonly commands: number
+  readonly lateGrants: number
+  readonly heldHere?: boolean | undefined
 }
 
 /** The lease ended before its holder gave it back. `reason` says why; `cause` is the error behind it, if there is one. */
@@ -103,18 +135,24 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/** The store gave no usable answer in time; `cause` has the client's error where there was one. */
+/** The store gave no usable answer in time, or refused. `cause` has its own words, or the client's error. */
 export class StoreUnavailableError extends LeaseholdError {
   static override readonly code = 'STORE_UNAVAILABLE' as const
 
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
   declare readonly executed: Executed
+  /** Whether the store said no for good, such as for a missing permission: to repeat the call changes nothing. */
+  declare readonly refused: boolean
 
-  /** @param problem what the store did or did not do, and what to do about it */
-  constructor(problem: string, executed: Executed, cause?: unknown) {
-    super('STORE_UNAVAILABLE', `The lock store ${problem}`, {
+  /**
+   * @param problem what the store did or did not do
+   * @param cause   why; its message becomes part of this one, so it must not have a secret in it
+   */
+  constructor(problem: string, executed: Executed, cause?: unknown, refused = false) {
+    super('STORE_UNAVAILABLE', unavailable(problem, messageOf(cause), refused), {
       name: 'StoreUnavailableError',
       executed,
+      refused,
       cause,
     })
   }
@@ -127,12 +165,16 @@ export class InvalidOptionError extends LeaseholdError {
   /** The option's name; `key` for a lock's key. */
   declare readonly option: string
 
-  constructor(option: string, problem: string) {
-    super('INVALID_OPTION', `Option "${option}" ${problem}`, { name: 'InvalidOptionError', option })
+  /** @param more what is said beyond the fact, where there is room for it */
+  constructor(option: string, problem: string, more = '') {
+    super('INVALID_OPTION', `Option "${option}" ${problem}${more}`, { name: 'InvalidOptionError', option })
   }
 }
 
-/** @throws InvalidOptionError saying what the option must be, unless it is */
-export function demandOption(fine: boolean, option: string, must: string): asserts fine {
-  if (!fine) throw new InvalidOptionError(option, `must be ${must}`)
+/**
+ * @param value what was given, if that may tell what was meant
+ * @throws InvalidOptionError saying what the option must be, unless it is
+ */
+export function demandOption(fine: boolean, option: string, must: string, value?: unknown): asserts fine {
+  if (!fine) throw new InvalidOptionError(option, `must be ${must}`, hint(option, value))
 }

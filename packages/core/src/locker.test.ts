@@ -1,18 +1,43 @@
-import { type Fate, follow, requestLost, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
+import {
+  type Fate,
+  follow,
+  ManualClock,
+  refusing,
+  requestLost,
+  ScriptedNotifier,
+  ScriptedStore,
+} from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnavailableError } from './errors.ts'
+import { LeaseholdError, StoreUnavailableError } from './errors.ts'
 import type { LockerEvent } from './events.ts'
-import { createLocker } from './locker.ts'
+import { createLocker, type Locker } from './locker.ts'
 import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
-let { locks, store, clock, events, eventsOf, elsewhere } = testLocker()
+let clock: ManualClock
+let store: ScriptedStore
+let events: LockerEvent[]
+let locks: Locker
+
 beforeEach(() => {
-  ;({ locks, store, clock, events, eventsOf, elsewhere } = testLocker())
+  clock = new ManualClock()
+  store = new ScriptedStore(clock)
+  events = []
+  locks = createLocker({ store, clock, onEvent: (event) => events.push(event) })
 })
 
 describe('making a locker', () => {
+  it('takes undefined for every option that may be left out', async () => {
+    const unset = { ttl: undefined, wait: undefined, renew: undefined, maxHold: undefined, minValidity: undefined }
+    const waiting = { longHeld: undefined, recheck: undefined, strategy: undefined, budget: undefined }
+    const own = { notifier: undefined, name: undefined, onEvent: undefined, waitUntil: undefined }
+    const made = createLocker({ store, clock, ...own, ...unset, ...waiting })
+    const lease = await made.acquire('k', { signal: undefined, ...unset, ...waiting })
+    expect(await lease.release()).toBe('released')
+    await made.close({ grace: undefined })
+  })
+
   it('does nothing: no I/O, no randomness, no timer, no subscription', () => {
     const watched: Clock = { monotonicMs: vi.fn(), wallMs: vi.fn(), schedule: vi.fn() }
     const unused: LeaseStore = {
@@ -30,7 +55,7 @@ describe('making a locker', () => {
       recheckMs: 1_000,
       subscribe: vi.fn(),
       waiter: vi.fn(),
-      onUnheard: vi.fn(),
+      onStateChange: vi.fn(),
       close: vi.fn(),
     }
     const strong = vi.spyOn(crypto, 'getRandomValues')
@@ -39,7 +64,7 @@ describe('making a locker', () => {
     createLocker({ store: unused, notifier, clock: watched, name: 'orders-7', ttl: '5s' }).for('k', { wait: '1s' })
     createLocker({ store: unused })
     // To be told of trouble it registers, which does nothing yet.
-    const { onUnheard: _, ...called } = notifier
+    const { onStateChange: _, ...called } = notifier
     const calls = [...Object.values(watched), ...Object.values(unused), ...Object.values(called)]
     for (const call of [...calls, strong, cheap, timer]) {
       if (typeof call === 'function') expect(call).not.toHaveBeenCalled()
@@ -131,7 +156,7 @@ describe('revoke', () => {
   it('is learnt by the holder at its next renewal', async () => {
     const lease = await locks.acquire('k')
     const { signal } = lease
-    await elsewhere.revoke('k')
+    await createLocker({ store, clock }).revoke('k')
     expect(signal.aborted).toBe(false)
     await clock.advance(3_334)
     expect(signal.reason).toMatchObject({ reason: 'gone' })
@@ -217,27 +242,108 @@ describe('events', () => {
     ])
   })
 
+  describe('tell of an acquire that failed', () => {
+    const failed = () => events.filter((event) => event.type === 'acquire-failed')
+    /** Of a call that rejects: the error, after so long. */
+    async function error(call: Promise<unknown>, ms = 0): Promise<unknown> {
+      const ending = follow(call, clock)
+      await clock.advance(ms)
+      expect(ending.state).toBe('rejected')
+      return ending.reason
+    }
+
+    it('because the lock was held, with what the wait cost', async () => {
+      await createLocker({ store, clock }).acquire('k', { ttl: '1h' })
+      const cause = await error(locks.acquire('k', { wait: '2s' }), 2_000)
+      const commands = store.called('acquire').length - 1
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'timeout', waitedMs: 2_000, commands, cause },
+      ])
+      expect(commands).toBeGreaterThan(1)
+    })
+
+    it('because the lock was held by this locker, which costs no command', async () => {
+      await locks.acquire('k')
+      const cause = await error(
+        locks.withLock('k', { wait: '1s' }, () => undefined),
+        1_000,
+      )
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'timeout', waitedMs: 1_000, commands: 0, cause },
+      ])
+    })
+
+    it('because the store gave no answer, or refused', async () => {
+      store.always('acquire', requestLost)
+      const unavailable = await error(locks.tryAcquire('k'), 2_000)
+      store.always('acquire', refusing(new LeaseholdError('KIND_MISMATCH', 'Not a lock')))
+      const other = await error(locks.acquire('k'))
+      store.always('acquire', refusing(new StoreUnavailableError('refused', 'no', new Error('NOPERM'), true)))
+      const denied = await error(locks.acquire('k'))
+      expect(failed().map(({ reason, cause }) => [reason, cause])).toEqual([
+        ['unavailable', unavailable],
+        ['refused', other],
+        ['refused', denied],
+      ])
+    })
+
+    it('because the caller gave up, whose own reason is the cause, even if that is one of ours', async () => {
+      await locks.acquire('k')
+      const reason = new LeaseholdError('CLOSED', 'closed elsewhere')
+      const stop = new AbortController()
+      const ending = follow(locks.acquire('k', { signal: stop.signal }), clock)
+      await clock.advance(300)
+      stop.abort(reason)
+      await clock.advance(0)
+      expect(ending.reason).toBe(reason)
+      expect(failed()).toEqual([
+        { type: 'acquire-failed', key: 'k', reason: 'aborted', waitedMs: 300, commands: 0, cause: reason },
+      ])
+    })
+
+    it('because the locker was closed', async () => {
+      await locks.acquire('k')
+      const waiting = follow(locks.acquire('k'), clock)
+      const closing = locks.close({ grace: 0 })
+      await clock.advance(10_000)
+      await closing
+      await error(locks.acquire('k'))
+      expect(failed().map(({ reason, cause }) => [reason, cause === waiting.reason])).toEqual([
+        ['closed', true],
+        ['closed', false],
+      ])
+    })
+
+    it('and not of what is no failure: nobody can take it now, or the call itself is wrong', async () => {
+      await locks.acquire('k')
+      expect(await locks.tryAcquire('k')).toBeNull()
+      await error(locks.acquire('k', { ttl: -1 }))
+      expect(failed()).toEqual([])
+    })
+  })
+
   it('tell once that releases cannot be announced', async () => {
     const unannounced: Fate = async ({ execute }) =>
       (await execute()).map((it) => ({ ...it, announced: false, subscribers: null }))
     store.always('release', unannounced)
     for (const key of ['a', 'b', 'a']) expect(await (await locks.acquire(key)).release()).toBe('released')
-    expect(eventsOf('unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])
+    expect(events.filter(({ type }) => type === 'unannounced')).toEqual([{ type: 'unannounced', key: 'a' }])
     const other: LockerEvent[] = []
     await createLocker({ store, clock, onEvent: (event) => other.push(event) }).withLock('k', () => undefined)
     expect(other.map(({ type }) => type)).toEqual(['acquired', 'unannounced', 'released'])
   })
 
-  it('tell why releases are not heard, until the locker is closed', async () => {
+  it('tell why releases are not heard, and that they are again, until the locker is closed', async () => {
     const notifier = new ScriptedNotifier()
     const told: LockerEvent[] = []
     const locks = createLocker({ store, notifier, clock, onEvent: (event) => told.push(event) })
     const cause = new Error('NOPERM')
-    notifier.unheard(cause)
-    expect(told).toEqual([{ type: 'unheard', cause }])
+    notifier.disconnect(cause)
+    notifier.reconnect()
+    expect(told).toEqual([{ type: 'disconnected', cause }, { type: 'reconnected' }])
     await locks.close()
-    notifier.unheard(cause)
-    expect(told).toHaveLength(1)
+    notifier.disconnect(cause)
+    expect(told).toHaveLength(2)
   })
 })
 
@@ -248,7 +354,11 @@ describe('a store and a notifier', () => {
   it('with two prefixes are refused by name', () => {
     const options = { store: prefixed('app:'), notifier: notifier('lock:'), clock }
     expect(() => createLocker(options)).toThrow(
-      expect.objectContaining({ code: 'INVALID_OPTION', option: 'notifier', message: expect.stringContaining('app:') }),
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        option: 'notifier',
+        message: 'Option "notifier" must be one with prefix "app:", as the store; it has "lock:"',
+      }),
     )
   })
 

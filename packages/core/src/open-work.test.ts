@@ -240,6 +240,22 @@ describe('closing', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('is what disposing a locker does, with the default grace', async () => {
+    let lease: Lease | undefined
+    const use = async (): Promise<void> => {
+      await using used = createLocker({ store, clock })
+      lease = await used.acquire('k')
+    }
+    const disposing = follow(use(), clock)
+    await clock.advance(4_999)
+    expect(disposing.state).toBe('pending')
+    expect(lease?.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect(disposing.state).toBe('fulfilled')
+    expect(lease?.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
+    expect(await held('k')).toBe(false)
+  })
+
   it('rejects, rather than throws, when its grace is bad', async () => {
     await expect(locks.close({ grace: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'grace' })
   })

@@ -1,8 +1,9 @@
-import { testLocker } from '@leasehold/testkit'
+import { ManualClock, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from './errors.ts'
 import { createLocker, type LockerOptions } from './locker.ts'
 import { type AcquireOptions, planFor } from './options.ts'
+import { keyLayout } from './redis/keys.ts'
 
 /** Options as a caller without types may write them. */
 const untyped = (options: Record<string, unknown>): AcquireOptions => options as AcquireOptions
@@ -231,5 +232,69 @@ describe('a locker', () => {
   it('a ttl of 123.45 ms is asked for as 124 ms', async () => {
     await locks.acquire('k', { ttl: 123.45 })
     expect(store.calls[0]?.requests[0]?.ttlMs).toBe(124)
+  })
+})
+
+describe('a likely mistake', () => {
+  const store = new ScriptedStore(new ManualClock())
+  const make = (options: unknown) => () => createLocker(options as LockerOptions)
+  const plan =
+    (options: unknown, key: unknown = 'k') =>
+    () =>
+      planFor(key as string, options as AcquireOptions)
+  /** By shape as a client of ioredis, node-redis or Upstash. */
+  const client = { get: () => null, eval: () => null }
+
+  it.each([
+    ['many keys', plan({}, ['a', 'b']), 'key', /one key for each call/],
+    ['a number for options', plan(5_000), 'options', /\{ wait: 5000 \} or \{ ttl: 5000 \}/],
+    ['a duration for options', plan('5s'), 'options', /\{ wait: "5s" \}/],
+    ['timeout', plan({ timeout: 1 }), 'timeout', /is not known; it is called "wait" here/],
+    ['acquireTimeout', plan({ acquireTimeout: 1 }), 'acquireTimeout', /called "wait"/],
+    ['lockTimeout', plan({ lockTimeout: 1 }), 'lockTimeout', /called "ttl"/],
+    ['retryCount', plan({ retryCount: 3 }), 'retryCount', /"wait" is over, and "budget"/],
+    ['acquireAttemptsLimit', plan({ acquireAttemptsLimit: 3 }), 'acquireAttemptsLimit', /"wait" is over/],
+    ['retryDelay', plan({ retryDelay: 3 }), 'retryDelay', /"strategy" says/],
+    ['autoExtend', plan({ autoExtend: true }), 'autoExtend', /called "renew" here/],
+    ['automaticExtensionThreshold', plan({ automaticExtensionThreshold: 1 }), 'automaticExtensionThreshold', /"renew"/],
+    ['driftFactor', plan({ driftFactor: 0.01 }), 'driftFactor', /without an option/],
+    [
+      'a client for a store',
+      make({ store: client }),
+      'store',
+      /not a client: createLocker\(\{ \.\.\.ioredisBackend\(client\) \}\)/,
+    ],
+    ['a client alone', make(client), 'store', /not a client/],
+    ['no store', make({}), 'store', /must be a store: createLocker/],
+    ['a client for a notifier', make({ store, notifier: client }), 'notifier', /such as ioredisNotifier/],
+    ['an empty prefix', () => keyLayout(''), 'prefix', /is not empty; leave it out for "lock:"/],
+    ['days', plan({ ttl: '45d' }), 'ttl', /; write "1080h"$/],
+    ['a space', plan({ ttl: '5 s' }), 'ttl', /; write "5s"$/],
+    ['a long unit', plan({ wait: '5sec' }), 'wait', /; write "5s"$/],
+    ['a number as text', plan({ wait: '5000' }), 'wait', /write 5000 for milliseconds, or "5000s"/],
+    ['no duration at all', plan({ ttl: '1:30' }), 'ttl', /"250ms", "5s", "2m" or "1h"$/],
+    ['a ttl of 1', plan({ ttl: 1 }), 'ttl', /allow a longer ttl/],
+  ])('is told what was meant: %s', (_, call, option, message) => {
+    expect(call).toThrow(expect.objectContaining({ option, message: expect.stringMatching(message) }))
+  })
+
+  it('is told what was meant: the options after the work', async () => {
+    const locks = createLocker({ store })
+    const swapped = locks.withLock as (...args: unknown[]) => Promise<unknown>
+    await expect(swapped('k', () => undefined, { ttl: 1 })).rejects.toThrow('withLock(key, options, work)')
+  })
+
+  it('gets no hint where nobody can tell', () => {
+    expect(plan({ colour: 1 })).toThrow(/is not known$/)
+    expect(plan({ ttl: {} })).toThrow(/such as "5s"$/)
+  })
+
+  it('costs an edge bundle nothing: there only the fact is said', async () => {
+    const edge = await import('./hints/hints.edge.ts')
+    const full = await import('./hints/hints.ts')
+    expect(Object.keys(edge).sort()).toEqual(Object.keys(full).sort())
+    expect([edge.hint('ttl', '45d'), edge.unknownOption('timeout')]).toEqual([undefined, undefined])
+    expect(edge.unavailable('refused the request', 'NOPERM x')).toBe('The lock store refused the request: NOPERM x')
+    expect(edge.unavailable('refused the request')).toContain('check that it is reachable')
   })
 })

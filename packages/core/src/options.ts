@@ -1,3 +1,4 @@
+import { unknownOption } from '#hints'
 import { demandOption, InvalidOptionError } from './errors.ts'
 import { checkKey } from './store/key.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
@@ -8,25 +9,25 @@ import type { WaitPlan } from './waiting/release-notifier.ts'
 /** What every acquire takes. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
   /** How long the store keeps the lease without renewal; default 10 s. */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
   /** How long the call may wait for a held lock; default 10 s, 0 tries once. */
-  readonly wait?: Duration
+  readonly wait?: Duration | undefined
   /** Ends the wait; the call rejects with the signal's own reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Renews the lease until it is released; default true. */
-  readonly renew?: boolean
+  readonly renew?: boolean | undefined
   /** The longest the lease may be held, however often it is renewed; default no limit. */
-  readonly maxHold?: Duration
+  readonly maxHold?: Duration | undefined
   /** A lease that arrives with less validity left is given back, and the call tries again; default ttl/3. */
-  readonly minValidity?: Duration
+  readonly minValidity?: Duration | undefined
   /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
-  readonly longHeld?: Duration
+  readonly longHeld?: Duration | undefined
   /** How long a waiter relies on the notifier before it looks for itself; default what the notifier says. */
-  readonly recheck?: Duration
+  readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
-  readonly strategy?: WaitStrategy
+  readonly strategy?: WaitStrategy | undefined
   /** How many store commands the call may use before it gives up; default no limit. */
-  readonly budget?: number
+  readonly budget?: number | undefined
 }
 
 /** The options of one acquire, complete and checked. */
@@ -39,6 +40,8 @@ export interface Plan extends WaitPlan {
   readonly minValidityMs: number
   readonly longHeldMs: number
   readonly budget: number
+  /** How many store commands the call has used so far. */
+  commands: number
 }
 
 const defaultStrategy = backoff()
@@ -51,7 +54,7 @@ export function checkName(name: string | undefined): void {
   demandOption(
     name === undefined || (typeof name === 'string' && nameForm.test(name)),
     'name',
-    '1 to 64 characters of A-Z a-z 0-9 _ -',
+    '1 to 64 of A-Z a-z 0-9 _ -',
   )
 }
 
@@ -75,16 +78,19 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     budget = Infinity,
     ...unknown
   } = merged(layers)
-  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known')
+  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known', unknownOption(name))
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
-  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs, such as poll()')
+  demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
   demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl)
   const minValidityMs = parseDuration('minValidity', minValidity ?? ttlMs / 3)
   if (minValidityMs > ttlMs - driftMs(ttlMs)) {
-    throw new InvalidOptionError(minValidity === undefined ? 'ttl' : 'minValidity', 'leaves no time to hold the lease')
+    throw new InvalidOptionError(
+      minValidity === undefined ? 'ttl' : 'minValidity',
+      'leaves no time; allow a longer ttl',
+    )
   }
   return {
     key,
@@ -98,6 +104,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     recheckMs: optional('recheck', recheck),
     strategy,
     budget,
+    commands: 0,
   }
 }
 
@@ -113,7 +120,12 @@ function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions
 
 /** @throws InvalidOptionError for options that are not in an object, such as a number in their place. */
 export const demandObject = (options: unknown): void =>
-  demandOption(options === undefined || Object(options) === options, 'options', 'an object')
+  demandOption(
+    options === undefined || (typeof options === 'object' && options !== null),
+    'options',
+    'an object',
+    options,
+  )
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>
   value === undefined ? undefined : parseDuration(name, value)

@@ -12,8 +12,8 @@ interface Failure {
 const deepest = 4
 
 /**
- * A copy of a client's error and of its causes, with their names, messages and codes and nothing else: the client puts the
- * command on an error, and that of a refused password is `AUTH` with the password. Nor do messages quote arguments.
+ * A copy of a client's error and of its causes: their names, messages and codes, and nothing else. The client puts the command
+ * on an error, and the command of a refused password is `AUTH` with the password. Messages quote no arguments either.
  */
 export function plainError(error: unknown, depth = 1): Error {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
@@ -28,11 +28,11 @@ export function plainError(error: unknown, depth = 1): Error {
 }
 
 /**
- * The server's own words, if it will not let this client in however often that asks: a wrong password or none, or, of a
- * cluster, no permission to read its slots. Anything else may pass: a server that starts, fails over or cannot be reached.
+ * The server's own words, if it will not let this client in however often the client asks: a wrong password or none, or on a
+ * cluster no permission to read its slots. Anything else may pass: a server that starts, fails over or cannot be reached.
  */
 export function refusalIn(error: Error): string | undefined {
-  // A cluster's has the node's behind it. A plain client's is about its database, and the connection comes about.
+  // Behind the error of a cluster is the node's. That of a plain client is about its database, and it connects all the same.
   if (error.message.startsWith('NOPERM')) return undefined
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (/^(WRONGPASS|NOAUTH|NOPERM)\b/.test(each.message)) return each.message

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
-import { createLocker, type LeaseStore, type Locker, type ReleaseNotifier } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
+import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
@@ -128,17 +129,17 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(unreachable.live).toBe(false)
     await proxy.accept()
 
-    await server.command('ACL', 'SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels')
-    const deaf = client(server.port)
-    deaf.options.username = 'deaf'
-    deaf.options.password = 'secret'
-    const forbidden = ioredisNotifier(deaf)
+    await server.command('ACL', 'SETUSER', 'restricted', 'on', '>secret', '~*', '+@all', 'resetchannels')
+    const restricted = client(server.port)
+    restricted.options.username = 'restricted'
+    restricted.options.password = 'secret'
+    const forbidden = ioredisNotifier(restricted)
     open.push(() => forbidden.close())
     const subscription = forbidden.subscribe('k', '-')
     await subscription.ready
     expect(subscription.live).toBe(false)
-    await server.command('ACL', 'SETUSER', 'deaf', 'allchannels')
-    const allowed = ioredisNotifier(deaf)
+    await server.command('ACL', 'SETUSER', 'restricted', 'allchannels')
+    const allowed = ioredisNotifier(restricted)
     open.push(() => allowed.close())
     const heard = allowed.subscribe('k', '-')
     await heard.ready
@@ -152,7 +153,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const listening = ioredisNotifier(impatient, { mode })
     open.push(() => listening.close())
     const causes: unknown[] = []
-    listening.onUnheard((cause) => causes.push(cause))
+    listening.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
     const subscription = listening.subscribe('k', '-')
     await subscription.ready
     const dropped = proxy.dropNextReply('silence')
@@ -172,7 +173,11 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     const subscription = notifier.subscribe('k', '-')
     await subscription.ready
     const causes: unknown[] = []
-    notifier.onUnheard((cause) => causes.push(cause))
+    const states: string[] = []
+    notifier.onStateChange((state) => {
+      states.push(state.type)
+      if (state.type === 'disconnected') causes.push(state.cause)
+    })
     server.pause()
     try {
       subscription.suspect('1')
@@ -184,12 +189,13 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await signalled(subscription, 0)
     await publish('lock:release:k')
     await signalled(subscription, 1)
+    expect(states).toEqual(['disconnected', 'reconnected'])
     await expect.poll(pubsubClients).toBe(1)
   })
 
   it('tells why it cannot connect or may not subscribe, without a password', async () => {
     const password = 'correct horse battery staple'
-    await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
+    await server.command('ACL', 'SETUSER', 'restricted', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
     await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
     async function causeFor(username: string, port: number): Promise<string> {
       const refused = create({ port })
@@ -198,16 +204,16 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
       Object.assign(refused.options, { username, password })
       const listening = ioredisNotifier(refused)
       open.push(() => listening.close())
-      const told = new Promise<unknown>((resolve) => listening.onUnheard(resolve))
+      const told = new Promise<unknown>((resolve) => listening.onStateChange(resolve))
       listening.subscribe('k', '-')
       return inspect(await told, { depth: 10, showHidden: true })
     }
     const closed = await startTcpProxy({ port: server.port })
     await closed.stop()
     const causes = await Promise.all([
-      causeFor('deaf', server.port),
+      causeFor('restricted', server.port),
       causeFor('locked-out', server.port),
-      causeFor('deaf', closed.port),
+      causeFor('restricted', closed.port),
     ])
     expect(causes[0]).toMatch(/lock:release:k.*(NOPERM|permission)/s)
     expect(causes[1]).toMatch(/WRONGPASS/)
@@ -292,7 +298,7 @@ describe('ioredisNotifier', () => {
     const waiting = createLocker({ store: { ...store, acquire }, notifier })
     open.push(() => Promise.all([holding.close(), waiting.close()]))
     const causes: unknown[] = []
-    notifier.onUnheard((cause) => causes.push(cause))
+    notifier.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
     for (let round = 0, told = 0; round < 30 && told < 3; round++, told += causes.length) {
       const holder = await holding.acquire('k', { ttl: '30s' })
       refusals = 0
@@ -322,9 +328,9 @@ describe('ioredisNotifier', () => {
     await server.kill()
     const sentinels = [{ host: '127.0.0.1', port: server.port }]
     const notifier = notify(client(new ioredis6.Redis({ sentinels, name: 'primary', lazyConnect: true })))
-    const told = new Promise<unknown>((resolve) => notifier.onUnheard(resolve))
+    const told = new Promise<unknown>((resolve) => notifier.onStateChange(resolve))
     notifier.subscribe('k', '-')
-    expect(String(await told)).toMatch(/sentinels are unreachable/)
+    expect(String(Object(await told).cause)).toMatch(/sentinels are unreachable/)
   })
 })
 

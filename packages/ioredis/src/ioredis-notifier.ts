@@ -1,14 +1,29 @@
-import type { ReleaseNotifier } from '@leasehold/core'
+import { InvalidOptionError } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { type PubsubNotifierOptions, pubsubNotifier } from '@leasehold/core/redis'
 import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscriber.ts'
+import { demandKnown } from './known-options.ts'
 
 /**
- * Wakes waiters when a lease is released, over one connection of its own that is made like the client's when the first
- * waiter comes and ends with `close()` of the locker or of the notifier.
+ * Wakes waiters when a lease is released. `ioredisBackend` makes it together with its store.
+ *
+ * It listens over one connection of its own. That is made like the client's when somebody first waits, and ends with
+ * `close()` of the locker or of the notifier.
+ *
+ * @example
+ * ```ts
+ * const notifier = ioredisNotifier(redis, { mode: 'pattern' })
+ * const locks = createLocker({ store: ioredisStore(redis), notifier })
+ * ```
  *
  * @param options `prefix` must be the store's
- * @throws InvalidOptionError for a client with a `keyPrefix`, or a bad `prefix`
+ * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function ioredisNotifier(client: IoredisSubscribable, options?: PubsubNotifierOptions): ReleaseNotifier {
+  demandKnown(options, ['prefix', 'mode', 'clock'])
+  if (!['channels', 'pattern', undefined].includes(options?.mode)) {
+    throw new InvalidOptionError('mode', 'must be "channels" or "pattern"')
+  }
   return pubsubNotifier(ioredisSubscriber(client), options)
 }

@@ -1,15 +1,24 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
+import { demandKnown } from './known-options.ts'
 
 /**
- * A lease store over an ioredis-compatible client: standalone, Sentinel or Cluster.
+ * A lease store over an ioredis-compatible client: standalone, Sentinel or Cluster. `ioredisBackend` makes it together with
+ * its notifier.
  *
- * The client stays the user's: it is connected if it was created with `lazyConnect`, and never closed here.
+ * The client stays yours: a call connects it if it was created with `lazyConnect`, and nothing closes it.
  *
- * @throws InvalidOptionError for a client with a `keyPrefix`, a bad `prefix` or a bad `fenceMemory`.
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: ioredisStore(new Redis()) })
+ * ```
+ *
+ * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function ioredisStore(client: IoredisClient, options?: RedisStoreOptions): LeaseStore {
+  demandKnown(options, ['prefix', 'fenceMemory'])
   return redisStore(ioredisTransport(client), options)
 }

@@ -1,4 +1,4 @@
-import type { RedisSubscriber, SubscriberConnection } from '@leasehold/core/redis'
+import type { RedisSubscriber, SubscriberConnection, SubscriberListener } from '@leasehold/core/redis'
 import { plainError } from './connection-error.ts'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
 
@@ -32,45 +32,25 @@ const oneAttempt = {
 }
 
 /**
- * Listens over a connection of its own, made like the client's. On a cluster it goes to one of the primaries, each time
- * another: a plain `PUBLISH` reaches subscribers on every node.
+ * Makes connections that listen, each made like the client's. On a cluster each goes to another primary: a plain `PUBLISH`
+ * reaches subscribers on every node. For notifiers of your own making, and for a bridge in your own server;
+ * `ioredisNotifier` is built on it.
  *
- * @throws InvalidOptionError as `ioredisTransport` does
+ * @example
+ * ```ts
+ * const bridge = createBridge({ store, subscriber: ioredisSubscriber(redis), auth: { tokens } })
+ * ```
+ *
+ * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
  */
 export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber {
   checkClient(client)
   let connections = 0
   return {
     async connect(listener, signal) {
-      const connection = duplicate(client, connections++)
-      let open = true
-      /** Why it fails: the client itself only says that it has. */
-      let lastError: unknown
-      const close = (): void => {
-        open = false
-        connection.disconnect()
-      }
-      const lost = (): void => {
-        if (open) listener.lost(lastError && plainError(lastError))
-        open = false
-      }
-      connection.on('error', (error) => {
-        lastError = error
-      })
-      connection.on('message', (channel = '', payload = '') => listener.message(channel, payload))
-      connection.on('pmessage', (_pattern, channel = '', payload = '') => listener.message(channel, payload))
-      signal.addEventListener('abort', close, { once: true })
-      try {
-        await connection.connect()
-        signal.throwIfAborted()
-      } catch (error: unknown) {
-        close()
-        throw signal.aborted ? error : plainError(lastError ?? error)
-      } finally {
-        signal.removeEventListener('abort', close)
-      }
-      connection.on('end', lost)
-      return listening(connection, close, lost)
+      const listening = new Listening(duplicate(client, connections++), listener)
+      await listening.open(signal)
+      return listening
     },
   }
 }
@@ -83,20 +63,69 @@ function duplicate(client: IoredisSubscribable, turn: number): ListeningConnecti
   return make.call(source, oneAttempt)
 }
 
-function listening(connection: ListeningConnection, close: () => void, lost: () => void): SubscriberConnection {
-  /** The client may reject what is under way before it says that the connection has ended. */
-  const answer = async (command: Promise<unknown>): Promise<void> => {
+/** States: *connecting* → *open* → *lost*, of which its listener is told once, or *closed* by its user, of which it is not. */
+class Listening implements SubscriberConnection {
+  readonly #connection: ListeningConnection
+  readonly #listener: SubscriberListener
+  #isEnded = false
+  /** Why the connection fails: the client itself only says that it has. */
+  #lastError: unknown
+
+  constructor(connection: ListeningConnection, listener: SubscriberListener) {
+    this.#connection = connection
+    this.#listener = listener
+    connection.on('error', (error) => {
+      this.#lastError = error
+    })
+    connection.on('message', (channel = '', payload = '') => listener.message(channel, payload))
+    connection.on('pmessage', (_pattern, channel = '', payload = '') => listener.message(channel, payload))
+  }
+
+  async open(signal: AbortSignal): Promise<void> {
+    const close = (): void => this.close()
+    signal.addEventListener('abort', close, { once: true })
+    try {
+      await this.#connection.connect()
+      signal.throwIfAborted()
+    } catch (error: unknown) {
+      this.close()
+      throw signal.aborted ? error : plainError(this.#lastError ?? error)
+    } finally {
+      signal.removeEventListener('abort', close)
+    }
+    this.#connection.on('end', () => this.#lose())
+  }
+
+  subscribe(channels: readonly string[]): Promise<void> {
+    return this.#answer(this.#connection.subscribe(...channels))
+  }
+
+  unsubscribe(channels: readonly string[]): Promise<void> {
+    return this.#answer(this.#connection.unsubscribe(...channels))
+  }
+
+  psubscribe(pattern: string): Promise<void> {
+    return this.#answer(this.#connection.psubscribe(pattern))
+  }
+
+  close(): void {
+    this.#isEnded = true
+    this.#connection.disconnect()
+  }
+
+  async #answer(command: Promise<unknown>): Promise<void> {
     try {
       await command
     } catch (error: unknown) {
-      if (connection.status !== 'ready') lost()
+      // The client may reject what is under way before it says that the connection has ended.
+      if (this.#connection.status !== 'ready') this.#lose()
       throw plainError(error)
     }
   }
-  return {
-    subscribe: (channels) => answer(connection.subscribe(...channels)),
-    unsubscribe: (channels) => answer(connection.unsubscribe(...channels)),
-    psubscribe: (pattern) => answer(connection.psubscribe(pattern)),
-    close,
+
+  #lose(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#listener.lost(this.#lastError && plainError(this.#lastError))
   }
 }

@@ -24,15 +24,15 @@ const lastErrors = new WeakMap<IoredisConnection, Error>()
 /** Why a connection that is not ready is not, as far as it was seen. */
 export const connectionError = (connection: IoredisConnection): Error | undefined => lastErrors.get(connection)
 
-/** It is ready, so what went wrong before is no reason for anything that comes. */
+/** The connection is ready: what went wrong before explains nothing that comes. */
 export function forgetError(connection: IoredisConnection): void {
   lastErrors.delete(connection)
 }
 
 /**
- * Resolves when the connection has become ready or has ended, or when the signal is aborted: check them to know which;
- * or with the server's words when it refused to let this client in. A connection that was never asked to connect is asked
- * now. Nothing remains when nobody waits.
+ * Resolves when the connection has become ready or has ended, or when the signal is aborted: check them to know which. If the
+ * server refused to let this client in, it resolves with the server's words. A connection that was never asked to connect is
+ * asked now. Nothing remains when nobody waits.
  *
  * @param home runs a task in the async context that a connection begun here belongs to
  */
@@ -55,8 +55,8 @@ export function readinessChange(
 }
 
 function connect(connection: IoredisConnection): void {
-  // Somebody else may have been quicker. A failed try shows in the status, and whether there is another one is up to the
-  // client's own settings.
+  // Somebody else may have been quicker. A failed try shows in the status, and the client's own settings decide whether
+  // there is another.
   if (connection.status === 'wait') connection.connect().catch(() => undefined)
 }
 
@@ -79,7 +79,7 @@ function beginWatch(connection: IoredisConnection): Watch {
   }
   const onChange = (): void => tell()
   const onError = (error: Error): void => {
-    // A client to whose errors nobody listens says them there. While we do, for a moment, that must not be missing.
+    // A client without a listener for errors prints them. While this is its only one, it must print them in its place.
     // biome-ignore lint/suspicious/noConsole: in place of the client, in its words
     if (connection.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error.stack)
     const plain = plainError(error)

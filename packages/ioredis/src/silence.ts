@@ -2,7 +2,7 @@ import type { IoredisStream } from './ioredis-client.ts'
 
 /**
  * How many calls may have been given up on a socket since its last answer, and how long it may stay silent then, in
- * milliseconds, before calls are held back there. A connection that has died without a word checks ready for many minutes,
+ * milliseconds, before calls are held back there. A connection that has died without a word looks ready for many minutes,
  * and the client keeps whatever it is handed.
  */
 const mostGivenUp = 1_000
@@ -34,7 +34,7 @@ export function countGivenUp(stream: IoredisStream | undefined): void {
   silence.nextProbeMs = silence.silentFromMs + probeEveryMs
 }
 
-/** The server has answered there. It answers in order, so what was given up before is off the client's hands. */
+/** The server has answered there. It answers in order, so the client does not keep what was given up before. */
 export function noteAnswer(stream: IoredisStream | undefined): void {
   if (stream) silences.delete(stream)
 }

@@ -5,9 +5,9 @@ import { keySlot } from './cluster-node.ts'
 const explainsForMs = 5_000
 
 /**
- * While a slot is being moved its nodes send a call from one to the other, and the client goes along until it has had
- * enough. That can take longer than the call has, and then nobody hears why: so what the client says in the end is kept
- * for the calls that come after.
+ * While a slot is being moved its nodes send a call from one to the other, and the client follows until its redirections are
+ * used up. That can take longer than the call has, and then nobody hears why. So what the client says in the end is kept, and
+ * explains the calls that come after.
  */
 export interface SlotsOnTheMove {
   /** Takes note of how a call ended, in time or late. */

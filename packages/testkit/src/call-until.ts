@@ -1,4 +1,4 @@
-import type { CallDeadline } from '@leasehold/core'
+import type { CallDeadline } from '@leasehold/core/adapter'
 
 /** What a store or transport is told of its caller's time, by a signal of one's own: over when that is aborted. */
 export const callUntil = (signal: AbortSignal, withinMs = 60_000): CallDeadline => ({

@@ -1,11 +1,12 @@
+import type { Clock } from '@leasehold/core'
 import {
-  type Clock,
+  type NotifierState,
   notifiedWaiter,
   type ReleaseNotifier,
   type Subscription,
   type Waiter,
   type WaitPlan,
-} from '@leasehold/core'
+} from '@leasehold/core/adapter'
 
 export interface ScriptedNotifierOptions {
   /** Whether it claims to look for itself; default false. */
@@ -22,7 +23,7 @@ export class ScriptedNotifier implements ReleaseNotifier {
   readonly subscriptions: ScriptedSubscription[] = []
 
   readonly #confirms: boolean
-  readonly #unheard: Set<(cause: unknown) => void> = new Set()
+  readonly #listeners: Set<(state: NotifierState) => void> = new Set()
 
   constructor(options: ScriptedNotifierOptions = {}) {
     this.checks = options.checks ?? false
@@ -45,14 +46,23 @@ export class ScriptedNotifier implements ReleaseNotifier {
     for (const subscription of this.subscriptions) subscription.signal()
   }
 
-  onUnheard(listener: (cause: unknown) => void): () => void {
-    this.#unheard.add(listener)
-    return () => this.#unheard.delete(listener)
+  onStateChange(listener: (state: NotifierState) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
-  /** Says that releases cannot be heard. */
-  unheard(cause: unknown): void {
-    for (const listener of this.#unheard) listener(cause)
+  /** Says that it hears no releases. */
+  disconnect(cause: unknown): void {
+    this.#tell({ type: 'disconnected', cause })
+  }
+
+  /** Says that it hears them again. */
+  reconnect(): void {
+    this.#tell({ type: 'reconnected' })
+  }
+
+  #tell(state: NotifierState): void {
+    for (const listener of this.#listeners) listener(state)
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,10 @@
+import type { Clock, Executed } from '@leasehold/core'
 import type {
   AcquireOutcome,
   AcquireRequest,
   CallDeadline,
   CheckOutcome,
   CheckRequest,
-  Clock,
-  Executed,
   InspectOutcome,
   LeaseStore,
   Refused,
@@ -15,7 +14,7 @@ import type {
   RenewRequest,
   RevokeOutcome,
   Unknown,
-} from '@leasehold/core'
+} from '@leasehold/core/adapter'
 import { memoryStore } from '@leasehold/core/memory'
 import { callUntil } from './call-until.ts'
 

@@ -1,4 +1,5 @@
-import { createLocker, type Locker, type LockerEvent, type LockerOptions, type ReleaseNotifier } from '@leasehold/core'
+import { createLocker, type Locker, type LockerEvent, type LockerOptions } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { ManualClock } from './manual-clock.ts'
 import { ScriptedStore } from './scripted-store.ts'
 import { follow } from './settlement.ts'

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import { fetchTransport } from './fetch-transport.ts'
 import type { RestEndpoint } from './rest-endpoint.ts'
@@ -6,8 +6,13 @@ import type { RestEndpoint } from './rest-endpoint.ts'
 export interface FetchStoreOptions extends RestEndpoint, RedisStoreOptions {}
 
 /**
- * A lease store over `fetch` alone, without a client library: an Upstash database, or any server that speaks its REST
- * protocol.
+ * A lease store over `fetch` alone, without a client library: for an Upstash database, or any server that speaks its REST
+ * protocol. Sends nothing until a lock is asked for, so it may be made at the module scope of a Worker.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: fetchStore({ url: env.REDIS_URL, token: env.REDIS_TOKEN }) })
+ * ```
  *
  * @throws InvalidOptionError for a bad `url`, `token`, `fetch`, `prefix` or `fenceMemory`
  */

@@ -119,8 +119,8 @@ describe('an abort', () => {
   it('ends the wait though fetch pays no heed to it, and a late answer is nobody’s', async () => {
     const controller = new AbortController()
     let answer = (_: unknown): void => undefined
-    const deaf = (): Promise<never> => new Promise((resolve) => (answer = resolve as typeof answer))
-    const replies = run([increment], controller.signal, deaf)
+    const unheeding = (): Promise<never> => new Promise((resolve) => (answer = resolve as typeof answer))
+    const replies = run([increment], controller.signal, unheeding)
     controller.abort()
     expect(await replies).toEqual([unknown('unknown', /in time/)])
     answer(new Response('{"result":1}'))
@@ -147,7 +147,22 @@ describe('no answer', () => {
     await new Promise((resolve) => server.close(resolve))
     const { token } = gateway
     const replies = await fetchTransport({ url: `http://127.0.0.1:${port}`, token }).run([increment], callUntil(never))
-    expect(replies).toEqual([unknown('unknown', /fetch failed ECONNREFUSED/)])
+    expect(replies).toEqual([unknown('unknown', new RegExp(`: fetch failed: connect ECONNREFUSED 127.0.0.1:${port}$`))])
+  })
+
+  it('says what is behind the error of fetch, to some depth', async () => {
+    const behind = Object.assign(new Error(''), { code: 'ETIMEDOUT' })
+    const ring = Object.assign(new Error('round'), { cause: undefined as unknown })
+    ring.cause = ring
+    for (const [thrown, words] of [
+      [new TypeError('fetch failed', { cause: behind }), ': fetch failed: ETIMEDOUT'],
+      [ring, ': round'.repeat(4)],
+      ['a text', ': a text'],
+      [undefined, ''],
+    ]) {
+      const replies = await run([increment], never, () => Promise.reject(thrown))
+      expect(replies).toEqual([unknown('unknown', new RegExp(`^The request failed${words}$`))])
+    }
   })
 
   it('shows nothing of the request, whatever is thrown', async () => {

@@ -3,10 +3,15 @@ import { checkedEndpoint, type RestEndpoint } from './rest-endpoint.ts'
 import { restTransport } from './rest-transport.ts'
 
 /**
- * Runs scripts with nothing but `fetch`, on a server that speaks the REST protocol of `@upstash/redis`.
+ * Runs scripts over `fetch` alone, on a server that speaks the REST protocol of `@upstash/redis`. For stores of your own
+ * making; `fetchStore` is built on it.
  *
- * Each request is sent once, is given up with its signal, and is marked so that nothing on the way stores it. Making one
- * does no work, so it may be made at the module scope of a Worker.
+ * It sends each request once, gives it up when its caller does, and marks it so that nothing on the way stores it.
+ *
+ * @example
+ * ```ts
+ * const store = redisStore(fetchTransport({ url, token }))
+ * ```
  *
  * @throws InvalidOptionError for a bad `url`, `token` or `fetch`
  */

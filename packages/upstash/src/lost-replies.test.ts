@@ -1,4 +1,5 @@
-import { createLocker, type Extension, type LeaseStore, type Locker, type LockerEvent } from '@leasehold/core'
+import { createLocker, type Extension, type Locker, type LockerEvent } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type Ending, type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis } from '@upstash/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

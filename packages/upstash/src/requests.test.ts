@@ -1,4 +1,5 @@
-import { createLocker, type LeaseStore } from '@leasehold/core'
+import { createLocker } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
 import { Redis } from '@upstash/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

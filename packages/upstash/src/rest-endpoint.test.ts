@@ -1,8 +1,10 @@
 import { inspect } from 'node:util'
+import { Redis } from '@upstash/redis'
 import { describe, expect, it } from 'vitest'
 import { fetchStore } from './fetch-store.ts'
 import { fetchTransport } from './fetch-transport.ts'
 import { checkedEndpoint } from './rest-endpoint.ts'
+import { upstashStore } from './upstash-store.ts'
 
 const url = 'https://eu1-lease.example'
 const token = 'AX0-token_with=all.kinds~of/characters+'
@@ -45,6 +47,20 @@ describe('an endpoint', () => {
       expect(() => fetchTransport({ url, token: bad as never })).toThrow(refused('token'))
     },
   )
+
+  it.each([
+    ['url', undefined],
+    ['token', undefined],
+    ['url', null],
+  ])('with the %s %s says that it is: an unset variable of the environment', (option, value) => {
+    expect(() => fetchStore({ url, token, [option]: value })).toThrow(`Option "${option}" is ${value}`)
+  })
+
+  it('takes undefined for every optional field, as if it were left out', () => {
+    const optional = { fetch: undefined, prefix: undefined, fenceMemory: undefined }
+    expect(fetchStore({ url, token, ...optional }).prefix).toBe('lock:')
+    upstashStore(new Redis({ url, token }), { prefix: undefined, fenceMemory: undefined })
+  })
 
   it('takes a function for fetch, not an object that has one', () => {
     expect(() => fetchTransport({ url, token, fetch: { fetch } as never })).toThrow(refused('fetch'))

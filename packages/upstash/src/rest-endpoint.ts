@@ -7,10 +7,10 @@ export interface RestEndpoint {
   /** Its access token; sent in the `Authorization` header and nowhere else. */
   readonly token: string
   /**
-   * What sends the requests; default: the global `fetch` at the time of a call. It must send a request once, and give
-   * its answer up when the signal is aborted. It is called as a plain function, so bind a method before you pass it.
+   * Sends the requests; default: the global `fetch` at the time of a call. It must send each request once, and give up when
+   * the signal is aborted. It is called as a plain function, so bind a method before you pass it.
    */
-  readonly fetch?: Fetch
+  readonly fetch?: Fetch | undefined
 }
 
 /** The part of `fetch` that is used: the global one of every runtime fits. */
@@ -41,11 +41,14 @@ export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   const { url, token, fetch } = endpoint
   // The parser would silently repair some of what the pattern keeps out, and fetch would show a password in its error.
   if (!/^https?:\/\/[\w[][^\s\\?#@]*$/i.test(url) || !parses(url)) {
-    throw new InvalidOptionError('url', 'must be an http(s) URL without credentials or query')
+    throw new InvalidOptionError(
+      'url',
+      url == null ? `is ${url}` : 'must be an http(s) URL without credentials or query',
+    )
   }
   // What a header cannot carry, fetch would show too.
   if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
-    throw new InvalidOptionError('token', 'must be ASCII text without spaces')
+    throw new InvalidOptionError('token', token == null ? `is ${token}` : 'must be ASCII text without spaces')
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw new InvalidOptionError('fetch', 'must be a function')
   return { ...endpoint, url: `${url}`.replace(/\/+$/, '') }

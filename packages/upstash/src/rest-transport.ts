@@ -53,9 +53,20 @@ async function post(
     })
     return repliesOf(answer, await answer.text(), calls, clean)
   } catch (error) {
-    const { message, cause } = Object(error) as { message?: unknown; cause?: { code?: unknown } }
-    // Even one that was refused a connection: runtimes do not say so in any common way.
-    const failed = unanswered('unknown', clean(`The request failed: ${message} ${cause?.code ?? ''}`).trim())
+    // Unknown even where no connection was made: runtimes do not say so in any common way.
+    const failed = unanswered('unknown', `The request failed${wordsOf(error, clean)}`)
     return calls.map(() => failed)
   }
+}
+
+/**
+ * What an error says, and what is behind it: `: fetch failed: connect ECONNREFUSED 127.0.0.1:8790`. Nothing else of an error is
+ * kept: a `fetch` may put the request on it, with the token.
+ *
+ * @param depth how many causes are read, as they may form a ring
+ */
+function wordsOf(error: unknown, clean: (text: string) => string, depth = 4): string {
+  const { message, code, cause } = Object(error)
+  // The error of a name with several addresses has a code and no message.
+  return error && depth ? `: ${clean(`${message || code || error}`)}${wordsOf(cause, clean, depth - 1)}` : ''
 }

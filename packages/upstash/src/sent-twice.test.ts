@@ -1,4 +1,5 @@
-import { createLocker, type LeaseStore, type Locker, type LockerEvent } from '@leasehold/core'
+import { createLocker, type Locker, type LockerEvent } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { guardedDelete, guardedSet } from '@leasehold/core/fencing'
 import type { RedisTransport } from '@leasehold/core/redis'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'

@@ -1,11 +1,16 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import type { UpstashClient } from './upstash-client.ts'
 import { upstashTransport } from './upstash-transport.ts'
 
 /**
- * A lease store over the server of an `@upstash/redis` client. The client stays the user's: whatever its options are,
- * locks are safe with it.
+ * A lease store over the server of an `@upstash/redis` client. The client stays yours and as it is. Locks are safe whatever
+ * its options are: the store takes its URL and token, and sends requests of its own.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: upstashStore(Redis.fromEnv()) })
+ * ```
  *
  * @throws InvalidOptionError for a client without a URL and token of its own, a bad `prefix` or a bad `fenceMemory`
  */

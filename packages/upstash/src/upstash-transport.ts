@@ -4,10 +4,16 @@ import { restTransport } from './rest-transport.ts'
 import { endpointOf, type UpstashClient } from './upstash-client.ts'
 
 /**
- * Runs scripts on the server of an `@upstash/redis` client, with its URL and token.
+ * Runs scripts on the server of an `@upstash/redis` client, with its URL and token. For stores of your own making;
+ * `upstashStore` is built on it.
  *
- * The requests are our own, past the client's retries, its pipelines, its decoding, its `signal` and its middleware, so
- * each is sent once and its answer is what the server said. Changes nothing of the client, and keeps nothing in it.
+ * It sends requests of its own, past the client's retries, pipelines, decoding, `signal` and middleware. So each is sent
+ * once, and its answer is what the server said. Changes nothing of the client, and keeps nothing in it.
+ *
+ * @example
+ * ```ts
+ * const store = redisStore(upstashTransport(Redis.fromEnv()))
+ * ```
  *
  * @throws InvalidOptionError for what is no such client, or one made without a URL and token, such as with a requester
  */

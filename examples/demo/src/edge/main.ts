@@ -3,12 +3,14 @@
  * through which it hears of releases.
  */
 
-import { startBridge } from '@leasehold/example-hono-api/bridge'
-import { startGateway } from '@leasehold/example-hono-api/gateway'
-import { startWorker } from '@leasehold/example-hono-api/workerd'
+import { startBridge } from '@leasehold/example-local/bridge'
+import { startGateway } from '@leasehold/example-local/gateway'
+import { startWorker } from '@leasehold/example-local/workerd'
 
 /** What the demo tells its servers over TCP, too. */
 const settings = ['LOCK_PREFIX', 'DATA_PREFIX', 'LOCK_TTL', 'LOCK_WAIT', 'FENCE_MEMORY', 'WORK_MS', 'LOCKS', 'COUPONS']
+
+const config = new URL(import.meta.resolve('@leasehold/example-hono-api/wrangler.jsonc'))
 
 const { REDIS_URL = '', SERVER_NAME = 'worker', ...env } = process.env
 const ended = Promise.withResolvers<void>()
@@ -35,7 +37,7 @@ async function serve(): Promise<void> {
     BRIDGE_URL: bridge.url,
     BRIDGE_TOKEN: bridge.token,
   }
-  const starting = startWorker({ entry: new URL('worker.ts', import.meta.url), bindings, onLog: report })
+  const starting = startWorker({ config, entry: new URL('worker.ts', import.meta.url), bindings, onLog: report })
   await Promise.race([starting, ended.promise])
   await using worker = await starting
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

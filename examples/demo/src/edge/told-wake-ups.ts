@@ -1,4 +1,4 @@
-import type { ReleaseNotifier } from '@leasehold/core'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 
 /**
  * A notifier that tells of every wake-up, with its key: each pause of a waiter that ends because there was news.

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { createLocker, type Duration } from '@leasehold/core'
-import { createApp } from '@leasehold/example-hono-api/app'
-import { couponLimits } from '@leasehold/example-hono-api/coupons'
-import { redisRecords } from '@leasehold/example-hono-api/records'
 import { wakeUpsFrom } from '@leasehold/example-hono-api/wake-ups'
+import { createApp } from '@leasehold/example-shop/app'
+import { auditedLocks } from '@leasehold/example-shop/audited-locks'
+import { couponLimits } from '@leasehold/example-shop/coupons'
+import { noLocks } from '@leasehold/example-shop/no-locks'
+import { redisLedger, redisRecords } from '@leasehold/example-shop/redis-records'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
-import { auditedLocks } from './audited-locks.ts'
-import { noLocks } from './no-locks.ts'
 import { toldWakeUps } from './told-wake-ups.ts'
 
 /** The Hono example as the demo needs it: every hold goes into the ledger, and every event of the locker into the log. */
@@ -26,11 +26,7 @@ const locker = createLocker({
 })
 
 export default createApp({
-  locks: auditedLocks(env.LOCKS === 'off' ? noLocks() : locker, {
-    transport,
-    ledger: `${env.DATA_PREFIX}ledger`,
-    server,
-  }),
+  locks: auditedLocks(env.LOCKS === 'off' ? noLocks() : locker, redisLedger(transport, env.DATA_PREFIX), server),
   records: redisRecords(transport, env.DATA_PREFIX),
   limits: couponLimits(env.COUPONS),
   server,

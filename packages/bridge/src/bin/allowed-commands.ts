@@ -2,17 +2,17 @@ import type { GatewayRedis, GatewayReply } from '../gateway/index.ts'
 import { textOf } from '../http/text.ts'
 import { SettingsError } from './program-settings.ts'
 
-/** Where a description of a command has what, as `COMMAND INFO` answers it. */
+/** The positions of fields in the answer of `COMMAND INFO`. */
 const place = { flags: 2, categories: 6, subcommands: 9 } as const
 
-/** They block only when asked to, which the gateway looks for in each. */
+/** These block only when asked to, and the gateway checks each of them for that. */
 const blockWhenAsked: ReadonlySet<string> = new Set(['XREAD', 'XREADGROUP'])
 
 /**
- * Asks Redis whether what `--allow` names can work: it has the command, and the command does not hold the connection that
- * all requests share. Commands that change the connection are refused before, by name.
+ * Asks Redis whether the commands of `--allow` can work: it has the command, and the command does not block the connection
+ * that all requests share. Commands that change the connection have been refused before, by name.
  *
- * @returns why it could not be asked, in the words of Redis, if so
+ * @returns why Redis could not be asked, in its own words; otherwise undefined
  * @throws SettingsError naming the entry
  */
 export async function checkAllowed(
@@ -42,7 +42,7 @@ function problemWith(
 ): string | undefined {
   if (!isList(command)) return `this Redis has no command ${name}`
   const subcommands = listAt(command, place.subcommands)
-  // Before version 7 Redis does not tell.
+  // Redis lists no subcommands before version 7.
   if (subcommand === undefined || !subcommands) return blocks(name, command)
   const found = subcommands.find((each) => isList(each) && wordOf(each[0]) === `${name}|${subcommand}`)
   if (!isList(found)) return `in this Redis, ${name} has no subcommand ${subcommand}`

@@ -32,9 +32,9 @@ test('why releases are not heard is told once for each reason, and how often it 
   const lost = new Error('The connection that listens was lost', { cause: new Error('read ECONNRESET') })
   tell({ type: 'listening' })
   await clock.advance(60_000)
-  tell({ type: 'deaf', problem: lost })
+  tell({ type: 'disconnected', problem: lost })
   for (let second = 0; second < 25; second++) {
-    tell({ type: 'deaf', problem: noPermission })
+    tell({ type: 'disconnected', problem: noPermission })
     await clock.advance(1_000)
   }
   tell({ type: 'listening' })
@@ -52,7 +52,7 @@ test('why releases are not heard is told once for each reason, and how often it 
 
 test('a connection that comes and goes is not two lines each time', async () => {
   for (let second = 0; second < 100; second++) {
-    tell({ type: 'deaf', problem: unanswered })
+    tell({ type: 'disconnected', problem: unanswered })
     tell({ type: 'listening' })
     await clock.advance(1_000)
   }
@@ -75,7 +75,7 @@ test('what happens all the time is not told, and at the end nothing is held back
   tell({ type: 'check', reason: 'expiry', outcome: 'unanswered' })
   tell({ type: 'store-asked', keys: 3 })
   expect(lines).toEqual([])
-  for (let at = 0; at < 3; at++) tell({ type: 'deaf', problem: noPermission })
+  for (let at = 0; at < 3; at++) tell({ type: 'disconnected', problem: noPermission })
   joined.end()
   expect(lines).toMatchObject([{ reason: noPermission.message }, { times: 2 }])
 })

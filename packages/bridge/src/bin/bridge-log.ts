@@ -3,21 +3,21 @@ import type { OnBridgeEvent } from '../server/index.ts'
 import type { JoinedLog } from './joined-log.ts'
 import { more, plain } from './program-log.ts'
 
-/** The log of a bridge: what an operator should know. What happens all the time is counted and not written down. */
+/** The log of a bridge: what an operator should know. What happens all the time is counted and not logged. */
 export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
   let unanswered = false
   return (event) => {
     switch (event.type) {
       case 'listening':
         joined.write('listening', (times) => {
-          // How often it had failed comes before that it works.
-          joined.flush('deaf')
+          // First how often it had failed, then that it works.
+          joined.flush('disconnected')
           log.info({ ...more(times) }, 'listening for releases')
         })
         return
-      case 'deaf': {
+      case 'disconnected': {
         const reason = reasonOf(event.problem)
-        joined.write(`deaf ${reason}`, (times) =>
+        joined.write(`disconnected ${reason}`, (times) =>
           log.warn({ reason, ...more(times) }, 'releases are not heard; connecting again'),
         )
         return
@@ -46,6 +46,6 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
   }
 }
 
-/** Why, with what was behind it. */
+/** The message, with the cause's if that says more. */
 const reasonOf = ({ message, cause }: Error): string =>
   cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message

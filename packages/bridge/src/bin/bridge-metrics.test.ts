@@ -19,9 +19,9 @@ test('calls, checks, those that were not answered and bad keys are counted by th
 
 test('a loss is counted once, however many attempts fail after it', async () => {
   const metrics = bridgeMetrics()
-  metrics.count({ type: 'deaf', problem })
+  metrics.count({ type: 'disconnected', problem })
   metrics.count({ type: 'listening' })
-  for (let attempts = 0; attempts < 3; attempts++) metrics.count({ type: 'deaf', problem })
+  for (let attempts = 0; attempts < 3; attempts++) metrics.count({ type: 'disconnected', problem })
   const { text } = await metrics.page()
   expect(text).toContain('leasehold_bridge_subscription_losses_total 1\n')
   expect(text).toContain('leasehold_bridge_subscription_failures_total 4\n')

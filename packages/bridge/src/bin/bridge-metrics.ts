@@ -7,13 +7,13 @@ export interface BridgeMetrics {
   page(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
-/** They list every connection, which takes longer than all the rest, and tell no more than `waits` and `streams` do. */
+/** These list every connection, which takes longer than all the others, and say no more than `waits` and `streams` do. */
 const costly = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}`,
   `nodejs_active_${of}_total`,
 ])
 
-/** What a bridge tells of itself, as numbers for Prometheus; those of the process beside it. */
+/** The numbers of a bridge for Prometheus, and those of its process. */
 export function bridgeMetrics(): BridgeMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -50,7 +50,7 @@ export function bridgeMetrics(): BridgeMetrics {
         case 'listening':
           isListening = true
           return subscribed.set(1)
-        case 'deaf':
+        case 'disconnected':
           failures.inc()
           if (isListening) losses.inc()
           isListening = false

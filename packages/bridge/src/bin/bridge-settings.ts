@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Duration } from '@leasehold/core'
+import { defaultPrefix } from '@leasehold/core/adapter'
 import { duration, type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
 
 /** What the program was told, by flags first and then by the environment. */
@@ -22,7 +23,7 @@ export interface BridgeSettings {
   readonly keysPerSecond: number
 }
 
-export const usage = `Usage: leasehold-bridge --redis <url> --token <token> [options]
+export const usage: string = `Usage: leasehold-bridge --redis <url> --token <token> [options]
 
 Release notifications over HTTP, for waiters that cannot subscribe to Redis.
 
@@ -33,7 +34,7 @@ Release notifications over HTTP, for waiters that cannot subscribe to Redis.
                            may be repeated
   --longest-ticket <time>  how far away their end may be,           LEASEHOLD_BRIDGE_LONGEST_TICKET
                            default 24h
-  --prefix <text>          that of the locks, default lock:         LEASEHOLD_BRIDGE_PREFIX
+  --prefix <text>          that of the locks, default ${defaultPrefix}         LEASEHOLD_BRIDGE_PREFIX
   --port <number>          default 8789; 0 for a free one           LEASEHOLD_BRIDGE_PORT
   --host <address>         default 127.0.0.1: this machine only     LEASEHOLD_BRIDGE_HOST
   --cors <origin>          pages of it may ask; may be repeated     LEASEHOLD_BRIDGE_CORS (separated by commas)
@@ -104,7 +105,7 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
   const perClient = most('--per-client', given['per-client'] ?? variable('PER_CLIENT') ?? '1000')
   return {
     redisUrl: url,
-    prefix: given.prefix ?? variable('PREFIX') ?? 'lock:',
+    prefix: given.prefix ?? variable('PREFIX') ?? defaultPrefix,
     host: given.host ?? variable('HOST') ?? '127.0.0.1',
     port: port('--port', given.port ?? variable('PORT') ?? '8789'),
     tokens,

@@ -191,10 +191,10 @@ test('a Redis that does not let it in is a reason not to start, and is told', as
 })
 
 test('a Redis user that may not listen, or not read, and a port that is taken, are reasons not to start', async () => {
-  await redis.command('ACL', 'SETUSER', 'deaf', 'on', '>pw', '~lock:*', 'resetchannels', '+@all')
+  await redis.command('ACL', 'SETUSER', 'disconnected', 'on', '>pw', '~lock:*', 'resetchannels', '+@all')
   await redis.command('ACL', 'SETUSER', 'blind', 'on', '>pw', 'resetkeys', '&lock:release:*', '+@all')
   await redis.command('ACL', 'SETUSER', 'enough', 'on', '>pw', '~lock:*', '&lock:release:*', '+@all', '-@dangerous')
-  for (const user of ['deaf', 'blind']) {
+  for (const user of ['disconnected', 'blind']) {
     const { code, err } = await run(['--redis', `redis://${user}:pw@127.0.0.1:${redis.port}`, '--token', token]).ended
     expect([code, linesOf(err)]).toEqual([
       1,

@@ -7,26 +7,26 @@ import type { Hono } from 'hono'
 /** How long a client may take to send its request, in milliseconds. */
 const requestTimeout = 30_000
 /**
- * How long a connection is kept for the next request, in milliseconds: longer than the proxies in front keep theirs, which
- * is 60 s or 75 s. One that is closed from this side while a proxy sends a request on it is a 502 to somebody. Node begins
- * to count a request's time with its first byte, so this may be longer than `requestTimeout`.
+ * How long an idle connection is kept, in milliseconds: longer than proxies keep theirs, which is 60 s or 75 s. If this side
+ * closes a connection just when a proxy sends a request on it, somebody sees a 502. Node counts a request's time from its first
+ * byte, so this may be longer than `requestTimeout`.
  */
 const keepAliveTimeout = 76_000
 /**
- * How many bytes Node keeps for a slow reader before the stream keeps the rest. Nobody counts what Node keeps, and a short write
- * takes ten times its length in memory: with Node's default, 700 kB for a connection.
+ * How many bytes Node buffers for a slow reader before the stream keeps the rest. Nobody counts what Node buffers, and a short
+ * write takes ten times its length in memory: with Node's default, 700 kB for each connection.
  */
 const highWaterMark = 4_096
 
 export interface HttpServer {
   readonly url: string
-  /** Takes no new connection, waits until every request is answered, `graceMs` at most, and ends what is left. */
+  /** Accepts no new connection, waits up to `graceMs` until every request is answered, and ends what is left. */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * @param unreadable answers a request whose address is none, which the app does not see
- * @throws Error if the address cannot be had.
+ * @param unreadable answers a request whose address cannot be read; the app does not see it
+ * @throws Error if the address is not available.
  */
 export async function listen(
   app: Hono,
@@ -34,7 +34,7 @@ export async function listen(
   unreadable: () => Response = () => new Response('The address cannot be read', { status: 400 }),
 ): Promise<HttpServer> {
   const listener = getRequestListener(app.fetch, {
-    // `Request` and `Response` stay what Node made them.
+    // Node's own `Request` and `Response` stay in place.
     overrideGlobalObjects: false,
     errorHandler: unreadable,
   })
@@ -60,7 +60,7 @@ export async function listen(
           resolve()
         })
       })
-      // Those kept for a next request, and those that never had one, which are not "idle" to Node.
+      // Idle connections, and those that never had a request, which Node does not count as idle.
       server.closeAllConnections()
       await closed
     },

@@ -8,11 +8,11 @@ import {
 } from '../gateway/index.ts'
 import type { IoredisConnection } from './ioredis-connection.ts'
 
-/** Commands over ioredis, past everything by which it changes arguments or replies of commands that it knows. */
+/** Commands over ioredis, bypassing its changes to the arguments and replies of commands that it knows. */
 export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedis, 'pipeline' | 'multiExec'> {
   async function send(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]> {
     await connection.whenReady(signal)
-    // All in one write, with nothing of another request in between.
+    // One write, with nothing of another request in between.
     const { redis } = connection
     const { stream } = redis
     stream.cork()
@@ -25,19 +25,19 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
     return Promise.all(replies)
   }
 
-  /** The connection on which Redis has let us make a transaction. */
+  /** The connection on which Redis has allowed a transaction. */
   let allowing: unknown
 
   /**
-   * Makes an empty one, the first time on a connection. To a user without `MULTI` Redis refuses that, carries out the commands
-   * after it one by one, and says to `EXEC` that it has discarded them. Answers the error if there is one.
+   * Tries an empty transaction once on each connection. For a user without `MULTI`, Redis refuses that command, carries out
+   * those after it one by one, and answers `EXEC` as if it had discarded them. Resolves with the error if there is one.
    */
   async function refusal(signal: AbortSignal): Promise<RedisErrorReply | undefined> {
     await connection.whenReady(signal)
     const { stream } = connection.redis
     if (stream === allowing) return undefined
     const replies = await send([['MULTI'], ['EXEC']], signal).catch(({ cause }: Error) => {
-      // Nothing of what was asked for has been sent.
+      // No command of the request has been sent.
       throw new UnansweredError('no', { cause })
     })
     const refused = replies.find(isErrorReply)
@@ -58,7 +58,7 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
       }
       const outcome = replies.pop()
       if (Array.isArray(outcome)) return outcome as readonly GatewayReply[]
-      // The queued ones answered QUEUED, but for the one that was refused.
+      // All commands were answered QUEUED, except the one that was refused.
       const mistake = replies.find(isErrorReply)
       const { error } = isErrorReply(outcome) ? outcome : { error: 'EXECABORT Transaction discarded.' }
       return { error: mistake ? `${error} (${mistake.error})` : error }
@@ -66,7 +66,7 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
   }
 }
 
-/** In upper case ioredis finds no transformer for its name, which would make an object of the reply of `HGETALL`. */
+/** For a name in upper case ioredis finds no transformer, which would turn the reply of `HGETALL` into an object. */
 const built = ([name, ...args]: GatewayCommand): Command =>
   new Command(
     name.toUpperCase(),
@@ -75,8 +75,8 @@ const built = ([name, ...args]: GatewayCommand): Command =>
   )
 
 /**
- * Strings come as buffers, so what comes as text is an integer. Arrays stay what they are, with other elements: a copy would
- * cost as much as reading them did. A loop and not a recursion, however deep a script has nested them.
+ * Strings come as buffers, so text is an integer. Arrays are changed in place: a copy would cost as much as reading them did. A
+ * loop and not a recursion, since a script may nest arrays to any depth.
  */
 function gatewayReply(value: unknown): GatewayReply {
   const whole = [value]

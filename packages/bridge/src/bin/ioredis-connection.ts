@@ -1,27 +1,28 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { UnansweredError } from '../gateway/index.ts'
+import { firstConnect } from './first-connect.ts'
 
 export interface ConnectionOptions {
-  /** How long a connection may take, and a sent command stay unanswered, before the connection is given up, in ms. */
+  /** How long connecting and each answer may take before the connection is given up, in milliseconds. */
   readonly unansweredMs: number
-  /** Told of each change. */
+  /** Called for each change. */
   readonly onChange?: (change: ConnectionChange) => void
 }
 
 /** `reason` is a sentence, without credentials. */
 export type ConnectionChange = { readonly connected: true } | { readonly connected: false; readonly reason: string }
 
-/** The longest pause before the next try to connect, in milliseconds: a Redis that is back should be found soon. */
+/** The longest pause before the next attempt to connect, in milliseconds: a Redis that is back should be found soon. */
 const longestRetryMs = 1_000
 
 /**
- * One connection to Redis, on which nothing waits: a command is written at once or refused, and never sent again. It
- * connects when it is first needed, and from then on whenever it is lost.
+ * One connection to Redis without a queue: a command is written at once or refused, and never sent again. It connects when it
+ * is first needed, and from then on whenever it is lost.
  */
 export class IoredisConnection {
   readonly redis: Redis
   readonly unansweredMs: number
-  /** Whether a command handed over now is written at once. */
+  /** Whether a command would be written at once. */
   #ready = false
   readonly #waiting = new Set<() => void>()
   #problem = 'the connection was closed'
@@ -30,19 +31,19 @@ export class IoredisConnection {
   constructor(url: string, { unansweredMs, onChange = () => undefined }: ConnectionOptions) {
     const options = {
       lazyConnect: true,
-      // Shapes as the REST protocol has them; integers as text, with all their digits.
+      // The reply shapes of the REST protocol, and integers as text with all their digits.
       protocol: 2,
       stringNumbers: true,
-      // What was sent when the connection broke is answered "unknown", at once. Without `maxRetriesPerRequest: 0`, ioredis
-      // would neither send it again nor ever settle it (redis/ioredis#2193).
+      // When the connection breaks, pending commands fail at once. Without `maxRetriesPerRequest: 0`, ioredis would neither
+      // send them again nor ever settle them (redis/ioredis#2193).
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       autoResubscribe: false,
       retryStrategy: (times: number) => Math.min(50 * times, longestRetryMs),
       connectTimeout: unansweredMs,
-      // A server that stands still: what was written but did not arrive yet is dropped with the connection, and what comes
-      // later waits for the next one instead of piling up on this one.
+      // If the server stands still, what was written and has not arrived is dropped with the connection, and later commands
+      // wait for the next connection instead of piling up on this one.
       socketTimeout: unansweredMs,
       // Closing waits for nothing.
       disconnectTimeout: 0,
@@ -60,7 +61,7 @@ export class IoredisConnection {
       this.#problem = 'the connection was closed'
     })
     this.redis.on('error', (error: Error) => {
-      // Of the client's parser, which calls itself for each array in an array.
+      // Thrown by ioredis's parser, which recurses for nested arrays.
       this.#problem = error instanceof RangeError ? 'a reply nests too deep to be read' : error.message
     })
   }
@@ -71,19 +72,7 @@ export class IoredisConnection {
 
   /** Connects for the first time. @throws Error that says why it cannot. */
   async open(): Promise<void> {
-    const { host, port } = this.redis.options
-    let problem = ''
-    const onError = ({ message }: Error): void => {
-      problem ||= message
-    }
-    this.redis.on('error', onError)
-    try {
-      await this.redis.connect()
-    } catch (error) {
-      throw new Error(`cannot use Redis at ${host}:${port}: ${problem || (error as Error).message}`)
-    } finally {
-      this.redis.off('error', onError)
-    }
+    await firstConnect(this.redis)
   }
 
   /** Resolves when the connection is ready. @throws UnansweredError when the signal is aborted before. */

@@ -1,7 +1,7 @@
 import type { GatewayRedis } from '../gateway/index.ts'
 import { ioredisCommands } from './ioredis-commands.ts'
 import { type ConnectionOptions, IoredisConnection } from './ioredis-connection.ts'
-import { ioredisSubscriber } from './ioredis-subscriber.ts'
+import { ioredisTopics } from './ioredis-topics.ts'
 
 export interface IoredisGateway extends GatewayRedis {
   /** Connects now, rather than at the first command. @throws Error that says why it cannot. */
@@ -15,7 +15,7 @@ export function ioredisGateway(url: string, options: ConnectionOptions): Ioredis
   const subscriptions = new IoredisConnection(url, { unansweredMs: options.unansweredMs })
   return {
     ...ioredisCommands(commands),
-    subscribe: ioredisSubscriber(subscriptions),
+    subscribe: ioredisTopics(subscriptions),
     open: () => commands.open(),
     close() {
       commands.close()

@@ -1,23 +1,23 @@
 import { type Clock, systemClock } from '@leasehold/core'
 
-/** Writes one line; `times` is how often it was to be written since the line before of the same cause. */
+/** Writes one line. `times` is how many lines of the same cause it stands for. */
 export type WriteLine = (times: number) => void
 
-/** The lines of one cause come no closer than this: a fault that strikes everyone who waits is one fault. */
+/** The least time between two lines of one cause, in milliseconds: a fault that hits every waiter is one fault. */
 const apartMs = 10_000
-/** So many causes are told apart at a time. A cause has a reason in its name, and what a server writes there may differ each time. */
+/** How many causes are told apart at a time. A cause's name holds a reason, and a server may word that differently each time. */
 const mostCauses = 100
 const otherCauses = 'other causes'
 
 interface Cause {
-  /** Of the lines that were held back, the last, and how many there were. */
+  /** The last of the lines that were held back, and how many there were. */
   held: { readonly write: WriteLine; readonly times: number } | undefined
   stopTimer: () => void
 }
 
 /**
- * Joins log lines: of each cause the first is written at once, and then at most one each 10 s, which says how many there
- * were. None is lost: those held back are written when the time is over, or before.
+ * Joins log lines: the first of each cause is written at once, and then at most one each 10 s, which says how many there
+ * were. None is lost: what was held back is written when the 10 s are over, or before.
  */
 export class JoinedLog {
   readonly #clock: Clock
@@ -38,7 +38,7 @@ export class JoinedLog {
     write(1)
   }
 
-  /** Writes what is held back of the causes whose name begins so. They stay as far apart from what comes next. */
+  /** Writes what is held back for the causes whose name begins like this. The next lines still keep their distance. */
   flush(beginning: string): void {
     for (const [name, cause] of [...this.#causes]) {
       if (!name.startsWith(beginning)) continue
@@ -48,7 +48,7 @@ export class JoinedLog {
     }
   }
 
-  /** Writes all that is held back, and sets no timer any more until there is another line. */
+  /** Writes all that is held back, and leaves no timer behind until there is another line. */
   end(): void {
     this.flush('')
     for (const { stopTimer } of this.#causes.values()) stopTimer()

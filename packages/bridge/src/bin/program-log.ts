@@ -2,7 +2,7 @@ import { format } from 'node:util'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { JoinedLog } from './joined-log.ts'
 
-/** An error as a line of the log has it: no more of it, for clients hang the command with its arguments on theirs. */
+/** The parts of an error that may be logged. Client libraries attach the command and its arguments to theirs. */
 export interface PlainError {
   readonly type: string
   readonly message: string
@@ -16,13 +16,13 @@ export function plain(error: unknown): PlainError {
   return { type: name, message, ...(code !== undefined && { code }), ...(stack !== undefined && { stack }) }
 }
 
-/** How the lines of a log are made. */
+/** The options of every log. */
 export const logOptions: LoggerOptions = { serializers: { err: plain, warning: plain } }
 
-/** How many lines this one stands for, if it is not itself alone. */
+/** How many lines this one stands for, if it is more than one. */
 export const more = (times: number): { readonly times?: number } => (times > 1 ? { times } : {})
 
-/** Where lines go: 1 for stdout, 2 for stderr. A line is written when it is told, so that the last before an end is there. */
+/** Writes to 1 (stdout) or 2 (stderr), synchronously, so that the last line before an exit is there. */
 export const programLog = (name: string, descriptor: 1 | 2): Logger =>
   pino({ name, ...logOptions }, pino.destination({ dest: descriptor, sync: true }))
 
@@ -36,10 +36,10 @@ const consoleLevels = {
 } as const
 
 /**
- * Makes the log the only one who writes: what Node or a library would write by itself as plain text becomes a line of it.
- * An error that nobody caught is the last line, and ends the process.
+ * Makes the log the only writer: what Node or a library would print as plain text becomes a line of it. An uncaught error is
+ * the last line, and ends the process.
  *
- * @param joined what a library says at each attempt is said once, and what is held back is written before the last line
+ * @param joined joins what a library repeats at each attempt; what it holds back is written before the last line
  */
 export function takeOver(log: Logger, joined: JoinedLog): void {
   process.removeAllListeners('warning')
@@ -54,7 +54,7 @@ export function takeOver(log: Logger, joined: JoinedLog): void {
       })
     }
   }
-  // Rejections that nobody handles come here as well, whatever Node was told to do with them.
+  // Unhandled rejections come here as well, whatever Node was told to do with them.
   const end = (error: unknown): void => {
     try {
       joined.end()

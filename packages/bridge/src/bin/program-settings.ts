@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { type Duration, parseDuration } from '@leasehold/core'
 
-/** What the programs of this package have in common: flags first, and then the environment. */
+/** The environment of a program. Flags take precedence over it. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What is wrong with a flag or a variable; the message is for whoever starts the program, and holds no secret. */
+/** A flag or a variable is wrong. The message is for whoever starts the program, and holds no secret. */
 export class SettingsError extends Error {
   constructor(message: string) {
     super(message)
@@ -12,13 +12,13 @@ export class SettingsError extends Error {
   }
 }
 
-/** @throws SettingsError for what `parse` cannot make out. */
+/** @throws SettingsError for what `parse` cannot read. */
 export function parsed<T>(parse: () => T): T {
   try {
     return parse()
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    // A token that lost its flag is not repeated.
+    // The argument may be a token without its flag, so it is not quoted.
     throw new SettingsError(
       code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? 'there is an argument without its flag' : message,
     )
@@ -56,6 +56,6 @@ export function duration(flag: string, text: string): Duration {
   }
 }
 
-/** The version that a package's manifest says. */
+/** The version in a package's manifest. */
 export const versionIn = (manifest: URL): string =>
   (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version

@@ -4,12 +4,12 @@ import { JoinedLog } from './joined-log.ts'
 import { programLog, takeOver } from './program-log.ts'
 import { type Environment, SettingsError, versionIn } from './program-settings.ts'
 
-/** A program of this package: what is its own. */
+/** What distinguishes a program of this package. */
 export interface Program<Settings> {
   readonly name: string
   /** What `--help` prints. */
   readonly usage: string
-  /** By which flag an option is set, where it is told by the option's name that it is bad. */
+  /** The flags of options, for messages that name the option. */
   readonly flags: Readonly<Record<string, string>>
   /** @throws SettingsError naming the flag and the variable. */
   readonly settings: (args: readonly string[], env: Environment) => Settings | 'help' | 'version'
@@ -18,14 +18,14 @@ export interface Program<Settings> {
 }
 
 export interface Running {
-  /** What is told when it is ready. */
+  /** Logged when it is ready. */
   readonly address: { readonly url: string }
   stop(): Promise<void>
 }
 
 const manifest = new URL('../../package.json', import.meta.url)
 
-/** Runs a program until it is told to stop. What it writes is lines of JSON, but for `--help` and `--version`. */
+/** Runs a program until it is told to stop. It writes lines of JSON, except for `--help` and `--version`. */
 export async function runProgram<Settings>(program: Program<Settings>): Promise<void> {
   try {
     const settings = program.settings(process.argv.slice(2), process.env)
@@ -45,7 +45,7 @@ async function run<Settings>({ name, start }: Program<Settings>, settings: Setti
   log.info(running.address, 'ready')
   let stopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // Once: the same signal again finds no listener, and ends the process at once.
+    // Once: if the same signal comes again, there is no listener, and it ends the process at once.
     process.once(signal, () => {
       if (!stopping) {
         log.info({ signal }, 'stopping')
@@ -59,7 +59,7 @@ async function run<Settings>({ name, start }: Program<Settings>, settings: Setti
   }
 }
 
-/** To a person at a terminal in plain words, and else as a line that whoever collects logs can read. */
+/** In plain words at a terminal, and otherwise as a line of the log. */
 function tellWhyNot({ name, flags }: Pick<Program<unknown>, 'name' | 'flags'>, error: Error): void {
   const ofSettings = error instanceof SettingsError || error instanceof InvalidOptionError
   process.exitCode = ofSettings ? 2 : 1

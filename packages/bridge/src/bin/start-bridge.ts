@@ -1,13 +1,14 @@
 import { ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { checkTokens } from '../http/bearer-tokens.ts'
+import { checkTokens } from '../http/secrets.ts'
+import { redisSettings } from '../ioredis/redis-settings.ts'
 import { createBridge } from '../server/index.ts'
 import { bareProblem, ProblemError } from '../server/problem.ts'
-import { redisSettings } from '../server/redis-settings.ts'
 import { bridgeLog } from './bridge-log.ts'
 import { bridgeMetrics } from './bridge-metrics.ts'
 import type { BridgeSettings } from './bridge-settings.ts'
+import { firstConnect } from './first-connect.ts'
 import { type HttpServer, listen } from './http-server.ts'
 import type { JoinedLog } from './joined-log.ts'
 import { metricsApp } from './metrics-app.ts'
@@ -15,7 +16,7 @@ import { metricsApp } from './metrics-app.ts'
 export interface RunningBridge {
   readonly address: {
     readonly url: string
-    /** Where the numbers are, if they have an address of their own. */
+    /** Where the metrics are, if they have an address of their own. */
     readonly metricsUrl?: string
     readonly prefix: string
   }
@@ -27,9 +28,9 @@ export interface RunningBridge {
 const graceMs = 5_000
 
 /**
- * Starts the whole: Redis by ioredis, HTTP by Node.
+ * Starts everything: Redis by ioredis, HTTP by Node.
  *
- * @throws Error that says what cannot be used: Redis, the address, an option.
+ * @throws Error that says what is wrong: Redis, the address, or an option.
  */
 export async function startBridge(settings: BridgeSettings, log: Logger, joined: JoinedLog): Promise<RunningBridge> {
   const { prefix, tokens, ticketSecrets, longestTicket, metricsToken, metricsAddress, origins } = settings
@@ -38,6 +39,8 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   const metrics = bridgeMetrics()
   const tell = bridgeLog(log, joined)
   const redis = new Redis(settings.redisUrl, redisSettings)
+  // Without a listener ioredis writes to the console. The bridge tells of a loss by its events.
+  redis.on('error', () => undefined)
   const servers: HttpServer[] = []
   async function stop(withinMs: number): Promise<void> {
     stopping.abort()
@@ -60,7 +63,7 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
       },
     })
     if (metricsToken !== undefined) checkTokens('metrics.token', [metricsToken])
-    await connect(redis)
+    await firstConnect(redis)
     const ready = await app.request('/readyz')
     if (!ready.ok) {
       const { detail } = (await ready.json()) as { detail: string }
@@ -77,22 +80,5 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   return { address, stop: () => stop(graceMs) }
 }
 
-/** A request whose address is none, before the app has seen it. */
+/** The answer to a request whose address cannot be read. The app has not seen it. */
 const unreadable = (): Response => bareProblem(new ProblemError(400, 'The address cannot be read'))
-
-/** Connects for the first time. @throws Error that says why it cannot, without credentials. */
-async function connect(redis: Redis): Promise<void> {
-  const { host, port } = redis.options
-  let reason = ''
-  // It stays: afterwards it keeps the client from writing to the console. What is lost, the bridge tells.
-  redis.on('error', ({ message }: Error) => {
-    reason ||= message
-  })
-  try {
-    await redis.connect()
-    // It connects all the same where it may not have its database, and then finds every lock free, in another one.
-    if (reason) throw new Error(reason)
-  } catch (error) {
-    throw new Error(`cannot use Redis at ${host}:${port}: ${reason || (error as Error).message}`)
-  }
-}

@@ -16,11 +16,11 @@ export interface RunningGateway {
   stop(): Promise<void>
 }
 
-/** What a request may take beyond its deadline, in milliseconds. */
+/** How much longer than its deadline a request may take, in milliseconds. */
 const afterDeadlineMs = 1_000
 
 /**
- * Starts the whole: Redis by ioredis, HTTP by Node.
+ * Starts everything: Redis by ioredis, HTTP by Node.
  *
  * @throws SettingsError for a command that cannot be allowed, and another Error that says what cannot be used: Redis, the
  * address, an option.
@@ -60,13 +60,13 @@ export async function startGateway(settings: GatewaySettings, log: Logger, joine
   }
 }
 
-/** What `/readyz` asks. @throws Error that says why Redis does not answer it */
+/** Sends what `/readyz` sends. @throws Error that says why Redis does not answer it */
 async function demandAnswer({ pipeline }: GatewayRedis, deadlineMs: number): Promise<void> {
   const [pong = null] = await pipeline([['PING']], AbortSignal.timeout(deadlineMs))
   if (isError(pong)) throw new Error(`cannot use Redis: ${pong.error}`)
 }
 
-/** That it is back is told at once, and before that how often it was lost. */
+/** When the connection is back, first says how often it was lost. */
 function tellChange(log: Logger, joined: JoinedLog, change: ConnectionChange): void {
   if (change.connected) {
     joined.flush('lost')

@@ -8,12 +8,12 @@ export interface BridgeHandler<Env> {
   readonly fetch: (request: Request, env: Env) => Promise<Response>
 }
 
-/** What the object answers. For anything else it is not woken. */
+/** The paths that the object answers. Other requests do not wake it. */
 const paths = ['/v1/*', '/healthz', '/readyz', '/metrics']
 
 /**
- * Passes a Worker's requests on to the bridge's object. While that is replaced, or has too much to do, the answer is a 503,
- * after which clients come back.
+ * Passes a Worker's requests on to the bridge's object. While the object is being replaced or is overloaded, the answer is a
+ * 503, and clients come back later.
  *
  * @param namespaceOf finds the binding of the object. Without one a request fails with an `InvalidOptionError`.
  */
@@ -24,20 +24,20 @@ export function bridgeHandler<Env>(
   const app = new Hono<{ Bindings: Env & object }>()
   for (const path of paths) {
     app.all(path, ({ env, req: { raw } }) =>
-      // The signal by name: a request that is passed on has it only with a compatibility flag.
+      // Named here because a request that is passed on has its signal only with a compatibility flag.
       bridgeStub(namespaceOf(env), options).fetch(raw, { signal: raw.signal }),
     )
   }
   app.notFound((c) => problem(c, new ProblemError(404, 'The paths are /v1/wait and /v1/events')))
   app.onError((error, c) => {
-    // A mistake, of the settings' function or ours: the request fails, and the Worker's log has it.
+    // A bug, in the settings' function or here: the request fails, and the Worker's log shows it.
     if (!isOfPlatform(error)) throw error
-    return problem(c, new ProblemError(503, 'The bridge cannot be reached now; look for yourself and come back'))
+    return problem(c, new ProblemError(503, 'The bridge cannot be reached now; check for yourself and come back'))
   })
   return { fetch: async (request, env) => app.fetch(request, env as Env & object) }
 }
 
-/** How Cloudflare marks the errors of an object that it could not reach, that has too much to do, or that it has ended. */
+/** How Cloudflare marks the errors of an object that it could not reach, that is overloaded, or that it has ended. */
 interface PlatformError extends Error {
   readonly retryable?: boolean
   readonly overloaded?: boolean

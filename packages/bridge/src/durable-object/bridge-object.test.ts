@@ -1,4 +1,5 @@
-import { type AcquireOutcome, createLocker, type LeaseStore, type Locker } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
+import type { AcquireOutcome, LeaseStore } from '@leasehold/core/adapter'
 import { ioredisStore } from '@leasehold/ioredis'
 import { callUntil } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
@@ -36,7 +37,7 @@ async function cursorOf(key: string): Promise<string> {
   if (outcome.type !== 'held') throw new Error(`It was not refused but ${outcome.type}`)
   return outcome.cursor
 }
-const listeners = () => server.command('PUBSUB', 'NUMPAT')
+const subscribers = () => server.command('PUBSUB', 'NUMPAT')
 
 test('it connects to Redis when a request that is let in needs that, and for no other', async () => {
   const nobody = { authorization: 'Bearer wrong' }
@@ -53,7 +54,7 @@ test('it connects to Redis when a request that is let in needs that, and for no 
 
   expect((await worker.get('/readyz')).status).toBe(200)
   expect(await connectionsOf(server)).toHaveLength(2)
-  expect(await listeners()).toBe(1)
+  expect(await subscribers()).toBe(1)
 })
 
 test('a long poll is answered by a release that comes in on a connection which another request has opened', async () => {
@@ -73,7 +74,7 @@ test('requests that wait at the same time share one subscription, and each hears
   const stream = await worker.stream('key=one')
   await worker.opened('waits', 2)
   expect(await connectionsOf(server)).toHaveLength(2)
-  expect(await listeners()).toBe(1)
+  expect(await subscribers()).toBe(1)
   await other.release()
   expect((await answers[1])?.status).toBe(200)
   await worker.opened('waits', 1)
@@ -161,7 +162,7 @@ test('an object that is replaced sends its waiters off with a 503, and the next 
   await expect.poll(() => connectionsOf(server)).toHaveLength(2)
   await lease.release()
   expect((await answer).status).toBe(200)
-  expect(await listeners()).toBe(1)
+  expect(await subscribers()).toBe(1)
 })
 
 test('nothing of all this is worth a word in the log of the Worker', () => {

@@ -2,7 +2,7 @@ import { InvalidOptionError } from '@leasehold/core'
 import { Hono } from 'hono'
 import { ProblemError, problem } from '../server/problem.ts'
 import type { BridgeObjectSettings } from './bridge-settings.ts'
-import { type OpenBridge, openBridge } from './open-bridge.ts'
+import { type ConnectRedis, type OpenBridge, openBridge } from './open-bridge.ts'
 
 /** A Durable Object that answers what `docs/bridge-protocol.md` says. */
 export interface BridgeObject {
@@ -13,22 +13,11 @@ export interface BridgeObject {
 
 export type BridgeObjectClass<Env> = new (state: unknown, env: Env) => BridgeObject
 
-/**
- * Makes the class of a Durable Object that is a bridge, to be exported from a Worker:
- *
- *     export class Bridge extends bridgeObject((env: Env) => ({ redisUrl: env.REDIS_URL, auth: { tokens: [env.TOKEN] } })) {}
- *
- * All who wait share its two connections to Redis, one that listens and one for checks. The first request that needs them
- * opens them, they are opened anew for as long as anybody waits, and they are closed `lingerMs` after the last request or
- * stream that did. A request that is not let in opens nothing and keeps nothing open; `/readyz` asks for a credential too.
- * It stores nothing: an object that is evicted, moved or replaced costs those who wait a reconnection.
- *
- * While a setting is missing or bad, every request is answered by a 500 that names it, and nothing is connected.
- *
- * @param settings called with the Worker's `env` by the first request, and by the first after connections were closed. What it throws by
- *   itself is not answered, but fails the request, and is in the Worker's log.
- */
-export function bridgeObject<Env>(settings: (env: Env) => BridgeObjectSettings): BridgeObjectClass<Env> {
+/** The class of a Durable Object that is a bridge, whatever connects it to Redis. See `bridgeObject`. */
+export function bridgeObjectClass<Env>(
+  connectRedis: ConnectRedis,
+  settings: (env: Env) => BridgeObjectSettings,
+): BridgeObjectClass<Env> {
   return class implements BridgeObject {
     declare readonly __DURABLE_OBJECT_BRAND: never
     readonly #env: Env
@@ -40,7 +29,7 @@ export function bridgeObject<Env>(settings: (env: Env) => BridgeObjectSettings):
 
     async fetch(request: Request): Promise<Response> {
       try {
-        this.#open ??= openBridge(settings(this.#env), () => {
+        this.#open ??= openBridge(settings(this.#env), connectRedis, () => {
           this.#open = undefined
         })
       } catch (error) {

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '@leasehold/core'
+import { defaultPrefix } from '@leasehold/core/adapter'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { BridgeLimits, BridgeOptions } from '../server/index.ts'
 
@@ -29,7 +30,7 @@ export interface CheckedSettings extends Omit<BridgeObjectSettings, 'lingerMs'> 
 
 /** @throws InvalidOptionError naming the setting, never with its value in it. */
 export function checkSettings(settings: BridgeObjectSettings): CheckedSettings {
-  const { redisUrl, prefix = 'lock:', limits, lingerMs } = settings
+  const { redisUrl, prefix = defaultPrefix, limits, lingerMs } = settings
   if (!isRedisUrl(redisUrl)) {
     throw new InvalidOptionError(
       'redisUrl',

@@ -1,25 +1,34 @@
 import { systemClock } from '@leasehold/core'
+import type { BridgeOptions } from '../server/bridge-options.ts'
 import { bridgeApp } from '../server/create-bridge.ts'
 import { type BridgeObjectSettings, checkSettings } from './bridge-settings.ts'
-import { redisConnection } from './redis-connection.ts'
 
-/** A bridge that has connections to Redis, or is about to: until nobody has needed them for a while. */
+/** The bridge's ports to one Redis, connected by whatever client library. */
+export interface RedisConnection extends Pick<BridgeOptions, 'store' | 'subscriber'> {
+  /** Ends the connection of the checks, and its attempts to connect. The subscriber's is ended by whoever subscribes. */
+  close(): void
+}
+
+/** Does no I/O. */
+export type ConnectRedis = (url: string, prefix: string) => RedisConnection
+
+/** A bridge whose connections to Redis are opened when they are needed. It lasts until nobody has needed them for a while. */
 export interface OpenBridge {
   fetch(request: Request): Promise<Response>
 }
 
 /**
- * Makes a bridge, which connects when a request needs it that was let in.
+ * Makes a bridge, which connects when the first request that was let in needs Redis.
  *
- * States: *unused* → *used* ⇄ *lingering* → *left*, when whoever comes next gets a new one, but the requests that have come
- * may still be let in → *closed*, when the last of these has ended.
+ * States: *unused* → *used* ⇄ *lingering* → *left*: new requests go to another bridge, but those that came before may still be
+ * let in → *closed*, when the last of these has ended.
  *
- * @param onLeft called once; it must not be asked any more
+ * @param onLeft called once; after that, send no more requests to this bridge
  * @throws InvalidOptionError naming the setting.
  */
-export function openBridge(given: BridgeObjectSettings, onLeft: () => void): OpenBridge {
+export function openBridge(given: BridgeObjectSettings, connectRedis: ConnectRedis, onLeft: () => void): OpenBridge {
   const { redisUrl, lingerMs, ...options } = checkSettings(given)
-  const redis = redisConnection(redisUrl, options.prefix)
+  const redis = connectRedis(redisUrl, options.prefix)
   const stopping = new AbortController()
   /** How many requests are under way, and how many requests and streams need Redis. */
   const open = { requests: 0, needing: 0 }

@@ -27,7 +27,7 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
 })
 
-/** Much less than the 30 s after which a waiter looks for itself. */
+/** Much less than the 30 s after which a waiter checks by itself. */
 const soonMs = 10_000
 
 /** Resolves with how long after the release the waiter had it, in milliseconds. */

@@ -15,9 +15,9 @@ const boolean = /true|false/y
 /**
  * Reads the JSON of commands: arrays of strings, numbers and booleans, and nothing else.
  *
- * `JSON.parse` would round what a double cannot hold, and drop the zero of `1.0`, without a word; what a number was written
- * as can be had from it only on some runtimes. Here a number is passed on with the characters it was written with, as every
- * Redis client sends it. As nothing nests deeper than commands do, what is deeper is refused where it begins.
+ * `JSON.parse` silently rounds what a double cannot hold and drops the zero of `1.0`, and only some runtimes tell how a number
+ * was written. Here a number is passed on with the characters it was written with, as every Redis client sends it. Nothing
+ * nests deeper than commands do, so deeper text is refused where it begins.
  */
 export class CommandReader {
   readonly #text: string
@@ -61,7 +61,7 @@ export class CommandReader {
     return [name, ...args]
   }
 
-  /** Steps from one element of an array to the next, while whoever asks for them reads each. */
+  /** Steps from one element of an array to the next. The caller reads each element. */
   *#elements(): Generator<void> {
     this.#at++
     if (this.#next() === ']') {
@@ -103,20 +103,20 @@ export class CommandReader {
     }
   }
 
-  /** Whether an odd number of backslashes stands before the place. */
+  /** Whether an odd number of backslashes precedes the place. */
   #isEscaped(place: number): boolean {
     let before = place - 1
     while (this.#text[before] === '\\') before--
     return (place - before) % 2 === 0
   }
 
-  /** Skips what means nothing, and answers the character after it; an empty one at the end. */
+  /** Skips white space, and returns the character after it; an empty text at the end. */
   #next(): string {
     this.#match(space)
     return this.#text.charAt(this.#at)
   }
 
-  /** Takes what the sticky pattern matches here; an empty text if that is nothing. */
+  /** Takes what the sticky pattern matches here; an empty text if it does not match. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const [found = ''] = pattern.exec(this.#text) ?? []
@@ -128,7 +128,7 @@ export class CommandReader {
     if (this.#next() !== '') throw notJson()
   }
 
-  /** Here stands a value that is not what it should be, or no value at all. */
+  /** The value here is not what it should be, or there is none. */
   #unlike(message: string): BadRequestError {
     const begins = this.#text.charAt(this.#at)
     if (begins === '[') return new BadRequestError('a command has no arrays in it; several commands go to /pipeline')

@@ -5,11 +5,11 @@ import type { GatewayCommand } from './gateway-redis.ts'
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
 /**
- * What lock work and ordinary data need: commands on keys that are named, and scripts.
+ * The commands that locks and ordinary data need: commands on named keys, and scripts.
  *
- * Not in it is what stalls everyone (`KEYS`, `SORT`), what is for the operator (`CONFIG`, `DEBUG`, `SHUTDOWN`, `ACL`,
- * `FLUSHALL`, `SCRIPT FLUSH`), and what tells of other clients (`MONITOR`, `CLIENT`, `INFO`, `PUBSUB`). This keeps
- * accidents out, not attackers: a script may call nearly anything. For that, restrict the Redis user of the gateway.
+ * It leaves out what stalls everyone (`KEYS`, `SORT`), what is for the operator (`CONFIG`, `DEBUG`, `SHUTDOWN`, `ACL`,
+ * `FLUSHALL`, `SCRIPT FLUSH`), and what tells of other clients (`MONITOR`, `CLIENT`, `INFO`, `PUBSUB`). The list prevents
+ * accidents, not attacks: a script may call nearly anything. Against attackers, restrict the gateway's Redis user.
  */
 export const defaultCommands: readonly string[] = [
   // Locks: the scripts of @leasehold/core, and the commands that other lock libraries use.
@@ -42,7 +42,7 @@ export const defaultCommands: readonly string[] = [
   ...['XINFO STREAM', 'XINFO GROUPS', 'XINFO CONSUMERS'],
 ]
 
-/** What no option can allow: all requests share a connection, and these would change it, or hold it, for the others. */
+/** Commands that no option can allow: all requests share a connection, and these would change or block it for the others. */
 const impossible: ReadonlySet<string> = new Set([
   ...words('AUTH HELLO SELECT QUIT RESET CLIENT READONLY READWRITE ASKING'),
   ...words('MULTI EXEC DISCARD WATCH UNWATCH'),
@@ -52,7 +52,7 @@ const impossible: ReadonlySet<string> = new Set([
 ])
 
 export interface CommandList {
-  /** Answers why a command is refused, or undefined if it is let through. */
+  /** Why a command is refused; undefined if it is let through. */
   refusal(command: GatewayCommand): string | undefined
   /** The same for the event streams of `SUBSCRIBE` or `PSUBSCRIBE`. */
   streamRefusal(name: 'SUBSCRIBE' | 'PSUBSCRIBE'): string | undefined
@@ -99,5 +99,5 @@ function blocks(command: GatewayCommand): boolean {
   return upper.slice(0, upper.lastIndexOf('STREAMS')).includes('BLOCK')
 }
 
-/** A name is quoted back only if it is like one: what else stands there may be a secret at the wrong place. */
+/** Only what looks like a name is quoted: anything else may be a secret in the wrong place. */
 const quoted = (name: string): string => (/^[A-Z][\w.-]{0,31}$/.test(name) ? `'${name}'` : 'the command')

@@ -1,19 +1,19 @@
-import { Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
-import type { EventStream } from '../http/event-stream.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import { answerError, answerFailure, answerJson } from './answers.ts'
-import { commandList } from './command-list.ts'
+import { type CommandList, commandList } from './command-list.ts'
 import { commandRoutes } from './command-routes.ts'
 import { withinDeadline } from './deadline.ts'
-import { checkOptions, type GatewayOptions } from './gateway-options.ts'
+import { type CheckedOptions, checkOptions, type GatewayOptions } from './gateway-options.ts'
 import { isError } from './reply-shape.ts'
 import { sharedSubscriptions } from './shared-subscriptions.ts'
 import { StreamPlaces } from './stream-places.ts'
-import { subscribeRoute, type TokenContext } from './subscribe-route.ts'
+import { type Streaming, subscribeRoute, type TokenContext } from './subscribe-route.ts'
 import { syncTokens } from './sync-token.ts'
+import type { TopicStream } from './topic-stream.ts'
 
-/** Those who ask whether it is ready do not wait long themselves. */
+/** How long `/readyz` waits for Redis, in milliseconds: those who ask do not wait long themselves. */
 const readyDeadlineMs = 1_000
 
 /**
@@ -38,50 +38,68 @@ const readyDeadlineMs = 1_000
  */
 export function createGateway(given: GatewayOptions): Hono {
   const options = checkOptions(given)
-  const { redis, deadlineMs, signal } = options
-  const tokenOf = bearerCheck(options.tokens)
   const list = commandList(options.commands)
   const sync = syncTokens()
   const commands = commandRoutes(options, list, sync)
-  const streams = new Set<EventStream>()
-  const places = new StreamPlaces(options)
-  const streaming = {
-    options,
-    subscribe: sharedSubscriptions(redis),
-    streams,
-    places,
-    list,
-    unreadTotal: new UnreadTotal(),
-  }
-  signal?.addEventListener('abort', () => {
-    for (const stream of [...streams]) stream.end()
-  })
+  const streaming = streamingOf(options, list)
 
   const app = new Hono<TokenContext>()
-  app.onError((error, c) => {
-    const answer = answerFailure(c, error)
-    if (answer) return answer
-    // The client left in the middle of its request: nobody is there to be answered.
-    if (!c.req.raw.signal.aborted) options.onError?.(error)
-    return answerError(c, 500, 'ERR the gateway failed')
-  })
-
+  app.onError((error, c) => answerCaught(c, error, options))
   app.use(async (c, next) => {
     c.header('cache-control', 'no-store')
     c.header('upstash-sync-token', sync.current())
     await next()
   })
   app.get('/healthz', (c) => answerJson(c, '{"result":"OK"}'))
-  app.get('/readyz', async (c) => {
-    const limitMs = Math.min(readyDeadlineMs, deadlineMs)
-    const [pong = null] = await withinDeadline(limitMs, c.req.raw.signal, (stop) => redis.pipeline([['PING']], stop))
-    if (isError(pong) || signal?.aborted)
-      return answerError(c, 503, 'UNAVAILABLE the gateway or its Redis is not ready')
-    return answerJson(c, '{"result":"OK"}')
-  })
+  app.get('/readyz', (c) => answerReadiness(c, options))
+  app.use(admission(options))
+  app.post('/', commands.single)
+  app.post('/pipeline', commands.pipeline)
+  app.post('/multi-exec', commands.multiExec)
+  app.on(['GET', 'POST'], '/subscribe/*', subscribeRoute(streaming, false))
+  app.on(['GET', 'POST'], '/psubscribe/*', subscribeRoute(streaming, true))
+  app.on(['GET', 'POST'], '/*', commands.path)
+  return app as unknown as Hono
+}
 
-  app.use(async (c, next) => {
-    // HEAD would be routed like GET, and the stream that it opens have no reader.
+/** What the event streams share. They end when the gateway is told to stop. */
+function streamingOf(options: CheckedOptions, list: CommandList): Streaming {
+  const streams = new Set<TopicStream>()
+  options.signal?.addEventListener('abort', () => {
+    for (const stream of [...streams]) stream.end()
+  })
+  return {
+    options,
+    subscribe: sharedSubscriptions(options.redis),
+    streams,
+    places: new StreamPlaces(options),
+    list,
+    unreadTotal: new UnreadTotal(),
+  }
+}
+
+function answerCaught(c: Context, error: Error, { onError }: CheckedOptions): Response {
+  const answer = answerFailure(c, error)
+  if (answer) return answer
+  // If the client left in the middle of its request, nobody reads the answer and nothing has failed.
+  if (!c.req.raw.signal.aborted) onError?.(error)
+  return answerError(c, 500, 'ERR the gateway failed')
+}
+
+async function answerReadiness(c: Context, { redis, deadlineMs, signal }: CheckedOptions): Promise<Response> {
+  const limitMs = Math.min(readyDeadlineMs, deadlineMs)
+  const [pong = null] = await withinDeadline(limitMs, c.req.raw.signal, (stop) => redis.pipeline([['PING']], stop))
+  if (isError(pong) || signal?.aborted) {
+    return answerError(c, 503, 'UNAVAILABLE the gateway or its Redis is not ready')
+  }
+  return answerJson(c, '{"result":"OK"}')
+}
+
+/** Lets requests with a token and a method of the protocol pass, until the gateway is told to stop. */
+function admission({ tokens, signal }: CheckedOptions): MiddlewareHandler<TokenContext> {
+  const tokenOf = bearerCheck(tokens)
+  return async (c, next) => {
+    // Hono routes HEAD like GET, and nobody would read the stream that it opens.
     if (c.req.method !== 'GET' && c.req.method !== 'POST') {
       c.header('allow', 'GET, POST')
       return answerError(c, 405, 'ERR the methods are GET and POST')
@@ -94,12 +112,5 @@ export function createGateway(given: GatewayOptions): Hono {
     if (signal?.aborted) return answerError(c, 503, 'UNAVAILABLE the gateway is stopping')
     c.set('gatewayToken', token)
     return next()
-  })
-  app.post('/', commands.single)
-  app.post('/pipeline', commands.pipeline)
-  app.post('/multi-exec', commands.multiExec)
-  app.on(['GET', 'POST'], '/subscribe/*', subscribeRoute(streaming, false))
-  app.on(['GET', 'POST'], '/psubscribe/*', subscribeRoute(streaming, true))
-  app.on(['GET', 'POST'], '/*', commands.path)
-  return app as unknown as Hono
+  }
 }

@@ -1,10 +1,9 @@
 import { UnansweredError } from './gateway-redis.ts'
 
 /**
- * Waits for what `ask` answers, but no longer than `limitMs`, and no longer than the client does (`gone`). Whatever the
- * adapter does, it is over then.
+ * Waits for `ask`, but no longer than `limitMs` and no longer than the client does (`gone`), whatever the adapter does.
  *
- * @throws UnansweredError if time was up or the client left first.
+ * @throws UnansweredError if time is up or the client leaves first.
  */
 export async function withinDeadline<T>(
   limitMs: number,
@@ -17,7 +16,7 @@ export async function withinDeadline<T>(
   const over = new Promise<never>((_, reject) => {
     giveUp = () => {
       stop.abort()
-      // An adapter that has sent nothing says so at once; only it can know.
+      // An adapter that has sent nothing says so at once. Nobody else can know.
       setTimeout(() => reject(new UnansweredError('unknown')), 0)
     }
   })

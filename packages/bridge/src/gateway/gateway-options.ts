@@ -1,16 +1,16 @@
 import { InvalidOptionError } from '@leasehold/core'
-import { checkTokens } from '../http/bearer-tokens.ts'
-import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { checkTokens } from '../http/secrets.ts'
+import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import { defaultCommands } from './command-list.ts'
 import type { GatewayRedis } from './gateway-redis.ts'
 
 export interface GatewayOptions {
-  /** The Redis behind the gateway. It stays the caller's, who closes it. */
+  /** The Redis behind the gateway. The caller closes it. */
   readonly redis: GatewayRedis
   /**
-   * The bearer tokens that are let in, at least one; each may do everything that the gateway allows. Several, so that one
-   * can be replaced while both are valid. 32 characters or more, at random, such as 32 bytes in hex.
+   * The bearer tokens that are let in, at least one. Each may do everything that the gateway allows. Several, so that one can
+   * be replaced while both are valid. 32 random characters or more, such as 32 bytes in hex.
    */
   readonly tokens: readonly string[]
   /**
@@ -25,26 +25,26 @@ export interface GatewayOptions {
   /** The most commands in a pipeline or transaction; default 1,000. */
   readonly maxPipeline?: number
   /**
-   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. An error stands
-   * for a reply that is larger, though its command was carried out. What Redis sends is in memory before it is counted.
+   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. A larger reply is
+   * replaced by an error, though its command was carried out. What Redis sends is in memory before it is counted.
    */
   readonly maxReplyBytes?: number
   /** The most event streams at a time; default 1,000. */
   readonly maxStreams?: number
-  /** The most of them with one token; default an equal share of `maxStreams`, at least one. */
+  /** The most event streams of one token; default an equal share of `maxStreams`, at least one. */
   readonly maxStreamsPerToken?: number
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number
   /** When aborted, the gateway ends its event streams and answers new requests with 503. */
   readonly signal?: AbortSignal
-  /** Told of errors that are neither the client's nor of Redis; the client sees a 500 without details. */
+  /** Called with errors that are neither the client's nor Redis's. The client sees a 500 without details. */
   readonly onError?: (error: unknown) => void
 }
 
 export type CheckedOptions = Required<Omit<GatewayOptions, 'signal' | 'onError'>> &
   Pick<GatewayOptions, 'signal' | 'onError'>
 
-/** The replies of locks fit into this: to them, one that does not is an answer that was lost. */
+/** The replies of lock scripts fit into this. For a lock, a reply that does not fit is a lost answer. */
 export const leastReplyBytes = 65_536
 
 /** @throws InvalidOptionError naming the option, never with a token in it. */

@@ -1,14 +1,14 @@
 /**
- * The gateway's port: what it needs of a Redis. It knows no client; an adapter of some forty lines each for commands and
- * for subscriptions implements it.
+ * The gateway's port: what it needs of a Redis. The gateway knows no client library; an adapter of some forty lines each for
+ * commands and subscriptions implements the port.
  *
- * An adapter holds two connections, one for commands and one for subscriptions, which all requests share. So nothing may
- * change a connection's state for the others: the gateway lets no such command pass (`SELECT`, `MULTI`, `BLPOP`, …).
+ * An adapter holds two connections, one for commands and one for subscriptions, and all requests share them. No command may
+ * change a connection's state for the others, so the gateway lets none of those pass (`SELECT`, `MULTI`, `BLPOP`, …).
  */
 export interface GatewayRedis {
   /**
-   * Sends the commands in order, in one round trip, and answers one reply for each, in order. Commands of other requests
-   * may come in between. An error that Redis answered is a reply.
+   * Sends the commands in order, in one round trip, and resolves with one reply for each, in order. Commands of other requests
+   * may come in between. An error that Redis answers is a reply.
    *
    * If the connection is not ready, it waits until it is, or until `signal` is aborted; nothing is sent after that. Once
    * sent, the gateway stops waiting by itself. Nothing is ever sent twice.
@@ -17,8 +17,8 @@ export interface GatewayRedis {
    */
   pipeline(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]>
   /**
-   * The same as one transaction: `MULTI`, the commands, `EXEC`, with nothing in between. Answers the error instead if
-   * Redis discarded the whole (`EXECABORT`), which says then which command it refused.
+   * The same as one transaction: `MULTI`, the commands, `EXEC`, with nothing in between. If Redis discards the whole
+   * (`EXECABORT`), resolves with that error, which says which command was refused.
    *
    * @throws UnansweredError as above.
    */
@@ -27,12 +27,12 @@ export interface GatewayRedis {
     signal: AbortSignal,
   ): Promise<readonly GatewayReply[] | RedisErrorReply>
   /**
-   * Subscribes to a topic until the function it answers is called. The gateway asks once for a topic, however many want
-   * it, so an adapter has nothing to count. It connects when it is first asked, keeps trying when it cannot, and
-   * subscribes to every wanted topic again after a lost connection. The listener hears nothing before it has returned, and
-   * nothing after the answered function was called.
+   * Subscribes to a topic until the returned function is called. The gateway asks once for a topic, however many want it, so
+   * an adapter has nothing to count. It connects when it is first asked, keeps trying while it cannot, and subscribes again to
+   * every wanted topic after a lost connection. The subscriber hears nothing before this has returned, and nothing after the
+   * returned function was called.
    */
-  subscribe(topic: Topic, listener: TopicListener): Unsubscribe
+  subscribe(topic: Topic, subscriber: TopicSubscriber): Unsubscribe
 }
 
 /** A command's name and its arguments. Text is sent as UTF-8. */
@@ -55,12 +55,12 @@ export interface Topic {
   readonly name: string
 }
 
-export interface TopicListener {
-  /** Redis has confirmed the subscription: the first time, or again after a lost connection. */
+export interface TopicSubscriber {
+  /** Redis has confirmed the subscription, for the first time or again after a lost connection. */
   confirmed(): void
   /** The connection is lost. Messages are missed until the next `confirmed`. */
   lost(): void
-  /** Redis refuses the subscription, in its own words. There will be no other call. */
+  /** Redis refuses the subscription, in its own words. The last call. */
   refused(error: string): void
   message(channel: string | Uint8Array, payload: string | Uint8Array): void
 }

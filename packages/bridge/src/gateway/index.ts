@@ -8,7 +8,7 @@ export {
   type GatewayReply,
   type RedisErrorReply,
   type Topic,
-  type TopicListener,
+  type TopicSubscriber,
   UnansweredError,
   type Unsubscribe,
 } from './gateway-redis.ts'

@@ -9,13 +9,13 @@ export const isString = (reply: GatewayReply): reply is string | Uint8Array =>
 /** `Array.isArray` does not know readonly arrays. */
 export const isArray = (reply: GatewayReply): reply is readonly GatewayReply[] => Array.isArray(reply)
 
-/** What counts for each element of a reply beside the bytes of its strings: JSON needs them, and so does memory. */
+/** Bytes counted for each element of a reply, beside those of its strings: JSON and memory need about that much. */
 const elementBytes = 16
 
-/** The deepest that a reply may nest: further than Redis does by itself, and less than what JSON parsers refuse. */
+/** How deep a reply may nest: deeper than Redis does by itself, and less deep than JSON parsers refuse. */
 const deepest = 100
 
-/** The size of a reply in bytes, which is at least `most` for a larger one; undefined if it nests too deep. */
+/** The size of a reply in bytes; undefined if it nests too deep. Counting stops at `most`. */
 function replyBytes(whole: GatewayReply, most: number): number | undefined {
   const open = [[whole][Symbol.iterator]()]
   let bytes = 0
@@ -36,7 +36,7 @@ function replyBytes(whole: GatewayReply, most: number): number | undefined {
   return bytes
 }
 
-/** Of the replies to one request, those that are small enough; an error stands for what is not. */
+/** The replies to one request, with an error in the place of each that is too large. */
 export function boundedReplies(
   replies: readonly GatewayReply[],
   most: number,

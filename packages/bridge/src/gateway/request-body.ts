@@ -1,12 +1,12 @@
 /**
- * Reads a request's body; answers undefined, having read no more than it must, if that is larger than `maxBytes`.
+ * Reads a request's body. Resolves with undefined if it is larger than `maxBytes`, and then stops reading.
  *
  * @throws TypeError or another error of the runtime if the client leaves meanwhile.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
   const length = request.headers.get('content-length')
   if (length !== null && !request.headers.has('transfer-encoding')) {
-    // The server takes no more than was announced.
+    // The server reads no more than the header announces.
     return Number(length) <= maxBytes ? new Uint8Array(await request.arrayBuffer()) : undefined
   }
   if (!request.body) return new Uint8Array()

@@ -18,8 +18,8 @@ function reader(body: Uint8Array): CommandReader {
 }
 
 /**
- * The path form: `/set/key/value?EX=100`. A body, which may be binary, is the argument after those of the path, and what
- * the query has comes after that. The query's `_token` is not a part of the command.
+ * The path form: `/set/key/value?EX=100`. A body, which may be binary, is the argument after those of the path; the query's
+ * parts come after that. The query's `_token` is not a part of the command.
  */
 export function commandOfPath({ segments, query }: RequestTarget, body: Uint8Array): GatewayCommand {
   const [name, ...args] = segments.map(decoded)
@@ -29,8 +29,8 @@ export function commandOfPath({ segments, query }: RequestTarget, body: Uint8Arr
 }
 
 /**
- * The channel of `/subscribe/<name>`, which the client does not encode: slashes and a question mark are a part of it. What
- * is percent-encoded is decoded, so that a name with `#`, `%` or a backslash can be sent at all.
+ * The channel of `/subscribe/<name>`. The client does not encode it, so slashes and a question mark are a part of it. It is
+ * percent-decoded, so that a name with `#`, `%` or a backslash can be sent at all.
  */
 export const topicOfPath = ({ segments, query }: RequestTarget): string =>
   decoded([segments.slice(1).join('/'), ...(query === undefined ? [] : [query])].join('?'))

@@ -1,50 +1,50 @@
-import type { GatewayRedis, Topic, TopicListener, Unsubscribe } from './gateway-redis.ts'
+import type { GatewayRedis, Topic, TopicSubscriber, Unsubscribe } from './gateway-redis.ts'
 
 interface Shared {
-  readonly listeners: Set<TopicListener>
+  readonly subscribers: Set<TopicSubscriber>
   confirmed: boolean
   unsubscribe: Unsubscribe
 }
 
 /**
- * Subscribes once for all who want the same topic: the first brings the subscription about, and the last to leave ends it.
- * Who comes while it is confirmed is told so at once.
+ * Subscribes once for all who want the same topic: the first one subscribes, and the last one to leave unsubscribes. Whoever
+ * comes while the subscription is confirmed is told so at once.
  */
 export function sharedSubscriptions(redis: Pick<GatewayRedis, 'subscribe'>): GatewayRedis['subscribe'] {
   const topics = new Map<string, Shared>()
 
   function open(key: string, topic: Topic): Shared {
-    const shared: Shared = { listeners: new Set(), confirmed: false, unsubscribe: () => undefined }
+    const shared: Shared = { subscribers: new Set(), confirmed: false, unsubscribe: () => undefined }
     topics.set(key, shared)
-    const tell = (what: (listener: TopicListener) => void): void => {
-      // A copy: who is told may leave, or bring another.
-      for (const listener of [...shared.listeners]) what(listener)
+    const tell = (what: (subscriber: TopicSubscriber) => void): void => {
+      // A copy: a subscriber that is told may leave, or bring another.
+      for (const subscriber of [...shared.subscribers]) what(subscriber)
     }
     shared.unsubscribe = redis.subscribe(topic, {
       confirmed() {
         shared.confirmed = true
-        tell((listener) => listener.confirmed())
+        tell((subscriber) => subscriber.confirmed())
       },
       lost() {
         shared.confirmed = false
-        tell((listener) => listener.lost())
+        tell((subscriber) => subscriber.lost())
       },
       refused(error) {
         topics.delete(key)
-        tell((listener) => listener.refused(error))
+        tell((subscriber) => subscriber.refused(error))
       },
-      message: (channel, payload) => tell((listener) => listener.message(channel, payload)),
+      message: (channel, payload) => tell((subscriber) => subscriber.message(channel, payload)),
     })
     return shared
   }
 
-  return (topic, listener) => {
+  return (topic, subscriber) => {
     const key = `${topic.pattern ? 'pattern' : 'channel'} ${topic.name}`
     const shared = topics.get(key) ?? open(key, topic)
-    shared.listeners.add(listener)
-    if (shared.confirmed) listener.confirmed()
+    shared.subscribers.add(subscriber)
+    if (shared.confirmed) subscriber.confirmed()
     return () => {
-      if (!shared.listeners.delete(listener) || shared.listeners.size > 0 || topics.get(key) !== shared) return
+      if (!shared.subscribers.delete(subscriber) || shared.subscribers.size > 0 || topics.get(key) !== shared) return
       topics.delete(key)
       shared.unsubscribe()
     }

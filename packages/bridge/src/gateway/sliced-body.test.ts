@@ -19,7 +19,7 @@ test('is what its pieces are, one after the other', async () => {
   expect(await new Response(slicedBody([])).text()).toBe('')
 })
 
-test('lets others have their turn between its slices, however fast it is read', async () => {
+test('lets other work run between its slices, however fast it is read', async () => {
   const turns = new Set<number>()
   let turn = 0
   let isRead = false

@@ -2,12 +2,12 @@ import { bytesOf } from '../http/text.ts'
 
 /** How much is written in one go, in characters: some milliseconds of work. */
 const sliceLength = 65_536
-/** How long a reader may take for a slice, in milliseconds. All that is left stands in memory for as long. */
+/** How long a reader may take for a slice, in milliseconds. The rest of the reply stays in memory for as long. */
 const sliceMs = 30_000
 
 /**
- * A body made of pieces of text while it is read, so that it never stands in memory as a whole, and so that other requests
- * have their turn between two slices of it, however fast its reader is. It fails for a reader that stops reading.
+ * A body that is made of pieces of text while it is read. So it is never in memory as a whole, and other requests are served
+ * between two slices of it, however fast its reader is. It fails for a reader that stops reading.
  */
 export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
@@ -42,5 +42,5 @@ export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array>
   })
 }
 
-/** Not a microtask, which would come before everything else. */
+/** Not a microtask, which would run before everything else. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

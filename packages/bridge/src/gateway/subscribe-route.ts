@@ -1,115 +1,86 @@
 import type { Context } from 'hono'
 import { baseRoutePath } from 'hono/route'
-import { EventStream } from '../http/event-stream.ts'
-import { textOf } from '../http/text.ts'
 import type { UnreadTotal } from '../http/unread-total.ts'
 import { answerError } from './answers.ts'
 import type { CommandList } from './command-list.ts'
 import { withinDeadline } from './deadline.ts'
 import type { CheckedOptions } from './gateway-options.ts'
-import { type GatewayRedis, type RedisErrorReply, UnansweredError } from './gateway-redis.ts'
+import { type GatewayRedis, UnansweredError } from './gateway-redis.ts'
 import { requestTarget, topicOfPath } from './request-commands.ts'
 import type { StreamPlaces } from './stream-places.ts'
-
-/** What a reader may leave unread before it is cut off, in bytes. */
-const maxUnreadBytes = 1_048_576
+import { TopicStream } from './topic-stream.ts'
 
 /** Which of the tokens was sent, by its place among them. */
 export interface TokenContext {
   Variables: { gatewayToken: number }
 }
 
-interface Streaming {
+export interface Streaming {
   readonly options: CheckedOptions
   readonly subscribe: GatewayRedis['subscribe']
   /** Those that are open. */
-  readonly streams: Set<EventStream>
+  readonly streams: Set<TopicStream>
   readonly places: StreamPlaces
   readonly list: CommandList
   /** What their readers leave unread. */
   readonly unreadTotal: UnreadTotal
 }
 
-/** How the wait for the first confirmation came out. */
-type Opening = 'confirmed' | 'ended' | RedisErrorReply
-
 /**
- * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic a stream, as the client asks for them.
+ * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic for each stream, as the client asks for them.
  *
  * The answer begins when Redis has confirmed the subscription, with a `subscribe` event, so that whoever has the headers
  * misses nothing from then on. After a lost connection the event comes again: what was published in between is lost, and
- * a reader that must not miss anything should look for itself then.
+ * a reader that must not miss anything should check for itself then.
  */
 export function subscribeRoute(
   streaming: Streaming,
   pattern: boolean,
 ): (c: Context<TokenContext>) => Promise<Response> {
-  const { options, subscribe, streams, places, list, unreadTotal } = streaming
-  const [command, confirmation, event] = pattern
-    ? (['PSUBSCRIBE', 'psubscribe', 'pmessage'] as const)
-    : (['SUBSCRIBE', 'subscribe', 'message'] as const)
+  const { options, list } = streaming
+  const command = pattern ? 'PSUBSCRIBE' : 'SUBSCRIBE'
 
   return async (c) => {
     const name = topicOfPath(requestTarget(c.req.url, baseRoutePath(c)))
-    if (name === '') return answerError(c, 400, `ERR the path has no name, such as /${confirmation}/news`)
+    if (name === '') return answerError(c, 400, `ERR the path has no name, such as /${command.toLowerCase()}/news`)
     const refused = list.streamRefusal(command)
     if (refused) return answerError(c, 400, `NOPERM ${refused}`)
-    const leave = places.take(c.get('gatewayToken'))
-    if (leave === 'token') {
-      return answerError(c, 429, `TOOMANY event streams: ${options.maxStreamsPerToken} are open with this token`)
-    }
-    if (leave === 'gateway') {
-      return answerError(
-        c,
-        503,
-        `UNAVAILABLE the gateway has ${options.maxStreams} event streams open, and opens no more`,
-      )
-    }
+    const leave = streaming.places.take(c.get('gatewayToken'))
+    if (typeof leave === 'string') return answerFull(c, leave, options)
 
-    let onEnd = (): void => undefined
-    const stream = new EventStream({
-      heartbeatMs: options.heartbeatMs,
-      maxUnreadBytes,
-      unreadTotal,
-      onEnd: () => onEnd(),
-    })
-    const opening = new Promise<Opening>((resolve) => {
-      const unsubscribe = subscribe(
-        { pattern, name },
-        {
-          confirmed() {
-            stream.send(`${confirmation},${name},1`)
-            resolve('confirmed')
-          },
-          lost: () => undefined,
-          refused(error) {
-            resolve({ error })
-            stream.end()
-          },
-          message(channel, payload) {
-            const from = pattern ? `${name},${textOf(channel)}` : name
-            stream.send(`${event},${from},${textOf(payload)}`)
-          },
-        },
-      )
-      onEnd = () => {
-        streams.delete(stream)
-        leave()
-        unsubscribe()
-        resolve('ended')
-      }
-    })
-    streams.add(stream)
-    const opened = await withinDeadline(options.deadlineMs, c.req.raw.signal, () => opening).catch(
-      () => 'ended' as const,
-    )
+    const stream = openStream(streaming, { pattern, name }, leave)
+    const gone = c.req.raw.signal
+    const opened = await withinDeadline(options.deadlineMs, gone, () => stream.opening).catch(() => 'ended' as const)
     if (opened === 'ended') {
       stream.end()
-      // However long it took: nobody listens now, and nothing was changed.
+      // However long it took: nobody is subscribed now, and nothing was changed.
       throw new UnansweredError('no')
     }
     if (opened !== 'confirmed') return answerError(c, 400, opened.error)
-    c.req.raw.signal.addEventListener('abort', () => stream.end(), { once: true })
+    gone.addEventListener('abort', () => stream.end(), { once: true })
     return c.body(stream.body, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
   }
+}
+
+/** @param leave gives its place back */
+function openStream(
+  { options, subscribe, streams, unreadTotal }: Streaming,
+  topic: { readonly pattern: boolean; readonly name: string },
+  leave: () => void,
+): TopicStream {
+  const onEnd = (ended: TopicStream): void => {
+    streams.delete(ended)
+    leave()
+  }
+  const stream = new TopicStream({ topic, subscribe, heartbeatMs: options.heartbeatMs, unreadTotal, onEnd })
+  streams.add(stream)
+  return stream
+}
+
+/** @param whose places are all taken */
+function answerFull(c: Context, whose: 'token' | 'gateway', options: CheckedOptions): Response {
+  if (whose === 'token') {
+    return answerError(c, 429, `TOOMANY event streams: ${options.maxStreamsPerToken} are open with this token`)
+  }
+  return answerError(c, 503, `UNAVAILABLE the gateway has ${options.maxStreams} event streams open, and opens no more`)
 }

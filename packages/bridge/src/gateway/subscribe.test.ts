@@ -12,7 +12,7 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const ends: (() => unknown)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0)) await end()
-  await nobodyListens()
+  await nobodySubscribes()
 })
 
 type Subscriber = ReturnType<ReturnType<TestGateway['client']>['subscribe']>
@@ -34,7 +34,7 @@ async function following(subscriber: Subscriber, event: 'message' | 'pmessage'):
 
 const subscribers = async (channel: string): Promise<unknown> =>
   ((await gateway.server.command('PUBSUB', 'NUMSUB', channel)) as readonly unknown[])[1]
-const nobodyListens = async (): Promise<void> => {
+const nobodySubscribes = async (): Promise<void> => {
   await expect.poll(() => gateway.server.command('PUBSUB', 'CHANNELS')).toEqual([])
   await expect.poll(() => gateway.server.command('PUBSUB', 'NUMPAT')).toBe(0)
 }
@@ -204,7 +204,7 @@ describe('an event stream', () => {
     expect(await gateway.server.command('PUBSUB', 'NUMPAT')).toBe(50)
     expect(await gateway.server.command('PUBSUB', 'CHANNELS')).toHaveLength(5)
     for (const socket of sockets) socket.resetAndDestroy()
-    await nobodyListens()
+    await nobodySubscribes()
     const list = String(await gateway.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).trim()
     expect(list).toBe('')
   })

@@ -4,7 +4,7 @@ export interface SyncTokens {
 }
 
 /**
- * Makes what `upstash-sync-token` says: another text after each request that may have written, as the client expects of it.
+ * Makes the values of `upstash-sync-token`: a new one after each request that may have written, as the client expects.
  * It means nothing: there is one primary behind the gateway, and every read sees the writes before it, whatever token the
  * client sends.
  */
@@ -12,7 +12,7 @@ export function syncTokens(): SyncTokens {
   let run: string | undefined
   let count = 0
   const current = (): string => {
-    // Not before the first request: on Workers there is nothing random at module scope.
+    // Not before the first request: Workers forbid randomness at module scope.
     run ??= crypto.randomUUID().slice(0, 8)
     return `${run}-${count.toString(36)}`
   }

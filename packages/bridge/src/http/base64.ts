@@ -3,7 +3,7 @@ import { bytesOf } from './text.ts'
 /** What newer runtimes have of their own. */
 type NativeBytes = Uint8Array & { toBase64?(): string }
 
-/** What Node has, and workerd with `nodejs_compat`, as far as it is used: this file knows no types of Node. */
+/** The part that is used of what Node has, and workerd with `nodejs_compat`. This file knows no types of Node. */
 interface NodeBuffers {
   from(memory: ArrayBufferLike, start: number, length: number): { toString(encoding: 'base64'): string }
 }
@@ -20,7 +20,7 @@ function fastest(): (bytes: Uint8Array) => string {
   return portableBase64
 }
 
-/** A function takes so many arguments on every runtime. */
+/** On every runtime a function takes this many arguments. */
 const chunkLength = 8_192
 
 /** For a runtime that has neither of the others. */

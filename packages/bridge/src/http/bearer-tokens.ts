@@ -1,34 +1,15 @@
-import { InvalidOptionError } from '@leasehold/core'
 import { bytesOf } from './text.ts'
 
-/** What the value of an `Authorization` header carries as a bearer token, if it does. */
+/** The bearer token in an `Authorization` header, if it has one. */
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 
-/** Shorter than this, what lets somebody in can be found by trying. */
-export const shortestSecret = 32
-
-/** @throws InvalidOptionError naming the option, never with a token in it. */
-export function checkTokens(option: string, tokens: readonly string[]): void {
-  for (const token of tokens) {
-    if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-      throw new InvalidOptionError(option, 'must be of visible ASCII characters without spaces, to fit into a header')
-    }
-    if (token.length < shortestSecret) {
-      throw new InvalidOptionError(
-        option,
-        `must have at least ${shortestSecret} characters, such as 32 random bytes in hex: openssl rand -hex 32`,
-      )
-    }
-  }
-}
-
-/** Answers which of the tokens was given, by its place among them. */
+/** Resolves with the place of the given token among the tokens; undefined if it is none of them. */
 export type BearerCheck = (given: string | undefined) => Promise<number | undefined>
 
 /**
- * Compares hashes rather than tokens, every byte of them, with every token, so that the time it takes tells nothing about
- * a token, not even its length.
+ * Compares every byte of the hashes of all tokens, so that the time this takes reveals nothing about a token, not even its
+ * length.
  */
 export function bearerCheck(tokens: readonly string[]): BearerCheck {
   // The hashes and not their promise are kept: on Workers a promise must not be shared between requests.
@@ -46,7 +27,7 @@ export function bearerCheck(tokens: readonly string[]): BearerCheck {
 const hash = async (token: string): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytesOf(token) as Uint8Array<ArrayBuffer>))
 
-/** Of hashes that are as long as each other. */
+/** For hashes of the same length. */
 function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   let difference = 0
   for (let index = 0; index < one.length; index++) difference |= (one[index] as number) ^ (other[index] as number)

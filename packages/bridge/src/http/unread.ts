@@ -1,12 +1,12 @@
-/** What there is beside the bytes themselves: the buffer's object, and its share of the memory that holds it. */
+/** The memory that a buffer takes beside its bytes: the object, and its share of what holds it. */
 const bufferBytes = 256
-/** An entry of a set. */
+/** The memory of an entry of a set. */
 const entryBytes = 64
 const leastCapacity = 256
 
 /**
- * What a reader has not taken yet, and the memory that it takes. Thousands of short messages in a queue take many times
- * their length, so they are joined to one as they come.
+ * What a reader has not taken yet, and the memory that it takes. Thousands of short messages in a queue would take many times
+ * their length, so they go into one buffer as they come.
  */
 export class Unread {
   readonly #maxBytes: number
@@ -14,12 +14,12 @@ export class Unread {
   #length = 0
   readonly #once = new Set<Uint8Array>()
 
-  /** @param maxBytes what is added should not be more; more memory is not set aside for it */
+  /** @param maxBytes the most that should be added; the buffer is not made larger than that in advance */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether this many bytes can be added. What is more than all that may be there can only come first. */
+  /** Whether this many bytes can be added. A message that is larger than `maxBytes` is only accepted as the first. */
   hasRoom(bytes: number): boolean {
     return this.#length === 0 || this.#length + this.#once.size * entryBytes + bytes <= this.#maxBytes
   }
@@ -36,7 +36,7 @@ export class Unread {
     this.#length = length
   }
 
-  /** Adds a message that says nothing more when it comes twice, and that others share. It comes after what is joined. */
+  /** Adds a shared message that says no more when it comes twice. It is taken after what `add` has added. */
   addOnce(message: Uint8Array): void {
     this.#once.add(message)
   }

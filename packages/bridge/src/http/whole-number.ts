@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@leasehold/core'
 
-/** Timers take no more than this. */
+/** A timer takes no more than this. */
 const largestNumber = 2 ** 31 - 1
 
 /** @throws InvalidOptionError naming the option. */

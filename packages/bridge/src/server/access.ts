@@ -5,19 +5,19 @@ import { isCovered } from './key-patterns.ts'
 import { ProblemError } from './problem.ts'
 import { ticketCheck } from './tickets.ts'
 
-/** Who asks, and what they may wait for. */
+/** Who sent a request, and what they may wait for. */
 export interface Client {
   /** Whom the limit of connections counts. Not a secret. */
   readonly subject: string
   covers(key: string): boolean
-  /** How long that holds, in milliseconds; undefined for ever. */
+  /** How long that is true, in milliseconds; undefined for ever. */
   readonly expiresInMs?: number
 }
 
-/** Answers who sent an `Authorization` header. @throws ProblemError (401) if nobody whom the bridge lets in. */
+/** Resolves with who sent an `Authorization` header. @throws ProblemError (401) if the bridge does not let them in */
 export type Access = (authorization: string | undefined) => Promise<Client>
 
-/** What the clocks of a ticket's issuer and of the bridge may differ by, so that the longest ticket is not too long. */
+/** How far the clocks of a ticket's issuer and of the bridge may differ, in milliseconds. A ticket of the longest allowed time passes. */
 const clockLeewayMs = 300_000
 
 export function access({ tokens, ticketSecrets, longestTicketMs }: CheckedAuth, clock: Clock): Access {

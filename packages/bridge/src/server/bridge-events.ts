@@ -1,36 +1,36 @@
-/** Why the bridge asked the store for the state of a key. Checks that are due together are one script call. */
+/** Why the bridge checked a key. Checks that are due together are one script call. */
 export type CheckReason =
   /** Somebody waits for a key of which the bridge does not know the present holder. */
   | 'first-waiter'
-  /** The remaining time of the holder, as last seen, has run out. */
+  /** The holder's lease, as last seen, has expired. */
   | 'expiry'
-  /** The waiter that was woken may not have taken the lock, and others wait. */
+  /** The waiter that was woken may not have taken the lock, and there are others. */
   | 'passed-on'
-  /** What was released while there was no connection was heard by nobody. */
+  /** Nobody heard what was released while there was no connection. */
   | 'reconnected'
   /** Somebody asked `/readyz`. */
   | 'readiness'
 
-/** What happens in a bridge, for logs and metrics. No token is in any of it. */
+/** What happens in a bridge, for logs and metrics. Events hold no tokens. */
 export type BridgeEvent =
   /**
-   * A check of one key. `unanswered`: also refused, or given up with a call that was not answered. `bad-key`: there can be no
-   * lock of that name, and the store was not asked. A check that nobody wants any more is no event.
+   * A check of one key. `unanswered`: the store did not answer, or refused. `bad-key`: no lock can have this name, and the
+   * store was not asked. A check that nobody needs any more is no event.
    */
   | { readonly type: 'check'; readonly reason: CheckReason; readonly outcome: 'answered' | 'unanswered' | 'bad-key' }
   /**
-   * The store was asked about so many keys in one call. `problem` is why it did not answer all, without keys and secrets, but
-   * it may name the address of the server.
+   * The store was asked about this many keys in one call. `problem` says why it did not answer for all of them. It holds no keys
+   * and no secrets, but may name the server's address.
    */
   | { readonly type: 'store-asked'; readonly keys: number; readonly problem?: Error }
-  /** Redis has confirmed the subscription: the first time, or again after `deaf`. */
+  /** Redis has confirmed the subscription: the first time, or again after `disconnected`. */
   | { readonly type: 'listening' }
   /**
-   * Releases are not heard: the connection that listens is lost, did not answer, or may not listen. Told each time that an
-   * attempt fails. The bridge connects again by itself. `problem` is as for `store-asked`.
+   * Releases are not heard: the connection that listens was lost or does not answer, or Redis refuses the subscription. There is
+   * one event for each attempt that fails. The bridge tries again by itself. `problem` is as for `store-asked`.
    */
-  | { readonly type: 'deaf'; readonly problem: Error }
-  /** A notification came in, whether or not anybody waits for its key. */
+  | { readonly type: 'disconnected'; readonly problem: Error }
+  /** A release was announced, whether or not anybody waits for its key. */
   | { readonly type: 'release-seen' }
   /** A long poll was told to try again. */
   | { readonly type: 'wake-up' }
@@ -38,9 +38,9 @@ export type BridgeEvent =
   | { readonly type: 'waits'; readonly open: number }
   /** An event stream came or went; `open` is how many there are now. */
   | { readonly type: 'streams'; readonly open: number }
-  /** A request was not served. */
+  /** A request was refused, with this status. */
   | { readonly type: 'refused'; readonly status: number }
-  /** Something failed that should not have; the client sees a 500 without details. */
+  /** Something failed that should not have. The client sees a 500 without details. */
   | { readonly type: 'failed'; readonly error: unknown }
 
 export type OnBridgeEvent = (event: BridgeEvent) => void

@@ -1,65 +1,59 @@
-import {
-  type Clock,
-  type Duration,
-  InvalidOptionError,
-  type LeaseStore,
-  parseDuration,
-  systemClock,
-} from '@leasehold/core'
+import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
+import { keyLayout, type LeaseStore } from '@leasehold/core/adapter'
 import type { RedisSubscriber } from '@leasehold/core/redis'
-import { checkTokens } from '../http/bearer-tokens.ts'
-import { longestHeartbeatMs } from '../http/event-stream.ts'
+import { checkSecret, checkTokens } from '../http/secrets.ts'
+import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
 import type { OnBridgeEvent } from './bridge-events.ts'
 import type { MetricsPage } from './metrics-route.ts'
-import { checkSecret, defaultLongestTicket } from './tickets.ts'
+import { defaultLongestTicket } from './tickets.ts'
 
 export interface BridgeOptions {
-  /** Where the locks are. It must have the same prefix as the bridge. */
+  /** Where the locks are, with the same prefix as the bridge. */
   readonly store: Pick<LeaseStore, 'checkHolders' | 'nodeOf'>
-  /** How the bridge hears of releases; it opens one connection. */
+  /** How the bridge hears of releases. It opens one connection. */
   readonly subscriber: RedisSubscriber
-  /** That of the store; default `lock:`. Clients name keys without it. */
+  /** The store's; default `lock:`. Clients name keys without it. */
   readonly prefix?: string
   readonly auth: BridgeAuth
   readonly limits?: BridgeLimits
-  /** Pages of these origins, such as `https://app.example`, may ask from a browser; default none. */
+  /** Origins, such as `https://app.example`, whose pages may send requests from a browser; default none. */
   readonly cors?: { readonly origins: readonly string[] }
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number
-  /** What `/metrics` answers, and to whom; without it there is no such page. */
+  /** What `/metrics` answers, and to whom. Without it there is no such page. */
   readonly metrics?: BridgeMetricsPage
-  /** When aborted, waiters are told to come back, streams end, and new requests are refused: for good. */
+  /** Stops the bridge for good: waiters are told to come back, streams end, and new requests are refused. */
   readonly signal?: AbortSignal
   /** Default: the runtime's. */
   readonly clock?: Clock
-  /** Told of what happens, for logs and metrics. */
+  /** Called for what happens, for logs and metrics. */
   readonly onEvent?: OnBridgeEvent
 }
 
 export interface BridgeMetricsPage {
-  /** Makes the page. A page is good for ten times as long as it took to make, a second at most. */
+  /** Makes the page. A page is served for ten times as long as it took to make, and for a second at most. */
   readonly page: () => Promise<MetricsPage>
-  /** Whoever asks for the page sends it, as a bearer token of 32 characters or more; none of those of `auth`. */
+  /** The bearer token for the page, of 32 characters or more. It must be none of those of `auth`. */
   readonly token: string
 }
 
 /** At least one token or secret. Several, so that one can be replaced while both are valid. */
 export interface BridgeAuth {
-  /** Who has one of these may wait for every key. 32 characters or more, at random, such as 32 bytes in hex. */
+  /** Whoever has one of these may wait for every key. 32 random characters or more, such as 32 bytes in hex. */
   readonly tokens?: readonly string[]
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[]
   /**
-   * Tickets that end later than so long from now are not let in, so that what was signed with a secret that leaked is of no
-   * use for long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
+   * Tickets that end later than this from now are not let in, so that a ticket signed with a leaked secret is of no use for
+   * long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
    */
   readonly longestTicket?: Duration
 }
 
 /**
- * What a request is refused with 429 beyond. A client is whoever has the same token, or tickets of the same subject, so many
- * processes may be one.
+ * Requests beyond these are refused with 429. All who have the same token, or tickets of the same subject, are one client, so
+ * many processes may be one.
  */
 export interface BridgeLimits {
   /** How many waits and streams of one client may be open at a time; default 1,000. */
@@ -69,8 +63,8 @@ export interface BridgeLimits {
   /** How many of one client for the same key; default: as many as `perClient`. */
   readonly perKey?: number
   /**
-   * About how many keys one client may ask a second; default 2,000. A stream asks about each of its keys. What was not used is
-   * saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys, by default.
+   * About how many keys one client may ask per second; default 2,000. A stream asks about each of its keys. What is not used
+   * is saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys by default.
    */
   readonly keysPerSecond?: number
 }
@@ -91,19 +85,16 @@ export interface CheckedAuth {
 
 /** @throws InvalidOptionError naming the option, never with a secret in it. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
-  const { store, subscriber, prefix = 'lock:', auth, limits, clock = systemClock, onEvent = () => undefined } = options
+  const { store, subscriber, auth, limits, clock = systemClock, onEvent = () => undefined } = options
   if (typeof store?.checkHolders !== 'function' || typeof store.nodeOf !== 'function') {
     throw new InvalidOptionError('store', 'must be a store of @leasehold')
   }
   if (typeof subscriber?.connect !== 'function') throw new InvalidOptionError('subscriber', 'must be a RedisSubscriber')
-  if (typeof prefix !== 'string' || !/^[^{]/.test(prefix)) {
-    throw new InvalidOptionError('prefix', 'must be text that does not begin with "{"')
-  }
   const perClient = wholeNumber('limits.perClient', limits?.perClient, 1_000)
   return {
     store,
     subscriber,
-    prefix,
+    prefix: keyLayout(options.prefix).prefix,
     auth: checkedAuth(auth),
     limits: {
       perClient,

@@ -7,10 +7,10 @@ import type { ReleaseWatch } from './release-watch.ts'
 export interface BridgeParts {
   readonly options: CheckedOptions
   readonly watch: ReleaseWatch
-  /** As a header has it. */
+  /** Percent-encoded, as in the header. */
   readonly prefix: string
-  /** Who asks. @throws ProblemError (401) */
+  /** Who sent the request. @throws ProblemError (401) */
   readonly clientOf: (c: Context) => Promise<Client>
-  /** Told that a request which was let in needs Redis from now on; answers what to call once it does not any more. */
+  /** Called when a request that was let in needs Redis from now on. Returns what to call when it no longer does. */
   readonly needsRedis: () => () => void
 }

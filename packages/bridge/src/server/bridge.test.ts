@@ -1,4 +1,4 @@
-import type { AcquireOutcome } from '@leasehold/core'
+import type { AcquireOutcome } from '@leasehold/core/adapter'
 import { callUntil } from '@leasehold/testkit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { linesOf, startTestBridge, type TestBridge } from '../../test/bridge.ts'

@@ -1,19 +1,20 @@
-import { backoff, type CheckOutcome, type Clock, type LeaseStore } from '@leasehold/core'
+import type { Clock } from '@leasehold/core'
+import { backoffMs, type CheckOutcome, jitter, type LeaseStore } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { Seen } from './paced-check.ts'
 import { RedisProblem } from './redis-problem.ts'
 import { askStore, checkDeadlineMs } from './store-call.ts'
 
-/** The most keys of one call: a script that reads so many keeps Redis busy for less than a millisecond. */
+/** The most keys of one call: a script that reads this many keeps Redis busy for less than a millisecond. */
 export const mostKeysPerCall = 128
-/** Calls that may be unanswered at a time: the next is on its way while one is read, and what is due meanwhile gathers. */
+/** Calls that may be unanswered at a time: the next one travels while Redis works on the first, and later checks gather. */
 const mostCalls = 2
-/** Checks after a reconnect wait so long for others like them, so that they fill a call. */
+/** Checks after a reconnect wait this long for others like them, in milliseconds, so that they fill a call. */
 export const gatherMs = 20
-/** What of a call is kept for them, in keys, so that no number of other checks holds them up for ever. */
+/** How many keys of a call are reserved for them, so that other checks cannot hold them up for ever. */
 const keptForLater = 32
-/** The pause after a call that brought no answer at all: 50 ms after the first, doubling with each in a row. */
-const pause = backoff({ from: 50, to: 1_000 })
+/** The pause after a call that brought no answer at all, in milliseconds. It doubles with each such call in a row. */
+const pauseMs = { from: 50, to: 1_000 }
 
 /** A check that is due and has not been sent. */
 export interface DueCheck {
@@ -27,41 +28,41 @@ export interface DueCheck {
 export interface LaneOptions {
   readonly store: Pick<LeaseStore, 'checkHolders'>
   readonly clock: Clock
-  /** After each call; `problem` is why not all of it was answered. */
+  /** Called after each call; `problem` is why not all keys were answered. */
   readonly onAsked: (keys: number, problem: RedisProblem | undefined) => void
 }
 
 /**
  * The checks of the keys of one node, in the order in which they fall due, as few calls of many keys.
  *
- * States: *well* → *failing*, after a call that brought no answer to anything → *well*, after one that did. While it fails, one
- * call is under way at a time, with a growing pause between them; what has been due for as long as a call may take is told that
- * there is no answer, as if it had been sent with the call that failed.
+ * States: *well* → *failing*, after a call that brought no answer at all → *well*, after one that brought some. While it fails,
+ * there is one call at a time, with a growing pause in between. A check that has been due for as long as a call may take is
+ * answered as unavailable, as if it had been sent with the call that failed.
  */
 export class CheckLane {
   readonly #options: LaneOptions
   readonly #first: DueCheck[] = []
-  /** Checks after a reconnect: whoever waits has been told something before. */
+  /** Checks after a reconnect. They can wait: those who need them have been told something before. */
   readonly #later: DueCheck[] = []
   #calls = 0
   /** Calls in a row that brought no answer. */
   #failures = 0
   #notBeforeMs = Number.NEGATIVE_INFINITY
-  #hasTurn = false
+  #willSend = false
   #stopTimer: (() => void) | undefined
 
   constructor(options: LaneOptions) {
     this.#options = options
   }
 
-  /** What falls due in one turn goes out together. */
+  /** Checks that fall due in the same turn of the event loop go out together. */
   add(check: DueCheck): void {
     const queue = check.reason === 'reconnected' ? this.#later : this.#first
     queue.push(check)
-    if (this.#hasTurn) return
-    this.#hasTurn = true
+    if (this.#willSend) return
+    this.#willSend = true
     queueMicrotask(() => {
-      this.#hasTurn = false
+      this.#willSend = false
       this.#send()
     })
   }
@@ -95,7 +96,7 @@ export class CheckLane {
     return Math.max(this.#notBeforeMs, gatheredMs)
   }
 
-  /** The keys of a call. What nobody wants any more is left out. */
+  /** Takes the checks of the next call, and leaves out those that nobody needs any more. */
   #take(): readonly DueCheck[] {
     const taken: DueCheck[] = []
     const take = (queue: DueCheck[], most: number): void => {
@@ -134,7 +135,7 @@ export class CheckLane {
 
   #backOff(problem: RedisProblem): void {
     const nowMs = this.#options.clock.monotonicMs()
-    this.#notBeforeMs = nowMs + pause.delayMs(++this.#failures, Math.random())
+    this.#notBeforeMs = nowMs + backoffMs(pauseMs.from, pauseMs.to, ++this.#failures, jitter())
     for (const queue of [this.#first, this.#later]) {
       const young = queue.findIndex(({ sinceMs }) => sinceMs > nowMs - checkDeadlineMs)
       const old = queue.splice(0, young < 0 ? queue.length : young)

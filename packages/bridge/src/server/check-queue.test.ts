@@ -1,11 +1,5 @@
-import {
-  type CallDeadline,
-  type CheckOutcome,
-  type CheckRequest,
-  type Clock,
-  InvalidOptionError,
-  LeaseholdError,
-} from '@leasehold/core'
+import { type Clock, InvalidOptionError, LeaseholdError } from '@leasehold/core'
+import type { CallDeadline, CheckOutcome, CheckRequest } from '@leasehold/core/adapter'
 import { ManualClock, seededRandom } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BridgeEvent, CheckReason } from './bridge-events.ts'

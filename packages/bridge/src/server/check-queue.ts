@@ -1,4 +1,5 @@
-import { type Clock, InvalidOptionError, type LeaseStore } from '@leasehold/core'
+import { type Clock, InvalidOptionError } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import type { OnBridgeEvent } from './bridge-events.ts'
 import { CheckLane } from './check-lane.ts'
 import type { Check, Seen } from './paced-check.ts'
@@ -9,7 +10,7 @@ export interface CheckQueueOptions {
   readonly onEvent: OnBridgeEvent
 }
 
-/** Asks the store about all keys that are waited for, in few calls, so that no number of keys and no silent node costs others. */
+/** Asks the store about all keys that somebody waits for, in few calls. A silent node delays only its own keys. */
 export class CheckQueue {
   readonly #options: CheckQueueOptions
   /** By the name of the node. */
@@ -19,7 +20,7 @@ export class CheckQueue {
     this.#options = options
   }
 
-  /** Never rejects. What is not wanted any more when it could be sent is neither sent nor counted. */
+  /** Never rejects. A check that nobody needs any more when it could be sent is neither sent nor counted. */
   readonly check: Check = (key, reason, wanted = () => true) =>
     new Promise((resolve) => {
       const settle = (seen: Seen): void => {
@@ -31,12 +32,12 @@ export class CheckQueue {
       this.#lane(node).add({ key, reason, wanted, sinceMs: this.#options.clock.monotonicMs(), settle })
     })
 
-  /** Undefined for a key that can be none: in a call it would spoil the others. */
+  /** Undefined for a key that no lock can have: it would spoil the call for the other keys. */
   #nodeOf(key: string): string | undefined {
     try {
       return this.#options.store.nodeOf(key)
     } catch (error) {
-      // Whatever else is wrong, the call will tell.
+      // The call will tell what else is wrong.
       return error instanceof InvalidOptionError ? undefined : ''
     }
   }

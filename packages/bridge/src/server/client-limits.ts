@@ -9,7 +9,7 @@ interface Places {
   readonly byKey: Map<string, number>
 }
 
-/** Counts the waits and streams that are open, of each client and of all, and how many keys each asks about. */
+/** Counts the open waits and streams, of each client and in total, and the keys that each client asks about. */
 export class ClientLimits {
   readonly #most: Required<BridgeLimits>
   readonly #rate: KeyRate
@@ -22,7 +22,7 @@ export class ClientLimits {
   }
 
   /**
-   * Takes a place for the client, and one for each of the keys; answers what gives them back.
+   * Takes a place for the client, and one for each of the keys. Returns what gives them back.
    *
    * @throws ProblemError (429) if there is none, or the client asks about too many keys in too short a time
    */
@@ -32,7 +32,7 @@ export class ClientLimits {
     if (places.open >= perClient || this.#total >= total) {
       throw tooMuch('Too many waits and streams are open')
     }
-    // What every place of a client may be used for need not be counted.
+    // If all places of a client may be for one key, keys need not be counted.
     const counted = perKey < perClient ? keys : []
     if (counted.some((key) => (places.byKey.get(key) ?? 0) >= perKey)) {
       throw tooMuch('Too many waits and streams of this client are open for the same key')
@@ -62,4 +62,4 @@ function add(counts: Map<string, number>, key: string, number: number): void {
 }
 
 const tooMuch = (what: string, retryAfter?: number): ProblemError =>
-  new ProblemError(429, `${what}; look for yourself and come back later`, undefined, retryAfter)
+  new ProblemError(429, `${what}; check for yourself and come back later`, undefined, retryAfter)

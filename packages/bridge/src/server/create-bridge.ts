@@ -8,11 +8,11 @@ import { ProblemError, problem } from './problem.ts'
 import { ReleaseWatch } from './release-watch.ts'
 import { addWaitRoutes } from './wait-routes.ts'
 
-/** What a bridge needs beside where connections cost something and anybody can ask. */
+/** How a bridge behaves where connections are billed and anybody can send requests. */
 export interface BridgeHost {
-  /** Told that a request which was let in needs Redis from now on; answers what to call once it does not any more. */
+  /** Called when a request that was let in needs Redis from now on. Returns what to call when it no longer does. */
   readonly needsRedis?: () => () => void
-  /** Whether `/readyz` is answered only to those who are let in: to answer it takes connections. */
+  /** Whether `/readyz` answers only those who are let in, because answering takes connections. */
   readonly guardsReadiness?: boolean
 }
 
@@ -26,8 +26,8 @@ export interface BridgeHost {
  * | `GET /healthz`, `/readyz` | whether it runs · whether Redis is reachable and listened to; without a token |
  * | `GET /metrics` | numbers, where set up; with a token of its own |
  *
- * A notification is a hint and never a grant, and may be lost; every waiter has a timer of its own beside it. Errors are
- * `application/problem+json`. Nothing is kept: a bridge that is started anew knows as much as one that ran all along.
+ * A notification is a hint and never a grant, and may be lost, so every waiter also has a timer of its own. Errors are
+ * `application/problem+json`. The bridge stores nothing: one that was just started knows as much as one that ran all along.
  *
  * Making one does no I/O and sets no timer; it connects with the first request.
  *
@@ -35,7 +35,7 @@ export interface BridgeHost {
  */
 export const createBridge = (given: BridgeOptions): Hono => bridgeApp(given)
 
-/** The same, told more about where it runs. */
+/** The same, for a host that `createBridge` does not know about. */
 export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
   const options = quiet(checkOptions(given))
   const { signal, origins, clock, onEvent } = options
@@ -53,11 +53,11 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
 
   const app = new Hono()
   const refuse = (c: Context, refusal: ProblemError): Response => {
-    // A client that has left was not refused.
+    // A client that has left is not refused.
     if (!c.req.raw.signal.aborted) onEvent({ type: 'refused', status: refusal.status })
     return problem(c, refusal)
   }
-  // All refusals come by here, so that no middleware is in the way of who waits: it would keep its frame for as long.
+  // All refusals end here and not in a middleware, which would keep its frame for as long as somebody waits.
   app.onError((error, c) => {
     if (error instanceof ProblemError) return refuse(c, error)
     onEvent({ type: 'failed', error })
@@ -77,7 +77,7 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
   cors({
     origin: [...origins],
     allowMethods: ['GET'],
-    // What the shipped client sends: a page may send nothing that is not named here.
+    // What `@leasehold/bridge-client` sends. A page may send nothing else.
     allowHeaders: ['authorization', 'cache-control'],
     exposeHeaders: ['leasehold-cursor', 'leasehold-prefix', 'retry-after'],
     maxAge: 600,
@@ -90,7 +90,7 @@ const quiet = (options: CheckedOptions): CheckedOptions => ({
     try {
       options.onEvent(event)
     } catch {
-      // It has nobody else to tell.
+      // There is nobody else to tell.
     }
   },
 })

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => bridge[Symbol.asyncDispose]())
 
-const listeners = async (): Promise<string[]> =>
+const subscribers = async (): Promise<string[]> =>
   String(await bridge.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'))
     .split('\n')
     .filter((line) => line !== '')
@@ -43,7 +43,7 @@ test('200 clients that vanish leave nothing, and 5 that stay are told of every r
   await bridge.opened('waits', 0)
   await bridge.locks.revoke('key-0')
   for (const { event } of healthy) expect(await event()).toBe('release {"key":"key-0"}')
-  expect(await listeners()).toEqual([expect.stringMatching(/ sub=0 psub=1 /)])
+  expect(await subscribers()).toEqual([expect.stringMatching(/ sub=0 psub=1 /)])
 })
 
 test('a half-open client does not keep the next one from being woken', async () => {
@@ -148,12 +148,12 @@ test('a bridge that stops answers polls with 503, ends streams, and leaves no co
   await stream.event()
   const poll = bridge.wait('a', '-')
   await bridge.opened('waits', 1)
-  expect(await listeners()).toHaveLength(1)
+  expect(await subscribers()).toHaveLength(1)
   stopping.abort()
   const sentOff = await poll
   expect([sentOff.status, sentOff.headers.get('retry-after')]).toEqual([503, '1'])
   expect(await stream.event()).toBeUndefined()
   expect((await bridge.wait('a', '-')).status).toBe(503)
   expect((await bridge.request('/readyz')).status).toBe(503)
-  await expect.poll(listeners).toEqual([])
+  await expect.poll(subscribers).toEqual([])
 })

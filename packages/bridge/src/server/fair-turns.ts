@@ -1,23 +1,23 @@
 import type { Clock } from '@leasehold/core'
 
-/** So many are told in one go: about 2 ms of work. */
+/** Steps in one turn of the event loop: about 2 ms of work. */
 const stepsPerTurn = 32
-/** What begins so long after the last go began is another. */
+/** A step that is added this long after a turn began belongs to the next one, in milliseconds. */
 const turnMs = 1
 
 /** Does one thing, and answers whether there is more to do. */
 export type Step = () => boolean
 
 /**
- * Shares the event loop among those who have many to tell.
+ * Shares the turns of the event loop among keys that have many waiters to tell.
  *
- * Each key adds its step, and the steps are taken one by one in a circle, so that a key with one waiter is served before the
- * second of a key with thousands. After a few steps other work goes first: requests, messages, and the bytes of what was told.
- * What is little is done at once, in the call that adds it.
+ * Each key adds its step, and the steps run round robin: a key with one waiter is served before the second waiter of a key
+ * with thousands. After a few steps other work goes first: requests, messages, and the bytes of what was told. A little work
+ * is done at once, in the call that adds it.
  */
 export class FairTurns {
   readonly #clock: Clock
-  /** In the order in which they come next. */
+  /** In the order in which they run next. */
   readonly #steps = new Set<Step>()
   #startedMs = Number.NEGATIVE_INFINITY
   #left = 0
@@ -45,7 +45,7 @@ export class FairTurns {
   #run(): void {
     this.#running = true
     try {
-      // Those that are added meanwhile are met too, at the end.
+      // The loop also meets steps that are added while it runs, at the end.
       for (const step of this.#steps) {
         if (this.#left === 0) break
         this.#left--
@@ -59,7 +59,7 @@ export class FairTurns {
 
   #take(step: Step): void {
     this.#steps.delete(step)
-    // One that throws has its next turn like the others.
+    // A step that throws runs again like the others.
     let hasMore = true
     try {
       hasMore = step()

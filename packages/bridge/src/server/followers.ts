@@ -1,10 +1,10 @@
 import type { Clock } from '@leasehold/core'
 import type { FairTurns } from './fair-turns.ts'
 
-/** From when all have been told of a release until they are told of the next. What comes in between is one message. */
+/** The least time between two rounds of messages, in milliseconds. Releases in between are one message. */
 const leastDistanceMs = 50
 
-/** A key's state as a stream is told of it. */
+/** The state of a key, as a stream tells it. */
 export interface KeyState {
   readonly held: boolean
   readonly cursor: string
@@ -15,23 +15,23 @@ export interface KeyState {
 /** Who wants to hear everything about a key: an event stream. */
 export interface Follower {
   /**
-   * Once, before anything but perhaps a release that came sooner; and again when the bridge knows who has the lock since it told
-   * of a release.
+   * Called once at the beginning (only a release may come before it), and again when the bridge knows who has the lock after a
+   * release.
    */
   state(state: KeyState): void
   /** The lock was released or revoked, or was found to be free: once or several times since the last call. */
   released(): void
-  /** The state cannot be had, now or for a while, so that nothing can be promised. There will be no other call. */
+  /** The bridge cannot learn the state, now or for a while, so it can promise nothing. The last call. */
   unavailable(): void
 }
 
 interface Following {
   readonly follower: Follower
-  /** Its first check is still to come. */
+  /** Its first state is still to come. */
   isNew: boolean
-  /** What it is about to be told. */
+  /** The state that it is about to be told. */
   state: KeyState | undefined
-  /** Of so many releases it knows. */
+  /** How many releases it knows of. */
   heard: number
   /** How many there were when it was last told the state. */
   stated: number
@@ -40,18 +40,19 @@ interface Following {
 /**
  * Those who follow one key, and what each of them is still to be told.
  *
- * They are told of a release at once, and of those that come soon after it together: a key that changes hands all the time, or
- * whose streams are many, takes no more of the bridge than that. Telling many goes on while other keys are served.
+ * They are told of a release at once, and of those that follow shortly in one message. So a key that changes hands all the
+ * time, or has many streams, takes a bounded part of the bridge. Other keys are served while many followers are told.
  */
 export class Followers {
   readonly #clock: Clock
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #all = new Set<Following>()
-  /** Those who are about to be told the state, and of a release; some may have left. */
+  /** Those who are about to be told a state. Some may have left. */
   #informed: Following[] | undefined
+  /** Those who are about to be told of a release. Some may have left. */
   #round: Following[] | undefined
-  /** How many releases there were, and of how many those of the last round were to be told. */
+  /** How many releases there were, and how many of them the last round was about. */
   #releases = 0
   #announced = 0
   #toldMs = Number.NEGATIVE_INFINITY
@@ -68,7 +69,7 @@ export class Followers {
     return this.#all.size
   }
 
-  /** Follows until the function it answers is called; may be told the state, if that is known, before it has that function. */
+  /** Adds a follower until the returned function is called. If the state is known, it may be told before this returns. */
   add(follower: Follower, known?: KeyState): () => void {
     const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases, stated: 0 }
     this.#all.add(following)
@@ -78,26 +79,26 @@ export class Followers {
     }
   }
 
-  /** Tells the state to those who do not know it yet. */
+  /** Tells the state to those who do not know one yet. */
   tellNew(state: KeyState): void {
     for (const following of this.#thoseNew()) this.#inform(following, state)
   }
 
-  /** Tells who has the lock to those who do not know that yet: they were told of a release since. */
+  /** Tells who has the lock to those who do not know: the new ones, and those who were told of a release since. */
   tellHeld(state: KeyState): void {
     for (const following of this.#all) {
       if (following.isNew || following.stated !== this.#releases) this.#inform(following, state)
     }
   }
 
-  /** Tells of a release: everyone, or only those who know a state, because the others are about to. */
+  /** Tells of a release: all, or only those who know the state, since the others are about to be told that. */
   tellReleased(whom?: 'knowing'): void {
     this.#releases++
     if (whom) for (const following of this.#thoseNew()) following.heard = this.#releases
     this.#announceWhenDue()
   }
 
-  /** Sends those away who do not know the state. */
+  /** Sends away those who do not know a state. */
   dismissNew(): void {
     this.#dismiss(this.#thoseNew())
   }
@@ -129,7 +130,7 @@ export class Followers {
     this.#turns.add(this.#tellOne)
   }
 
-  /** The next round begins when the one before is over, and a pause has passed. */
+  /** A round begins when the last one is over and the pause after it has passed. */
   #announceWhenDue(): void {
     if (this.#stopPause || this.#round || this.#all.size === 0 || this.#announced === this.#releases) return
     const leftMs = this.#toldMs + leastDistanceMs - this.#clock.monotonicMs()
@@ -147,7 +148,7 @@ export class Followers {
     this.#turns.add(this.#tellOne)
   }
 
-  /** A state before a release: it may be what that has ended. */
+  /** States before releases: a release may have ended what a state says. */
   readonly #tellOne = (): boolean => {
     if (this.#informed) this.#tellOneState(this.#informed)
     else if (this.#round) this.#tellOneRelease(this.#round)
@@ -166,7 +167,7 @@ export class Followers {
   #tellOneRelease(round: Following[]): void {
     const following = round.shift()
     if (following && this.#all.has(following) && following.heard < this.#announced) {
-      // Also of those that came while others were told.
+      // This includes releases that came during the round.
       following.heard = this.#releases
       following.follower.released()
     }

@@ -5,9 +5,9 @@ import { metricsRoute } from './metrics-route.ts'
 import { noStore, ProblemError } from './problem.ts'
 
 /**
- * What operators and their programs ask.
+ * The routes for operators and their programs.
  *
- * @param guardsReadiness whether readiness is told only to those who are let in
+ * @param guardsReadiness whether only those who are let in may ask for readiness
  */
 export function addHealthRoutes(
   app: Hono,

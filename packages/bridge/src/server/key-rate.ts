@@ -1,28 +1,28 @@
 import type { Clock } from '@leasehold/core'
 import { mostKeys } from './wait-query.ts'
 
-/** What was not used is saved up for so long. */
+/** What a client does not use is saved up for this long, in milliseconds. */
 const savedMs = 2_500
 
 interface Account {
-  /** How many keys are left; less than 0 after a request that was larger than what was left. */
+  /** How many keys are left; negative after a request that was larger than that. */
   keys: number
-  /** When that was so. */
+  /** When `keys` was counted. */
   atMs: number
 }
 
 /**
  * How many keys each client asks about: a token bucket for each.
  *
- * A request is let through when anything is left, and may overdraw, so that a large one has the same chance as many small
- * ones. An account that is full again is as good as none: those that nobody used for so long are dropped, by the generation.
+ * A request passes if anything is left, and may overdraw, so that a large request has the same chance as many small ones. A full
+ * account is as good as none, so accounts that were unused for long enough to be full are dropped, a generation at a time.
  */
 export class KeyRate {
   readonly #keysPerMs: number
   readonly #most: number
   readonly #clock: Clock
   #accounts = new Map<string, Account>()
-  /** Those that were used last before the present generation began. */
+  /** Accounts that were last used before the present generation began. */
   #older = new Map<string, Account>()
   #beganMs: number
 
@@ -38,7 +38,7 @@ export class KeyRate {
     return this.#accounts.size + this.#older.size
   }
 
-  /** Takes so many keys from the client's account; or answers after how many milliseconds that can be done. */
+  /** Takes this many keys from the client's account. If nothing is left, returns in how many milliseconds there will be. */
   take(client: string, keys: number): number | undefined {
     const nowMs = this.#clock.monotonicMs()
     this.#forget(nowMs)
@@ -53,7 +53,7 @@ export class KeyRate {
   }
 
   #forget(nowMs: number): void {
-    // Longer than the time in which an account that a stream has overdrawn is full again.
+    // Longer than it takes until an account is full again that the largest stream has overdrawn.
     const generationMs = savedMs + mostKeys / this.#keysPerMs
     if (nowMs - this.#beganMs < generationMs) return
     this.#older = nowMs - this.#beganMs < 2 * generationMs ? this.#accounts : new Map()

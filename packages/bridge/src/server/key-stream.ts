@@ -1,15 +1,15 @@
 import type { Clock } from '@leasehold/core'
-import { EventStream, namedEvent } from '../http/event-stream.ts'
+import { namedEvent, SseBody } from '../http/sse-body.ts'
 import type { UnreadTotal } from '../http/unread-total.ts'
 import type { Follower, KeyState } from './followers.ts'
 import type { WatchedKey } from './watched-key.ts'
 
 /**
- * The memory that a reader may take with what it leaves unread: the states of the most keys a stream can have, several times.
- * Releases hardly add to it, as one of each key is kept.
+ * How much a reader may leave unread, in bytes: several times the states of the most keys that a stream can have. Releases
+ * hardly add to it, since only one for each key is kept.
  */
 const maxUnreadBytes = 262_144
-/** When a reader is told to come back after a lost connection. */
+/** How long a reader should wait before it comes back after a lost connection, in milliseconds. */
 const retryMs = 1_000
 
 export interface KeyStreamOptions {
@@ -24,9 +24,9 @@ export interface KeyStreamOptions {
   readonly onEnd: (stream: KeyStream) => void
 }
 
-/** One event stream: open until its client leaves or its time is over, and then nothing of it remains. */
+/** One event stream. It is open until its client leaves or its time is over; nothing of it remains after that. */
 export class KeyStream {
-  readonly #events: EventStream
+  readonly #events: SseBody
   readonly #messages: ReleaseMessages
   readonly #gone: AbortSignal
   readonly #stopLifetime: () => void
@@ -37,7 +37,7 @@ export class KeyStream {
     this.#messages = messages
     this.#gone = gone
     this.#onEnd = onEnd
-    this.#events = new EventStream({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd: () => this.#ended() })
+    this.#events = new SseBody({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd: () => this.#ended() })
     this.#stopLifetime = clock.schedule(() => this.#events.end(), lifetimeMs, 'background')
     gone.addEventListener('abort', this)
   }
@@ -46,12 +46,12 @@ export class KeyStream {
     return this.#events.body
   }
 
-  /** Passes on what happens to these keys, which it finds one by one. */
+  /** Passes on what happens to these keys from now on. */
   begin(keys: readonly string[], watchedOf: (key: string) => WatchedKey): void {
-    // It makes the first bytes, with which a server sends the headers.
+    // These are the first bytes, with which a server sends the headers.
     this.#events.sendRetry(retryMs)
     for (const key of keys) {
-      // It may end while it is told of a key, and then nobody else would undo what comes after that.
+      // The stream may end while it is told of a key. Nobody else would undo what is added after that.
       if (this.#events.hasEnded) return
       const watched = watchedOf(key)
       const leave = watched.follow(new StreamedKey(key, watched, this.#messages, this.#events))
@@ -74,14 +74,14 @@ export class KeyStream {
   }
 }
 
-/** A key on its way to a stream. */
+/** Passes on what happens to one key to a stream. */
 class StreamedKey implements Follower {
   readonly #key: string
   readonly #watched: WatchedKey
   readonly #messages: ReleaseMessages
-  readonly #events: EventStream
+  readonly #events: SseBody
 
-  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: EventStream) {
+  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: SseBody) {
     this.#key = key
     this.#watched = watched
     this.#messages = messages
@@ -101,7 +101,7 @@ class StreamedKey implements Follower {
   }
 }
 
-/** What tells of a release of a key, encoded once for all of its streams, as long as anyone may follow the key. */
+/** The message about a release of a key, encoded once for all its streams and kept for as long as the key is watched. */
 export class ReleaseMessages {
   readonly #messages = new WeakMap<WatchedKey, Uint8Array>()
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { soonerInSteps } from '../http/sooner.ts'
+import { withJitterInSteps } from '../http/jitter.ts'
 import { UnreadTotal } from '../http/unread-total.ts'
 import type { CheckedOptions } from './bridge-options.ts'
 import { KeyStream, ReleaseMessages } from './key-stream.ts'
@@ -7,19 +7,19 @@ import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 
 /**
- * A stream ends after so long, or up to a tenth sooner so that not all do at once, and its reader comes back: a half-open
- * connection, into which everything can be written for a long time, would keep it for ever.
+ * A stream ends after this long, and its reader comes back: a half-open connection takes what is written to it for a long
+ * time, and would otherwise keep its stream for ever.
  */
 const longestStreamMs = 900_000
-/** By how much of its time, at most. */
-const spread = 0.1
+/** How much of that is random, so that streams that began together do not end together. */
+const jitterShare = 0.1
 const stepMs = 1_000
 
 interface StreamRequest {
   readonly keys: readonly string[]
-  /** When its reader is not allowed to hear more, in milliseconds from now. */
+  /** How long its reader is allowed to listen, in milliseconds. */
   readonly expiresInMs: number | undefined
-  /** Called once, when the stream has ended; not if there is none, because opening it was refused. */
+  /** Called once, when the stream has ended. Not called if opening it was refused. */
   readonly onEnd: () => void
 }
 
@@ -37,7 +37,7 @@ export class KeyStreams {
   }
 
   /**
-   * Answers at once with the headers; the state of each key follows as soon as it is known.
+   * Answers at once with the headers. The state of each key follows as soon as it is known.
    *
    * @throws ProblemError (503) if no release would be heard now, or the client has left
    */
@@ -49,7 +49,7 @@ export class KeyStreams {
     const stream = new KeyStream({
       clock,
       heartbeatMs,
-      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, soonerInSteps(longestStreamMs, spread, stepMs)),
+      lifetimeMs: Math.min(expiresInMs ?? longestStreamMs, withJitterInSteps(longestStreamMs, jitterShare, stepMs)),
       unreadTotal: this.#unreadTotal,
       messages: this.#messages,
       gone,

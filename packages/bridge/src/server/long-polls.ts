@@ -16,7 +16,7 @@ export class LongPolls {
     this.#watch = watch
   }
 
-  /** Answers when there is something to tell, or its time is up. @throws ProblemError */
+  /** Answers when there is something to tell, or time is up. @throws ProblemError */
   async answer(c: Context, { key, ...query }: WaitQuery): Promise<Response> {
     const { onEvent } = this.#options
     const gone = c.req.raw.signal
@@ -37,8 +37,8 @@ export class LongPolls {
       case 'bad-key':
         throw new ProblemError(400, 'There can be no lock with this key')
       default:
-        // Also for a client that has left, who will not see it.
-        throw new ProblemError(503, 'The bridge cannot tell now; look for yourself and come back')
+        // Also for a client that has left, which will not see it.
+        throw new ProblemError(503, 'The bridge cannot tell now; check for yourself and come back')
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { ProblemError } from './problem.ts'
 
-/** Lets these methods pass, and refuses others by naming these. */
+/** Lets these methods pass. The refusal of any other names these. */
 export const methods =
   (...allowed: readonly string[]): MiddlewareHandler =>
   async (c, next) => {

@@ -3,22 +3,22 @@ import type { Handler } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
 import { noStore, ProblemError } from './problem.ts'
 
-/** Numbers, in the form that whoever collects them reads. */
+/** A page of numbers, as Prometheus reads it for example. */
 export interface MetricsPage {
   readonly contentType: string
   readonly text: string
 }
 
 /**
- * A page is good for so many times as long as it took to make, so that pages take a tenth of the time at most, however many
- * ask; and no longer than a second.
+ * A page is served for ten times as long as it took to make, and for a second at most. So making pages takes a tenth of the time
+ * at most, however many ask.
  */
 const freshFor = 10
 const longestFreshMs = 1_000
-/** A page that takes longer is given up, and whoever asks next has another made. */
+/** If a page takes longer to make, in milliseconds, the next request makes another. */
 const longestMakingMs = 10_000
 
-/** Answers with the numbers; to whoever has the token, if there is one. */
+/** Answers with the page. If there is a token, the request must have it. */
 export function metricsRoute(make: () => Promise<MetricsPage>, token: string | undefined, clock: Clock): Handler {
   const tokenOf = bearerCheck(token === undefined ? [] : [token])
   let last: { readonly page: Promise<MetricsPage>; untilMs: number } | undefined

@@ -1,21 +1,22 @@
-import type { CheckOutcome, Clock } from '@leasehold/core'
+import type { Clock } from '@leasehold/core'
+import type { CheckOutcome } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { RedisProblem } from './redis-problem.ts'
 
-/** The least distance between two checks one key, whatever causes them. */
+/** The least time between two checks of one key, in milliseconds, whatever causes them. */
 const leastDistanceMs = 250
 
 /** What a check came to. */
 export type Seen =
   | Extract<CheckOutcome, { type: 'checked' }>
-  /** The store had no usable answer; or its turn did not come, and would have had none. */
+  /** The store had no usable answer, or was not asked because it answers nothing now. */
   | { readonly type: 'unavailable'; readonly problem?: RedisProblem }
   /** There can be no lock of that name. */
   | { readonly type: 'bad-key' }
-  /** Nobody wanted to know any more when it could be sent. Whoever came since needs another check. */
+  /** When the check could be sent, nobody needed it any more. Whoever came since needs another one. */
   | { readonly type: 'unwanted' }
 
-/** `wanted` is asked before the store is: whoever wanted to know may have gone. */
+/** `wanted` is called just before the store is asked: whoever wanted to know may have gone. */
 export type Check = (key: string, reason: CheckReason, wanted?: () => boolean) => Promise<Seen>
 
 /** The checks of one key: one at a time, and never in quick succession. */
@@ -26,13 +27,13 @@ export class PacedCheck {
   #checking = false
   #planned: { readonly dueMs: number; readonly cancel: () => void } | undefined
 
-  /** @param check must not reject; answers whether what it saw is worth nothing, so that another check is needed */
+  /** @param check must not reject; resolves with `again` if what it saw is worthless and another check is needed */
   constructor(clock: Clock, check: (reason: CheckReason) => Promise<'again' | undefined>) {
     this.#clock = clock
     this.#check = check
   }
 
-  /** Checks in so long, or as soon as the distance allows. One check serves all who ask before it is answered. */
+  /** Checks after `delayMs`, or as soon as the least time allows. One check serves all who ask before it is answered. */
   request(reason: CheckReason, delayMs = 0): void {
     if (this.#checking) return
     const nowMs = this.#clock.monotonicMs()
@@ -44,7 +45,7 @@ export class PacedCheck {
     this.#planned = { dueMs, cancel }
   }
 
-  /** Forgets what has not begun. */
+  /** Forgets a check that has not begun. */
   cancel(): void {
     this.#planned?.cancel()
     this.#planned = undefined

@@ -1,4 +1,4 @@
-import type { AcquireOutcome, LeaseStore } from '@leasehold/core'
+import type { AcquireOutcome, LeaseStore } from '@leasehold/core/adapter'
 import { callUntil } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../test/bridge.ts'

@@ -2,10 +2,10 @@ import type { Clock } from '@leasehold/core'
 import type { FairTurns } from './fair-turns.ts'
 
 export interface WaitRequest {
-  /** The cursor that the refused acquire returned, or that of the last poll. */
+  /** The cursor that the contended acquire returned, or that of the last poll. */
   readonly cursor: string
   readonly timeoutMs: number
-  /** Waits for a result rather than for the lock, so that there is no reason to wake one only. */
+  /** Waits for a result and not for the lock, so there is no reason to wake only one. */
   readonly forResult: boolean
   /** Aborted when the client has left. */
   readonly gone: AbortSignal
@@ -14,7 +14,7 @@ export interface WaitRequest {
 export type WaitAnswer =
   /** There is a reason to try again. */
   | { readonly type: 'changed' }
-  /** The time is up; the cursor is that of the present holder as far as is known. */
+  /** Time is up. The cursor is that of the present holder, as far as the bridge knows. */
   | { readonly type: 'unchanged'; readonly cursor: string }
   /** The bridge cannot tell. */
   | { readonly type: 'unavailable' }
@@ -22,13 +22,13 @@ export type WaitAnswer =
   /** The client has left. */
   | { readonly type: 'gone' }
 
-/** One object for all that one poll is, as there may be thousands: it is also what listens for its client's leaving. */
+/** One poll. There may be thousands, so it is one object, and also the event listener for its client's leaving. */
 class Poll {
   readonly request: WaitRequest
   readonly resolve: (answer: WaitAnswer) => void
   readonly #leave: (poll: Poll, answer: WaitAnswer) => void
   cursor: string
-  /** It has been seen, or heard, since it came that the lock is not simply free. */
+  /** Since this poll came, a check has seen the lock held or a release was heard: it waits in line. */
   isParked: boolean
   /** What it is about to be told. */
   answer: WaitAnswer | undefined
@@ -53,16 +53,16 @@ class Poll {
   }
 }
 
-/** The long polls of one key, longest-waiting first. Each leaves by itself when its time is up or its client has left. */
+/** The long polls of one key; the one that has waited longest is first. Each leaves by itself when its time is up or its client has left. */
 export class PollQueue {
   readonly #clock: Clock
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #polls = new Set<Poll>()
-  /** Those who are about to be told their answer. */
+  /** Those whose answer is decided and not sent yet. */
   #answered: Poll[] | undefined
 
-  /** @param onLeave called when one waits no more */
+  /** @param onLeave called when a poll no longer waits */
   constructor(clock: Clock, turns: FairTurns, onLeave: () => void) {
     this.#clock = clock
     this.#turns = turns
@@ -92,12 +92,12 @@ export class PollQueue {
     }
   }
 
-  /** A release was heard: whoever waits now waits for their turn, though their first check be still to come. */
+  /** A release was heard: everyone waits in line now, even those whose first check is still to come. */
   lineUp(): void {
     for (const poll of this.#polls) poll.isParked = true
   }
 
-  /** Answers so many of the longest-waiting ones that wait for the lock, and says which. */
+  /** Answers the `count` polls that have waited longest for the lock, and returns them. */
   answerNext(count: number, answer: WaitAnswer): readonly WaitRequest[] {
     const meant: Poll[] = []
     for (const poll of this.#polls) {
@@ -113,12 +113,12 @@ export class PollQueue {
     this.#answerThose(answer, ({ request }) => request.forResult)
   }
 
-  /** Answers those that came since the last check; whether there were any that wait for the lock. */
+  /** Answers those that came since the last check. Returns whether any of them waits for the lock. */
   answerNew(answer: WaitAnswer): boolean {
     return this.#answerThose(answer, ({ isParked }) => !isParked).some(({ request }) => !request.forResult)
   }
 
-  /** Answers all, and all of them now. */
+  /** Answers all of them, now. */
   dismiss(answer: WaitAnswer): void {
     for (const poll of [...this.#polls]) this.#leave(poll, answer)
     while (this.#tellOne());
@@ -131,7 +131,7 @@ export class PollQueue {
     return meant
   }
 
-  /** From now on they wait no more; they are told in turns. */
+  /** They no longer wait. Sending their answers shares the event loop with other keys. */
   #answer(polls: readonly Poll[], answer: WaitAnswer): void {
     if (polls.length === 0) return
     for (const poll of polls) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pollTimeMs } from './poll-time.ts'
 
-test('a long poll ends up to a tenth sooner, so that those that began together do not come back together', () => {
+test('a long poll ends up to a tenth early, at random, so that polls that began together do not come back together', () => {
   expect([0, 0.5, 1].map((random) => pollTimeMs(25_000, random))).toEqual([25_000, 23_800, 22_500])
 })
 

@@ -16,20 +16,20 @@ const titles = {
 
 export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
 
-/** After so many seconds it makes sense to come back, unless something else is known. A client spreads this by itself. */
+/** When to come back, in seconds, unless more is known. Clients add jitter by themselves. */
 const retryAfterSeconds = 1
 
-/** What a program may want to know beside the status. */
+/** What a program may need beside the status. */
 export interface ProblemMembers {
   /** 403: those of the request's keys that are not allowed. */
   readonly keys?: readonly string[]
 }
 
-/** An error as every error of the bridge is told: RFC 9457. */
+/** The answer that tells an error, as RFC 9457 has it. */
 export const problem = (c: Context, error: ProblemError): Response =>
   c.body(bodyOf(error), error.status, headersOf(error))
 
-/** The same, where no request has reached the app. */
+/** The same for a request that has not reached the app. */
 export const bareProblem = (error: ProblemError): Response =>
   new Response(bodyOf(error), { status: error.status, headers: headersOf(error) })
 
@@ -43,7 +43,7 @@ const headersOf = ({ status, retryAfter }: ProblemError): Record<string, string>
   ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
 })
 
-/** What every answer says of itself. */
+/** A header of every answer. */
 export const noStore = { 'cache-control': 'no-store' } as const
 
 /** A request that cannot be served as it is. */
@@ -55,7 +55,7 @@ export class ProblemError extends Error {
 
   /**
    * @param detail     a sentence for whoever wrote the client
-   * @param retryAfter when it makes sense to come back after a 429 or 503, in seconds
+   * @param retryAfter when to come back after a 429 or 503, in seconds
    */
   constructor(status: ProblemStatus, detail: string, members?: ProblemMembers, retryAfter: number = retryAfterSeconds) {
     super(detail)

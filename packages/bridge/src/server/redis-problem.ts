@@ -1,12 +1,11 @@
 /**
- * Why Redis is of no use at present, in one sentence. The message is for the operator, and may name the server's address. The
- * public one is for whoever asks: of Redis' own words it has the kind of the error and the command that is meant, and nothing
- * else that somebody typed in.
+ * Why Redis cannot be used at present, in one sentence. `message` is for the operator and may name the server's address.
+ * `publicMessage` is for anybody: of Redis' own words it has only the kind of the error and the command it is about.
  */
 export class RedisProblem extends Error {
   readonly publicMessage: string
 
-  /** @param cause without credentials; the deepest of its causes is the reason */
+  /** @param cause must hold no credentials; the innermost cause is given as the reason */
   constructor(what: string, cause?: unknown) {
     const causes = causesOf(cause)
     const reason = causes[0]?.message
@@ -17,22 +16,22 @@ export class RedisProblem extends Error {
   }
 }
 
-/** A chain of causes is cut here, in case it is a ring. */
+/** A chain of causes is cut at this depth, in case it is a ring. */
 const deepest = 6
 
-/** The deepest one first. */
+/** The innermost first. */
 function causesOf(cause: unknown): readonly Error[] {
   const causes: Error[] = []
   for (let each = cause; each instanceof Error && causes.length < deepest; each = each.cause) causes.unshift(each)
   return causes
 }
 
-/** The words that Redis begins an error with, and that say enough by themselves. */
+/** Words with which Redis begins an error, and that say enough by themselves. */
 const kinds =
   /\b(NOPERM|WRONGPASS|NOAUTH|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|READONLY|MISCONF|NOREPLICAS)\b/
 
 function publicReason({ message, code }: Error & { readonly code?: unknown }): string | undefined {
-  // What a script is refused comes without the word in Redis 7.0.
+  // Redis 7.0 leaves the word out if the refused command is in a script.
   if (/user executing the script/i.test(message)) return "NOPERM, for a command of the script ('get', 'pttl')"
   const kind = kinds.exec(message)?.[1]
   if (kind === 'NOPERM') return `NOPERM${refusedPart(message)}`

@@ -417,7 +417,7 @@ describe('other origins', () => {
   })
 
   test('are let see why they are refused, and the prefix', async () => {
-    const broken = new Error('a bug')
+    let isBroken = false
     const stopping = new AbortController()
     const options = { cors: { origins: [origin] }, limits: { total: 1 }, signal: stopping.signal }
     app = bridge(options)
@@ -438,13 +438,15 @@ describe('other origins', () => {
     app = bridge({
       ...options,
       clock: {
-        monotonicMs: () => clock.monotonicMs(),
-        wallMs: () => clock.wallMs(),
-        schedule() {
-          throw broken
+        monotonicMs() {
+          if (isBroken) throw new Error('a bug')
+          return clock.monotonicMs()
         },
+        wallMs: () => clock.wallMs(),
+        schedule: (...timer) => clock.schedule(...timer),
       },
     })
+    isBroken = true
     answers.push(await get('/v1/events?key=a'))
     expect(answers.map(({ status }) => status)).toEqual([400, 401, 403, 404, 414, 429, 503, 503, 500])
     for (const { headers } of answers) {
@@ -488,7 +490,7 @@ test('a stream ends after a quarter of an hour at most, so that a half-open one 
   expect(events.findLast(({ type }) => type === 'streams')).toEqual({ type: 'streams', open: 0 })
 })
 
-test('a long poll ends a little sooner than it might, so that clients do not come back together', async () => {
+test('a long poll ends with jitter, so that clients do not come back together', async () => {
   const random = vi.spyOn(Math, 'random').mockReturnValue(0.5)
   const store = memoryStore({ clock })
   app = bridge({ store })

@@ -12,6 +12,7 @@ interface Attempt {
   readonly patterns: string[]
   /** Whether the server confirms, from now on; or with what it refuses. */
   answers: boolean | Error
+  hasFailed: boolean
   closed: boolean
 }
 
@@ -30,9 +31,13 @@ beforeEach(() => {
           listener,
           signal,
           connected: () => resolve(connection as never),
-          fail: (message) => reject(new Error(message)),
+          fail: (message) => {
+            attempt.hasFailed = true
+            reject(new Error(message))
+          },
           patterns: [],
           answers: true,
+          hasFailed: false,
           closed: false,
         }
         const connection = {
@@ -51,13 +56,14 @@ beforeEach(() => {
   feed = new ReleaseFeed(subscriber, clock, 'l*ck:', {
     released: (key) => told.push(key),
     listening: () => told.push('(listening)'),
-    deaf: ({ message }) => told.push(`(deaf) ${message}`),
+    disconnected: ({ message }) => told.push(`(disconnected) ${message}`),
   })
 })
-afterEach(() => {
+afterEach(async () => {
   feed.close()
   expect(clock.pending).toBe(0)
-  expect(attempts.filter(({ closed, signal }) => !closed && !signal.aborted)).toEqual([])
+  await clock.advance(0)
+  expect(attempts.filter(({ closed, hasFailed, signal }) => !closed && !hasFailed && !signal.aborted)).toEqual([])
 })
 
 const attempt = (index: number): Attempt => attempts[index] as Attempt
@@ -82,12 +88,12 @@ test('connects again after a loss, and says when it hears nothing', async () => 
   const first = await listening()
   first.listener.lost(new Error('read ECONNRESET'))
   first.listener.message('l*ck:release:late', '')
-  const deaf = '(deaf) The connection that listens was lost: read ECONNRESET'
-  expect(told).toEqual(['(listening)', deaf])
+  const loss = '(disconnected) The connection that listens was lost: read ECONNRESET'
+  expect(told).toEqual(['(listening)', loss])
   await clock.advance(50)
   attempt(1).connected()
   await clock.advance(0)
-  expect(told).toEqual(['(listening)', deaf, '(listening)'])
+  expect(told).toEqual(['(listening)', loss, '(listening)'])
 })
 
 test('a connection that is silent is dead when it does not confirm any more', async () => {
@@ -96,7 +102,10 @@ test('a connection that is silent is dead when it does not confirm any more', as
   expect(told).toEqual(['(listening)'])
   first.answers = false
   await clock.advance(7_000)
-  expect(told).toEqual(['(listening)', '(deaf) Redis does not confirm the subscription'])
+  expect(told).toEqual([
+    '(listening)',
+    '(disconnected) The connection that listens was lost: The connection has not answered for 2000 ms',
+  ])
   expect(first.closed).toBe(true)
 })
 
@@ -114,27 +123,39 @@ test('says after each failed attempt why it hears nothing, and knows the last re
   feed.start()
   expect(feed.problem).toBeUndefined()
   attempt(0).fail('connect ECONNREFUSED 127.0.0.1:6379')
-  await clock.advance(50)
-  attempt(1).answers = new Error("NOPERM this user has no permissions to run the 'psubscribe' command")
+  await clock.advance(100)
+  const refused = new Error("NOPERM this user has no permissions to run the 'psubscribe' command")
+  attempt(1).answers = refused
   attempt(1).connected()
   await clock.advance(0)
   expect(told).toEqual([
-    '(deaf) Redis cannot be reached: connect ECONNREFUSED 127.0.0.1:6379',
-    "(deaf) Redis refuses the subscription: NOPERM this user has no permissions to run the 'psubscribe' command",
+    '(disconnected) Redis cannot be reached: connect ECONNREFUSED 127.0.0.1:6379',
+    `(disconnected) Redis refuses the subscription: ${refused.message}`,
   ])
   expect(feed.problem?.publicMessage).toBe("Redis refuses the subscription: NOPERM, for the 'psubscribe' command")
-  await clock.advance(100)
-  attempt(2).connected()
-  await clock.advance(0)
+  attempt(1).answers = true
+  await clock.advance(50)
   expect(feed.problem).toBeUndefined()
   expect(told[2]).toBe('(listening)')
+})
+
+test('asks again for a subscription that Redis refuses, on the same connection, with pauses up to a second', async () => {
+  feed.start()
+  attempt(0).answers = new Error('NOPERM')
+  attempt(0).connected()
+  await clock.advance(30_000)
+  expect(attempts).toHaveLength(1)
+  expect(attempt(0).patterns.length).toBeGreaterThan(30)
+  expect(attempt(0).patterns.length).toBeLessThan(70)
+  expect(new Set(told)).toEqual(new Set(['(disconnected) Redis refuses the subscription: NOPERM']))
+  expect(told).toHaveLength(attempt(0).patterns.length)
 })
 
 test('a permission that is withdrawn is noticed when the subscription has to be confirmed again', async () => {
   const first = await listening()
   first.answers = new Error('NOPERM')
   await clock.advance(5_000)
-  expect(told).toEqual(['(listening)', '(deaf) Redis refuses the subscription: NOPERM'])
+  expect(told).toEqual(['(listening)', '(disconnected) Redis refuses the subscription: NOPERM'])
   expect(feed.isListening).toBe(false)
 })
 
@@ -146,7 +167,7 @@ test('gives an attempt up that does not end, and closes a connection that comes 
   attempt(0).connected()
   await clock.advance(0)
   expect(attempt(0).closed).toBe(true)
-  expect(told).toEqual(['(deaf) Redis does not confirm the subscription'])
+  expect(told).toEqual(['(disconnected) Redis cannot be reached: There was no connection within 5000 ms'])
 })
 
 test('whoever waits for it is answered when it listens, when the time is up, and when they leave', async () => {

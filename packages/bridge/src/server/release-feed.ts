@@ -1,59 +1,70 @@
-import { backoff, type Clock } from '@leasehold/core'
-import type { RedisSubscriber, SubscriberConnection } from '@leasehold/core/redis'
+import type { Clock } from '@leasehold/core'
+import {
+  backoffMs,
+  jitter,
+  keyLayout,
+  releasePattern,
+  SignalCount,
+  SubscriberLink,
+  sleep,
+} from '@leasehold/core/adapter'
+import type { RedisSubscriber } from '@leasehold/core/redis'
 import { RedisProblem } from './redis-problem.ts'
 
-/** How long a connection may take until its subscription is confirmed. */
-const connectDeadlineMs = 5_000
-/** A connection that only listens does not notice that it is dead: it is asked to confirm its subscription so often. */
-const confirmEveryMs = 5_000
-/** How long it may take to answer that. */
-const confirmDeadlineMs = 2_000
-/** The pause between attempts to connect: Redis may be back soon, and one bridge is no herd. */
-const pause = backoff({ from: 50, to: 1_000 })
+/** The pause between attempts to connect, or to subscribe: Redis may be back soon, and bridges are few. */
+const pauseMs = { from: 50, to: 1_000 }
 
-export interface FeedListener {
+export interface FeedSubscriber {
   released(key: string): void
   /** From now on every release is heard. */
   listening(): void
-  /** Releases are missed until the next `listening`. Told each time that an attempt fails. */
-  deaf(problem: RedisProblem): void
-}
-
-interface Attempt {
-  readonly abort: AbortController
-  connection?: SubscriberConnection
-  stopTimer?: () => void
+  /** Releases are missed until the next `listening`. Called again for each further attempt that fails. */
+  disconnected(problem: RedisProblem): void
 }
 
 /**
  * All releases under a prefix, over one connection and one pattern, from `start` until `close`.
  *
- * States: *idle* → *connecting* → *listening* → *connecting* again after a loss → *closed*. An attempt is given up for good
- * by whichever comes first (an error, a loss, a deadline), and nothing that it brings later is heard.
+ * States: *idle* → *disconnected* ⇄ *listening* → *closed*. The connection is made, probed and replaced by a
+ * `SubscriberLink`. A subscription that Redis refuses is asked for again on the same connection, since permissions change.
  */
 export class ReleaseFeed {
-  readonly #subscriber: RedisSubscriber
   readonly #clock: Clock
-  readonly #listener: FeedListener
-  /** The beginning of every release channel, after which comes the key: see protocol §1. */
-  readonly #channelPrefix: string
-  #attempt: Attempt | undefined
-  #stopPause: (() => void) | undefined
-  #failures = 0
-  #started = false
-  #listening = false
+  readonly #subscriber: FeedSubscriber
+  readonly #link: SubscriberLink
+  readonly #pattern: string
+  /** There is a connection, whether or not it is subscribed. */
+  #hasConnection = false
+  #isListening = false
   #problem: RedisProblem | undefined
-  readonly #waiting = new Set<() => void>()
+  /** Refusals in a row. */
+  #refusals = 0
+  #stopRetry: (() => void) | undefined
+  /** Counts how often it began to listen, and wakes those who wait for that. */
+  readonly #begun = new SignalCount()
 
-  constructor(subscriber: RedisSubscriber, clock: Clock, prefix: string, listener: FeedListener) {
-    this.#subscriber = subscriber
+  constructor(connections: RedisSubscriber, clock: Clock, prefix: string, subscriber: FeedSubscriber) {
+    const layout = keyLayout(prefix)
+    const channelPrefix = layout.releaseChannel('')
+    const message = (channel: string): void => {
+      if (channel.startsWith(channelPrefix)) subscriber.released(channel.slice(channelPrefix.length))
+    }
+    const user = {
+      connected: () => this.#connected(),
+      message,
+      lost: (cause: unknown) => this.#lost(cause),
+      probe: () => void this.#subscribe(),
+      // `lost` has told it already.
+      troubled: () => undefined,
+    }
     this.#clock = clock
-    this.#listener = listener
-    this.#channelPrefix = `${prefix}release:`
+    this.#subscriber = subscriber
+    this.#pattern = releasePattern(layout)
+    this.#link = new SubscriberLink(connections, clock, user, pauseMs)
   }
 
   get isListening(): boolean {
-    return this.#listening
+    return this.#isListening
   }
 
   /** Why the last attempt failed, until it listens. */
@@ -63,104 +74,67 @@ export class ReleaseFeed {
 
   /** Harmless when called again. */
   start(): void {
-    if (this.#started) return
-    this.#started = true
-    this.#connect()
+    this.#link.want(true)
   }
 
-  /** Whether it listens; waits for that so long at most, and no longer than the signal lets it. */
+  /** Whether it listens. Waits for that up to `limitMs`, or until the signal is aborted. */
   async whenListening(limitMs: number, signal: AbortSignal): Promise<boolean> {
     this.start()
-    if (this.#listening || signal.aborted) return this.#listening
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        stop()
-        signal.removeEventListener('abort', done)
-        this.#waiting.delete(done)
-        resolve()
+    if (!this.#isListening) {
+      const begins = (wake: () => void): (() => void) => this.#begun.onSignal(this.#begun.signals, wake)
+      try {
+        await sleep(this.#clock, limitMs, signal, begins)
+      } catch (error) {
+        if (!signal.aborted) throw error
       }
-      const stop = this.#clock.schedule(done, limitMs, 'background')
-      signal.addEventListener('abort', done)
-      this.#waiting.add(done)
-    })
-    return this.#listening
+    }
+    return this.#isListening
   }
 
   close(): void {
-    this.#started = true
-    this.#stopPause?.()
-    const attempt = this.#attempt
-    this.#attempt = undefined
-    if (attempt) end(attempt)
-    this.#listening = false
-    for (const done of [...this.#waiting]) done()
+    this.#link.close()
+    this.#stopRetry?.()
+    this.#isListening = false
+    this.#begun.add()
   }
 
-  #connect(): void {
-    const attempt: Attempt = { abort: new AbortController() }
-    this.#attempt = attempt
-    const fail = (what: string, cause?: unknown): void => this.#fail(attempt, new RedisProblem(what, cause))
-    const listener = {
-      message: (channel: string) => {
-        if (attempt === this.#attempt && channel.startsWith(this.#channelPrefix)) {
-          this.#listener.released(channel.slice(this.#channelPrefix.length))
-        }
-      },
-      lost: (cause: unknown) => fail('The connection that listens was lost', cause),
-    }
-    attempt.stopTimer = this.#clock.schedule(() => fail(unconfirmed), connectDeadlineMs, 'background')
-    this.#subscriber.connect(listener, attempt.abort.signal).then(
-      (connection) => {
-        if (attempt !== this.#attempt) return connection.close()
-        attempt.connection = connection
-        return this.#confirm(attempt, connection)
-      },
-      (cause) => fail('Redis cannot be reached', cause),
-    )
+  #connected(): void {
+    this.#hasConnection = true
+    void this.#subscribe()
   }
 
-  /** Has the server confirm the subscription. To subscribe again to the same changes nothing there, and is answered. */
-  async #confirm(attempt: Attempt, connection: SubscriberConnection): Promise<void> {
-    try {
-      await connection.psubscribe(`${escapeGlob(this.#channelPrefix)}*`)
-    } catch (cause) {
-      return this.#fail(attempt, new RedisProblem('Redis refuses the subscription', cause))
-    }
-    if (attempt !== this.#attempt) return
-    attempt.stopTimer?.()
-    const again = (): void => {
-      const giveUp = (): void => this.#fail(attempt, new RedisProblem(unconfirmed))
-      attempt.stopTimer = this.#clock.schedule(giveUp, confirmDeadlineMs, 'background')
-      void this.#confirm(attempt, connection)
-    }
-    attempt.stopTimer = this.#clock.schedule(again, confirmEveryMs, 'background')
-    if (this.#listening) return
-    this.#listening = true
+  #lost(cause: unknown): void {
+    const what = this.#hasConnection ? 'The connection that listens was lost' : 'Redis cannot be reached'
+    this.#hasConnection = false
+    this.#disconnected(new RedisProblem(what, cause))
+  }
+
+  /** Subscribing again to the same pattern changes nothing on the server, and the server answers: so it is also the probe. */
+  async #subscribe(): Promise<void> {
+    this.#stopRetry?.()
+    const answer = await this.#link.ask((connection) => connection.psubscribe(this.#pattern))
+    if (answer.type === 'confirmed') this.#confirmed()
+    else if (answer.type === 'refused') this.#refused(answer.cause)
+  }
+
+  #confirmed(): void {
+    this.#refusals = 0
+    if (this.#isListening) return
+    this.#isListening = true
     this.#problem = undefined
-    this.#failures = 0
-    for (const done of [...this.#waiting]) done()
-    this.#listener.listening()
+    this.#begun.add()
+    this.#subscriber.listening()
   }
 
-  #fail(attempt: Attempt, problem: RedisProblem): void {
-    if (attempt !== this.#attempt) return
-    this.#attempt = undefined
-    end(attempt)
-    const pauseMs = pause.delayMs(++this.#failures, Math.random())
-    this.#stopPause = this.#clock.schedule(() => this.#connect(), pauseMs, 'background')
-    this.#listening = false
+  #refused(cause: unknown): void {
+    const delayMs = backoffMs(pauseMs.from, pauseMs.to, ++this.#refusals, jitter())
+    this.#stopRetry = this.#clock.schedule(() => void this.#subscribe(), delayMs, 'background')
+    this.#disconnected(new RedisProblem('Redis refuses the subscription', cause))
+  }
+
+  #disconnected(problem: RedisProblem): void {
+    this.#isListening = false
     this.#problem = problem
-    this.#listener.deaf(problem)
+    this.#subscriber.disconnected(problem)
   }
 }
-
-const unconfirmed = 'Redis does not confirm the subscription'
-
-function end({ abort, connection, stopTimer }: Attempt): void {
-  stopTimer?.()
-  abort.abort()
-  connection?.close()
-}
-
-/** A prefix is meant literally, whatever glob characters it has. */
-const escapeGlob = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')

@@ -1,4 +1,4 @@
-import type { CheckOutcome, CheckRequest } from '@leasehold/core'
+import type { CheckOutcome, CheckRequest } from '@leasehold/core/adapter'
 import type { SubscriberListener } from '@leasehold/core/redis'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -7,22 +7,22 @@ import { ReleaseFeed } from './release-feed.ts'
 import type { WatchedKey } from './watched-key.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
-/** How long those who wait are kept, and a new one waits, for a lost connection to be back. */
-const deafGraceMs = 2_000
-/** How long whoever asks for readiness waits for that: those who ask are in a hurry, and want to know the reason. */
+/** How long waiters are kept, and a new one has to wait, while the connection is lost, in milliseconds. */
+const disconnectedGraceMs = 2_000
+/** How long a request for readiness waits for a connection that was just lost, in milliseconds: it wants to know the reason soon. */
 const blipMs = 250
-/** An answer to whether Redis can be asked is good for so long, however many ask. */
+/** One check of whether Redis answers serves all who ask for this long, in milliseconds. */
 const reachableForMs = 1_000
-/** Keys are checked again within so long after a reconnect, however many they are. */
+/** All keys are checked within this time after a reconnect, in milliseconds, however many there are. */
 const longestSpreadMs = 5_000
-/** Asked for when nothing but an answer is wanted. To check a lock needs the same permissions whether it is held or free. */
+/** Checked when only the fact of an answer matters. A check needs the same permissions whether the lock is held or free. */
 const probeKey = 'leasehold-bridge-readiness'
 
 /**
- * What all requests share: the one connection that listens, and the keys that are waited for.
+ * What all requests share: the one connection that listens, and the keys that somebody waits for.
  *
- * A connection that is lost and soon back costs those who wait a check. If it stays away they are sent off, because
- * whoever is told nothing relies on a bridge that hears nothing.
+ * A connection that is lost and soon back costs a check of each key. If it stays away, all waiters are sent off: otherwise
+ * they would rely on a bridge that hears nothing.
  */
 export class ReleaseWatch {
   readonly #options: CheckedOptions
@@ -45,26 +45,26 @@ export class ReleaseWatch {
         this.#keys.released(key)
       },
       listening: () => this.#onListening(),
-      deaf: (problem) => this.#onDeaf(problem),
+      disconnected: (problem) => this.#onDisconnected(problem),
     })
   }
 
   /**
-   * Answers what finds a key for somebody who is about to wait for it.
+   * Returns the function that finds a key for somebody who is about to wait for it.
    *
    * @throws ProblemError (503) if no release would be heard now
    */
   async listenFor(gone: AbortSignal): Promise<(key: string) => WatchedKey> {
-    if (!this.#closed && (await this.#feed.whenListening(deafGraceMs, gone)) && !this.#closed) {
+    if (!this.#closed && (await this.#feed.whenListening(disconnectedGraceMs, gone)) && !this.#closed) {
       return (key) => this.#keys.get(key)
     }
-    throw new ProblemError(503, 'The bridge hears of no release now; look for yourself and come back')
+    throw new ProblemError(503, 'The bridge hears of no release now; check for yourself and come back')
   }
 
-  /** Why releases cannot be told of now, for anybody to read; undefined if it listens and the store answers. */
+  /** Why the bridge cannot tell of releases now, for anybody to read; undefined if it listens and the store answers. */
   async whyNotReady(gone: AbortSignal): Promise<string | undefined> {
     const { problem } = this.#feed
-    if (!(await this.#feed.whenListening(problem ? blipMs : deafGraceMs, gone)) || this.#closed) {
+    if (!(await this.#feed.whenListening(problem ? blipMs : disconnectedGraceMs, gone)) || this.#closed) {
       if (this.#closed) return 'The bridge is stopping'
       return (this.#feed.problem ?? problem)?.publicMessage ?? 'Redis has not confirmed the subscription yet'
     }
@@ -75,7 +75,7 @@ export class ReleaseWatch {
     return this.#probe.answer
   }
 
-  /** Tells everyone who waits to come back, and ends the connection. */
+  /** Tells all waiters to come back, and ends the connection. */
   close(): void {
     this.#closed = true
     this.#stopGrace?.()
@@ -93,15 +93,15 @@ export class ReleaseWatch {
     this.#stopGrace?.()
     this.#stopGrace = undefined
     this.#options.onEvent({ type: 'listening' })
-    // No sooner than the store can be asked about them.
+    // As fast as the calls of the lanes can take them.
     const spreadMs = gatherMs * Math.ceil(this.#keys.size / mostKeysPerCall)
     if (this.#wasListening) this.#keys.checkAgain(Math.min(spreadMs, longestSpreadMs))
     this.#wasListening = true
   }
 
-  #onDeaf(problem: RedisProblem): void {
-    this.#options.onEvent({ type: 'deaf', problem })
-    // It counts from the loss, however many attempts fail since.
-    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), deafGraceMs, 'background')
+  #onDisconnected(problem: RedisProblem): void {
+    this.#options.onEvent({ type: 'disconnected', problem })
+    // Counted from the loss, however many attempts have failed since.
+    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), disconnectedGraceMs, 'background')
   }
 }

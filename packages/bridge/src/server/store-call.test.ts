@@ -1,4 +1,4 @@
-import type { CallDeadline, CheckOutcome, CheckRequest } from '@leasehold/core'
+import type { CallDeadline, CheckOutcome, CheckRequest } from '@leasehold/core/adapter'
 import { ManualClock } from '@leasehold/testkit'
 import { beforeEach, expect, test } from 'vitest'
 import { askStore } from './store-call.ts'

@@ -1,12 +1,12 @@
-import type { CheckOutcome, Clock, LeaseStore, Unknown } from '@leasehold/core'
-import { Call } from '@leasehold/core/adapter'
+import type { Clock } from '@leasehold/core'
+import { Call, type CheckOutcome, type LeaseStore, type Unknown } from '@leasehold/core/adapter'
 
-/** How long the store may take to answer. */
+/** How long the store may take to answer, in milliseconds. */
 export const checkDeadlineMs = 2_000
-/** Once it is told to give up, a store may say what it knows, in so long: the answers of some, why there are none of others. */
+/** How long a store has, once its deadline is over, to say what it knows, in milliseconds: some answers, or why there are none. */
 const lastWordMs = 50
 
-/** Asks the store about these keys at once, within a deadline. Answers one outcome each. Never rejects. */
+/** Asks the store about all these keys in one call, within a deadline. Resolves with one outcome for each. Never rejects. */
 export function askStore(
   store: Pick<LeaseStore, 'checkHolders'>,
   clock: Clock,

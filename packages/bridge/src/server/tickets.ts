@@ -1,6 +1,6 @@
 import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
 import { base64Of } from '../http/base64.ts'
-import { shortestSecret } from '../http/bearer-tokens.ts'
+import { checkSecret } from '../http/secrets.ts'
 import { bytesOf, textOf } from '../http/text.ts'
 import { isPattern } from './key-patterns.ts'
 
@@ -27,26 +27,17 @@ export interface TicketOptions {
   readonly clock?: Clock
 }
 
-/** How far away a ticket's end may be unless somebody says otherwise: what leaks is of no use the day after. */
+/** How far away a ticket's end may be by default: a ticket that leaks is of no use the day after. */
 export const defaultLongestTicket: Duration = '24h'
-/** The longest payload, in characters: header lines may have 8 kB or so, on the way as well. */
+/** The longest payload, in characters: servers and proxies accept header lines of 8 kB or so. */
 const longestPayload = 4_096
-
-/** @throws InvalidOptionError naming the option, never with the secret in it. */
-export function checkSecret(option: string, secret: unknown): void {
-  if (typeof secret === 'string' && secret.length >= shortestSecret) return
-  throw new InvalidOptionError(
-    option,
-    `must be text of at least ${shortestSecret} characters, such as 32 random bytes in hex`,
-  )
-}
 
 /**
  * Makes a ticket that lets its bearer wait for some keys for some time, to be sent like a token. It is signed and not
  * encrypted: its bearer can read it. It cannot be taken back before its end, so give it a short life.
  *
  * @param secret one of the bridge's `ticketSecrets`
- * @throws InvalidOptionError naming the option, also for whatever a bridge would not let in.
+ * @throws InvalidOptionError naming the option, for everything that a bridge would not let in too.
  */
 export async function issueTicket(secret: string, options: TicketOptions): Promise<string> {
   const { patterns, expiresInMs, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
@@ -66,7 +57,7 @@ export async function issueTicket(secret: string, options: TicketOptions): Promi
 
 /** @throws InvalidOptionError naming the option, for what `ticketCheck` would turn away. */
 function payloadOf(claims: TicketClaims): string {
-  // As given, and as it will be read: a hole in an array, say, becomes a `null`.
+  // As given and as it will be read: a hole in an array, for example, becomes a `null`.
   const fault = faultOf(claims) ?? faultOf(JSON.parse(JSON.stringify(claims)))
   if (fault) throw new InvalidOptionError(...fault)
   const payload = base64url(bytesOf(JSON.stringify(claims)))
@@ -77,7 +68,7 @@ function payloadOf(claims: TicketClaims): string {
   )
 }
 
-/** What a ticket must say, for who issues it and for who checks it: the first option that is wrong, and what it must be. */
+/** What is wrong with a ticket, both when it is issued and when it is checked: the first bad option, and what it must be. */
 function faultOf(claims: { readonly [claim in keyof TicketClaims]?: unknown } | null): [string, string] | undefined {
   const { patterns, exp, sub } = claims ?? {}
   if (!Array.isArray(patterns) || patterns.length === 0 || !patterns.every(isPattern)) {
@@ -89,7 +80,7 @@ function faultOf(claims: { readonly [claim in keyof TicketClaims]?: unknown } | 
   return undefined
 }
 
-/** Answers what a ticket allows if one of the secrets has signed it, whether or not its time is over. */
+/** Resolves with what a ticket allows if one of the secrets has signed it, whether or not it has ended. */
 export type TicketCheck = (ticket: string) => Promise<TicketClaims | undefined>
 
 export function ticketCheck(secrets: readonly string[]): TicketCheck {
@@ -100,7 +91,7 @@ export function ticketCheck(secrets: readonly string[]): TicketCheck {
     if (payload === undefined || mac === undefined || payload.length > longestPayload) return undefined
     keys ??= await Promise.all(secrets.map(keyOf))
     for (const key of keys) {
-      // In constant time, as Web Crypto does it; and before anything of it is read.
+      // Web Crypto compares in constant time. Nothing of the ticket is read before this.
       const isOurs = await crypto.subtle.verify(algorithm.name, key, bytesOfBase64url(mac), encoded(payload))
       if (isOurs) return claimsOf(payload)
     }
@@ -115,7 +106,7 @@ const keyOf = (secret: string): Promise<CryptoKey> =>
 
 const encoded = (text: string): Uint8Array<ArrayBuffer> => bytesOf(text) as Uint8Array<ArrayBuffer>
 
-/** What another issuer with the same secret has signed may still be no ticket. */
+/** Something else that was signed with the same secret may still be no ticket. */
 function claimsOf(payload: string): TicketClaims | undefined {
   try {
     const claims = JSON.parse(textOf(bytesOfBase64url(payload))) as TicketClaims

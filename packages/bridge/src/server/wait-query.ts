@@ -1,13 +1,10 @@
+import { checkKey, parseDuration } from '@leasehold/core/adapter'
 import { ProblemError } from './problem.ts'
 
-/** The longest key, in bytes of UTF-8: that of the store. */
-const longestKey = 512
 /** The most keys of a stream. */
 export const mostKeys = 50
-/** Workers' proxies give a silent request up, and a half-open client holds one no longer than this. */
+/** In milliseconds. Proxies give up a request that is silent for longer, and a half-open client holds a place no longer than this. */
 const longestTimeoutMs = 25_000
-
-const encoder = new TextEncoder()
 
 /** The `key` parameters of an event stream, each once. @throws ProblemError */
 export function keysOf(query: URLSearchParams): readonly string[] {
@@ -41,21 +38,31 @@ export interface WaitQuery {
 }
 
 function checkedKey(key: string): string {
-  const { length } = encoder.encode(key)
-  if (length > 0 && length <= longestKey) return key
-  throw new ProblemError(400, `A key must have 1 to ${longestKey} bytes`)
+  try {
+    checkKey(key)
+    return key
+  } catch {
+    throw new ProblemError(400, 'A key must be text of 1 to 512 bytes')
+  }
 }
 
-/** Opaque, but of a form that fits into a header. */
+/** A cursor is opaque, but must fit into a header. */
 function checkedCursor(cursor: string | null): string {
   if (cursor !== null && /^[\x21-\x7e]{1,128}$/.test(cursor)) return cursor
-  throw new ProblemError(400, 'Send the cursor of the refused acquire, or of the last answer: ?since=-')
+  throw new ProblemError(400, 'Send the cursor of the contended acquire, or of the last answer: ?since=-')
 }
 
 function checkedTimeout(text: string | null): number {
-  if (text === null) return longestTimeoutMs
-  const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s)?$/.exec(text) ?? []
-  const ms = Math.ceil(Number(digits ?? Number.NaN) * (unit === 's' ? 1_000 : 1))
-  if (ms >= 1 && ms <= longestTimeoutMs) return ms
+  const ms = text === null ? longestTimeoutMs : millisecondsOf(text)
+  if (ms <= longestTimeoutMs) return ms
   throw new ProblemError(400, `The timeout must be 1 ms to ${longestTimeoutMs} ms, such as 25s`)
+}
+
+/** Of a number of milliseconds, or of a duration with its unit; `NaN` for anything else. */
+function millisecondsOf(text: string): number {
+  try {
+    return parseDuration('timeout', /^[\d.]+$/.test(text) ? Number(text) : text)
+  } catch {
+    return Number.NaN
+  }
 }

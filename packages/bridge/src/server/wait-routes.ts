@@ -12,8 +12,7 @@ import { keysOf, waitOf } from './wait-query.ts'
 const longestUrl = 4_096
 
 /**
- * What waiters ask. All of it is in the handlers: each middleware before them would keep a frame and its closures for as long as
- * somebody waits.
+ * The routes for waiters. They use no middleware: it would keep a frame and its closures for as long as somebody waits.
  */
 export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, needsRedis }: BridgeParts): void {
   const polls = new LongPolls(options, watch)
@@ -24,14 +23,14 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
   /** What the request asks for. @throws ProblemError */
   function queryOf(c: Context): URLSearchParams {
     c.header('leasehold-prefix', prefix)
-    // HEAD would be routed like GET, and the stream that it opens have no reader.
+    // Hono routes HEAD like GET, and nobody would read the stream that it opens.
     if (c.req.method !== 'GET') {
       c.header('allow', allowed)
       throw new ProblemError(405, 'The method is GET')
     }
     return smallQueryOf(c)
   }
-  /** Takes places for the client, who needs Redis from now on; answers what gives them back, once. @throws ProblemError */
+  /** Takes places for the client, who needs Redis from now on. Returns what gives them back, once. @throws ProblemError */
   function enter(client: Client, keys: readonly string[]): () => void {
     const leave = limits.take(client.subject, keys)
     const done = needsRedis()
@@ -72,7 +71,7 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
   })
 }
 
-/** @throws ProblemError, which says of which of the given keys, so that a client can go on with the others. */
+/** @throws ProblemError that names the forbidden keys, so that the client can go on with the others. */
 function demandCovered(client: Client, keys: readonly string[]): void {
   const forbidden = keys.filter((key) => !client.covers(key))
   if (forbidden.length > 0) throw new ProblemError(403, 'The ticket is not for all of these keys', { keys: forbidden })

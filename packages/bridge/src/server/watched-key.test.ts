@@ -110,7 +110,7 @@ describe('a long poll', () => {
     expect(checks).toEqual(['first-waiter', 'passed-on'])
   })
 
-  test('that does not take the lock loses its turn after 500 ms, and the next turn is of twice as many', async () => {
+  test('that does not take the lock within 500 ms is passed over, and the next offer is to twice as many', async () => {
     const polls = Array.from({ length: 40 }, () => poll('1'))
     await clock.advance(1_000)
     lock = free
@@ -131,7 +131,7 @@ describe('a long poll', () => {
   test.each([
     ['a release is heard', () => key.released()],
     ['the lock was seen to be held', () => undefined],
-  ])('is alone again in its turn once %s', async (_, happens) => {
+  ])('is the only one to get an offer again once %s', async (_, happens) => {
     const polls = Array.from({ length: 40 }, () => poll('1'))
     const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
     await clock.advance(1_000)
@@ -151,7 +151,7 @@ describe('a long poll', () => {
     expect(answered()).toBe(before + 3)
   })
 
-  test('is alone in its turn when the time of a holder has run out, though the turn before was of many', async () => {
+  test('is the only one to get an offer when a lease has expired, though the offer before was to many', async () => {
     const polls = Array.from({ length: 40 }, () => poll('1'))
     const answered = (): number => polls.filter(({ answers }) => answers.length > 0).length
     await clock.advance(1_000)
@@ -166,7 +166,7 @@ describe('a long poll', () => {
     expect(answered()).toBe(8)
   })
 
-  test('of others that come all the time while the lock is free does not keep the longest-waiting from its turn', async () => {
+  test('of others that come all the time while the lock is free does not keep the lock from being offered to the one that has waited longest', async () => {
     const polls = [poll('1'), poll('1')]
     await clock.advance(1_000)
     lock = free
@@ -211,7 +211,7 @@ describe('a long poll', () => {
     expect(checks).toEqual(['first-waiter', 'expiry'])
   })
 
-  test('costs one look for each remaining time that was seen, of a holder that renews', async () => {
+  test('costs one check for each remaining time that was seen, of a holder that renews', async () => {
     lock = held('1', 3_000)
     poll('1')
     await clock.advance(24_000)
@@ -265,7 +265,7 @@ describe('a long poll', () => {
     expect(checks).toEqual(['first-waiter'])
   })
 
-  test('that is still to be looked for when a release is heard waits for its turn like the others', async () => {
+  test('whose check is still to come when a release is heard waits in line like the others', async () => {
     const polls = [poll('1')]
     await clock.advance(100)
     polls.push(poll('2'), poll('3'), poll('4'))
@@ -277,7 +277,7 @@ describe('a long poll', () => {
     expect(polls.map(({ answers }) => answers.length)).toEqual([1, 1, 1, 0])
   })
 
-  test('for a result is answered by a release, with all others of its kind, and takes no turn', async () => {
+  test('for a result is answered by a release, with all others of its kind, and takes no offer', async () => {
     const results = [poll('1', { forResult: true }), poll('1', { forResult: true })]
     const lockWaiters = [poll('1'), poll('1')]
     await clock.advance(0)

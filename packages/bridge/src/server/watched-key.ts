@@ -5,22 +5,22 @@ import { type Follower, Followers, type KeyState } from './followers.ts'
 import { type Check, PacedCheck, type Seen } from './paced-check.ts'
 import { PollQueue, type WaitAnswer, type WaitRequest } from './poll-queue.ts'
 
-/** How long whoever was woken has to take the lock before the next ones are. */
-const turnMs = 500
-/** After a check that the store did not answer. */
+/** How long those who were woken have to take the lock, in milliseconds. Then the next ones are woken. */
+const offerMs = 500
+/** The next check after one that the store did not answer, in milliseconds. */
 const retryCheckMs = 1_000
-/** What is left of a millisecond when Redis has rounded a remaining time down. */
+/** Redis rounds a remaining time down to the millisecond. */
 const roundingMs = 1
 
 interface Holder {
   readonly cursor: string
-  /** When its time is over, by the monotonic clock; undefined without expiry. */
+  /** When its lease expires, by the monotonic clock; undefined without expiry. */
   readonly endsMs: number | undefined
 }
 
-/** The time that those who were woken have to take the lock. */
-interface Turn {
-  /** How many polls it is for. If none of them takes the lock, the next turn is for twice as many. */
+/** Some waiters were woken, and have `offerMs` to take the lock. */
+interface Offer {
+  /** How many polls it is for. If none of them takes the lock, the next offer is for twice as many. */
   readonly size: number
   /** How many of them are not known to have left. */
   present: number
@@ -34,18 +34,18 @@ const changed = { type: 'changed' } as const
 export interface WatchedKeyOptions {
   readonly clock: Clock
   readonly check: Check
-  /** How telling many is shared among keys. */
+  /** Shares the event loop among the keys. */
   readonly turns: FairTurns
 }
 
 /**
  * One key: who waits for it, what is known of its holder, and when to check.
  *
- * A waiter registers and then the bridge checks, unless it knows the present holder already: it saw that holder at its last
- * check, has heard of no release since, and its time is not over. It listens all the while, so what it knows is as good as a
- * check now. What another library does without an announcement it learns when the holder's time is over.
+ * A waiter registers, and then the bridge checks. It needs no check if it knows the present holder: its last check saw that
+ * holder, no release was announced since, and the holder's lease has not expired. The bridge listens all the while, so what
+ * it knows is as good as a check now. A release that another library does not announce is noticed when the lease expires.
  *
- * The cursor is compared for equality only. To be held with another cursor is to be held.
+ * Cursors are compared for equality only. A lock that is held with another cursor is held.
  */
 export class WatchedKey {
   readonly #key: string
@@ -56,11 +56,11 @@ export class WatchedKey {
   readonly #polls: PollQueue
   readonly #followers: Followers
   #holder: Holder | undefined
-  /** How often something happened after which a check that was under way is worth nothing. */
+  /** Counts what makes the answer of a check that is under way worthless. */
   #doubts = 0
   #stopExpiry: (() => void) | undefined
-  #turn: Turn | undefined
-  /** The last that those who follow have heard is that the lock is free, and nothing can have been missed since. */
+  #offer: Offer | undefined
+  /** What the followers heard last is that the lock is free, and no release can have been missed since. */
   #toldFree = false
 
   /** @param onIdle called when the last of those who wait has gone */
@@ -87,7 +87,7 @@ export class WatchedKey {
     return answer
   }
 
-  /** Follows the key until the function it answers is called. The follower may be told something before it has that. */
+  /** Follows the key until the returned function is called. The follower may hear something before this returns. */
   follow(follower: Follower): () => void {
     const known = this.#freshHolder()
     const leave = this.#followers.add(follower, known && this.#stateOf(known))
@@ -103,11 +103,11 @@ export class WatchedKey {
     const woken = this.#wake(1)
     this.#polls.lineUp()
     this.#tellFree()
-    // For streams too, though all are told: nobody would see the time of the next holder run out.
-    if (this.#isAwaited) this.#beginTurn(1, woken)
+    // Also for streams, though all of them are told: otherwise nobody would notice when the next holder's lease expires.
+    if (this.#isAwaited) this.#makeOffer(1, woken)
   }
 
-  /** Releases may have been missed; checks in so long. */
+  /** Releases may have been missed: checks after `delayMs`. */
   checkAgain(delayMs: number): void {
     this.#doubts++
     this.#holder = undefined
@@ -115,7 +115,7 @@ export class WatchedKey {
     if (this.#isAwaited) this.#pacedCheck.request('reconnected', delayMs)
   }
 
-  /** Everyone who waits is sent away, to come back or to check by themselves. */
+  /** Sends everyone away, to come back or to check for themselves. */
   dismiss(): void {
     this.#holder = undefined
     this.#polls.dismiss({ type: 'unavailable' })
@@ -127,7 +127,7 @@ export class WatchedKey {
     return this.#polls.size > 0 || this.#followers.size > 0
   }
 
-  /** The holder, if it certainly has the lock still, but for what nobody announced. */
+  /** The holder, if it still has the lock as far as anybody has announced. */
   #freshHolder(): Holder | undefined {
     const { endsMs = Number.POSITIVE_INFINITY } = this.#holder ?? {}
     return this.#clock.monotonicMs() < endsMs ? this.#holder : undefined
@@ -137,10 +137,10 @@ export class WatchedKey {
     const before = this.#doubts
     return new Promise((resolve) => {
       const saw = (seen: Seen): void => {
-        // A release came meanwhile, or was missed: what was seen may be what it ended.
+        // A release came in the meantime, or may have been missed: it may have ended what this check saw.
         const isStale = seen.type === 'checked' && before !== this.#doubts
         const isWorthNothing = isStale || seen.type === 'unwanted'
-        // Before anybody is told, who may come back at once: one check serves those alone who came before it was answered.
+        // Before anybody is told: whoever comes back at once needs a new check. This one serves only those who came before its answer.
         resolve(this.#isAwaited && isWorthNothing ? 'again' : undefined)
         if (this.#isAwaited && seen.type !== 'unwanted') this.#saw(seen, isStale)
       }
@@ -165,25 +165,25 @@ export class WatchedKey {
     const endsMs = expiresInMs === null ? undefined : this.#clock.monotonicMs() + expiresInMs + roundingMs
     this.#holder = { cursor, endsMs }
     this.#toldFree = false
-    this.#endTurn()
+    this.#withdrawOffer()
     this.#polls.park(cursor)
     this.#armExpiry()
   }
 
   /**
-   * Those whose first check it was try at once, and so does everyone who follows. Of the others it is the turn of the
-   * longest-waiting one, or of twice as many as in the turn that has passed; unless somebody has a turn still.
+   * Everyone whose first check this was tries at once, and so do all followers. Of the others the lock is offered to the one
+   * that has waited longest, or to twice as many as the last offer was for. While an offer stands, there is no new one.
    */
   #sawFree(): void {
     this.#holder = undefined
     this.#armExpiry()
     if (!this.#toldFree) this.#tellFree('knowing')
     const isTried = this.#polls.answerNew(changed)
-    if (this.#turn && !this.#turn.isOver) return
-    const size = this.#turn ? 2 * this.#turn.size : 1
-    const woken = this.#turn || !isTried ? this.#wake(size) : []
-    this.#endTurn()
-    if (this.#polls.size > 0) this.#beginTurn(size, woken)
+    if (this.#offer && !this.#offer.isOver) return
+    const size = this.#offer ? 2 * this.#offer.size : 1
+    const woken = this.#offer || !isTried ? this.#wake(size) : []
+    this.#withdrawOffer()
+    if (this.#polls.size > 0) this.#makeOffer(size, woken)
   }
 
   #sawNothing(type: 'unavailable' | 'bad-key'): void {
@@ -194,43 +194,43 @@ export class WatchedKey {
     else this.#rest()
   }
 
-  /** Tells those who follow: everyone, or only those who know a state, because the others are about to. */
+  /** Tells the followers: all, or only those who know the state, since the others are about to be told that. */
   #tellFree(whom?: 'knowing'): void {
     this.#toldFree = true
     this.#followers.tellReleased(whom)
   }
 
-  /** It is the turn of so many of those who wait for the lock. Who waits for a result takes none. */
+  /** Wakes `count` of those who wait for the lock, and everyone who waits for a result. */
   #wake(count: number): readonly WaitRequest[] {
     this.#polls.answerResults(changed)
     return this.#polls.answerNext(count, changed)
   }
 
-  /** Gives whoever was told some time to take the lock. */
-  #beginTurn(size: number, woken: readonly WaitRequest[]): void {
-    this.#endTurn()
-    const stop = this.#clock.schedule(() => this.#passOn(turn), turnMs, 'background')
-    const turn: Turn = { size, present: woken.length, stop, isOver: false }
-    this.#turn = turn
+  /** Gives those who were woken some time to take the lock. */
+  #makeOffer(size: number, woken: readonly WaitRequest[]): void {
+    this.#withdrawOffer()
+    const stop = this.#clock.schedule(() => this.#offerEnded(offer), offerMs, 'background')
+    const offer: Offer = { size, present: woken.length, stop, isOver: false }
+    this.#offer = offer
     const leave = (): void => {
-      turn.present--
-      if (turn.present === 0) this.#passOn(turn)
+      offer.present--
+      if (offer.present === 0) this.#offerEnded(offer)
     }
-    // Found closed before it had its answer.
+    // A client that has left, noticed before it had its answer.
     for (const { gone } of woken) gone.addEventListener('abort', leave, { once: true })
   }
 
-  /** The lock may be free still. */
-  #passOn(turn: Turn): void {
-    if (turn !== this.#turn) return
-    turn.stop()
-    turn.isOver = true
+  /** Nobody may have taken the lock. */
+  #offerEnded(offer: Offer): void {
+    if (offer !== this.#offer) return
+    offer.stop()
+    offer.isOver = true
     if (this.#isAwaited) this.#pacedCheck.request('passed-on')
   }
 
-  #endTurn(): void {
-    this.#turn?.stop()
-    this.#turn = undefined
+  #withdrawOffer(): void {
+    this.#offer?.stop()
+    this.#offer = undefined
   }
 
   #armExpiry(): void {
@@ -254,13 +254,13 @@ export class WatchedKey {
     return { held: true, cursor, expiresInMs }
   }
 
-  /** When nobody waits there is nothing to look for, and no timer. */
+  /** When nobody waits there is nothing to check, and no timer. */
   #rest(): void {
     if (this.#isAwaited) return
     this.#pacedCheck.cancel()
     this.#stopExpiry?.()
     this.#stopExpiry = undefined
-    this.#endTurn()
+    this.#withdrawOffer()
     this.#onIdle()
   }
 }

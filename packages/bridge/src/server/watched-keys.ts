@@ -1,9 +1,10 @@
 import type { Clock } from '@leasehold/core'
+import { jitter } from '@leasehold/core/adapter'
 import { FairTurns } from './fair-turns.ts'
 import type { Check } from './paced-check.ts'
 import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
 
-/** A key that nobody waits for is remembered so long: the next poll of its waiter is about to come. */
+/** A key that nobody waits for is remembered this long, in milliseconds: the next poll of its waiter may be about to come. */
 const lingerMs = 5_000
 
 export interface WatchedKeysOptions {
@@ -42,16 +43,16 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
-  /** Releases may have been missed: checks every key that is waited for, spread over so long. */
+  /** Releases may have been missed: checks every key that somebody waits for, spread over `spreadMs`. */
   checkAgain(spreadMs: number): void {
-    for (const { watched } of [...this.#entries.values()]) watched.checkAgain(Math.random() * spreadMs)
+    for (const { watched } of [...this.#entries.values()]) watched.checkAgain(jitter() * spreadMs)
   }
 
   dismiss(): void {
     for (const { watched } of [...this.#entries.values()]) watched.dismiss()
   }
 
-  /** Forgets the keys that are only remembered. */
+  /** Sends everyone away, and forgets all keys. */
   close(): void {
     this.dismiss()
     for (const { stopLinger } of this.#entries.values()) stopLinger?.()

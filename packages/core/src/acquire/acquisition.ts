@@ -5,20 +5,23 @@ import type { Plan } from '../options.ts'
 import { answered, unanswered } from '../store/answered.ts'
 import { commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
-import { deadline, sleep } from '../timing/deadline.ts'
-import { elapsedMs, instant } from '../timing/validity.ts'
+import { sleep } from '../timing/deadline.ts'
+import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
-import { beginClaim, type Claim } from './claim.ts'
+import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
 import { longestVainPauseMs } from './figures.ts'
 
 /** How an acquire ended. Without a grant its time or budget was over, and the store had answered to the end. */
 export interface Acquired {
   readonly grant: Grant | undefined
+  /** Whole milliseconds. */
   readonly waitedMs: number
   readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   readonly lateGrants: number
+  /** Without a grant: whether one of this locker has the lock, as far as that is known. */
+  readonly heldHere?: boolean
 }
 
 /**
@@ -30,20 +33,28 @@ export interface Acquired {
  */
 export type Finding = 'held' | 'late' | Unknown
 
+/** What is known of one lock: one object for all who ask for it together. */
+export interface Knowledge extends Quiet {
+  /** What the last try that brought no lease has found. */
+  finding: Finding | undefined
+  /** How many grants had come too late for whoever made that try. */
+  lateGrants: number
+}
+
+export const nothingKnown = (): Knowledge => ({ finding: undefined, lateGrants: 0, quietUntilMs: 0 })
+
 /** How an acquire goes about it. */
 export interface Terms {
-  /** What is left of the wait, in milliseconds; by default the plan's wait begins now. */
-  readonly leftMs?: () => number
-  /** Consecutive fences to reserve with the grant; by default 1. */
-  readonly fences?: number
-  /** What is known of the lock before the first try. */
-  readonly known?: Finding | undefined
-  /** What is known of when the store wants to be asked again. */
-  readonly quiet?: Quiet
+  /** When its wait began. */
+  readonly since: Instant
+  /** Consecutive fences to reserve with the grant. */
+  readonly fences: number
+  /** Heeded and kept up to date. */
+  readonly known: Knowledge
   /** Whether it has been told already that somebody has the lock. */
   readonly toldContended?: boolean
-  /** Told what is found by each try that brings no lease, and how many grants have come too late by then. */
-  onFinding?(finding: Finding, lateGrants: number): void
+  /** Something was found that brings no lease. */
+  onFinding?(finding: Finding): void
 }
 
 /** An acquire on its way. */
@@ -51,10 +62,12 @@ export interface Acquisition {
   /**
    * To be called once.
    *
-   * @throws the signal's own reason when it is aborted, at once · StoreUnavailableError when the store did not answer, or no
-   *   longer · the store's error when it refuses for good
+   * @throws StoreUnavailableError when the store did not answer, or no longer
+   * @throws the store's error when it refuses for good
+   * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
+   * @throws the plan's signal's own reason, at once, when that is aborted
    */
-  run(signal: AbortSignal): Promise<Acquired>
+  run(): Promise<Acquired>
   /** Ends the pause of a waiter, though not the one after a try in vain: somebody here knows that a try is worth it. */
   wake(): void
 }
@@ -69,44 +82,70 @@ export interface Acquisition {
 export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
-  const { fences = 1, quiet = { untilMs: 0 }, onFinding } = terms
-  let { known, toldContended } = terms
-  const startedAt = instant(clock)
-  const timeLeftMs = terms.leftMs ?? deadline(clock, waitMs || commandDeadlineMs(context, ttlMs))
+  const { since, fences, known } = terms
   const waiter = notifier?.waiter(clock, plan) ?? pollingWaiter(clock, plan)
-  const wake = (): void => waiter.wake()
-  let commands = 0
+  let { toldContended } = terms
   let lateGrants = 0
   /** Tries in a row that brought neither a lease nor anything to wait for. */
   let vain = 0
   /** Whether a request of this acquire may have been carried out without an answer. */
   let executed: Executed = 'no'
 
+  const wake = (): void => waiter.wake()
+
+  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, known, () => plan.commands++, learn, wake)
+  let claim = begin()
+
   // A spent budget ends the wait just as the deadline does.
-  const leftMs = (): number => (commands < budget ? timeLeftMs() : 0)
-  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, quiet, () => commands++, learn, wake)
+  const leftMs = (): number =>
+    plan.commands < budget ? (waitMs || commandDeadlineMs(context, ttlMs)) - elapsedMs(instant(clock), since) : 0
+
   const ended = (grant?: Grant): Acquired => ({
     grant,
-    waitedMs: elapsedMs(instant(clock), startedAt),
-    commands,
+    waitedMs: waitedMs(clock, since),
+    commands: plan.commands,
     lateGrants,
   })
 
   function learn(finding: Finding): void {
-    known = finding
-    onFinding?.(finding, lateGrants)
+    known.finding = finding
+    known.lateGrants = lateGrants
+    terms.onFinding?.(finding)
     if (finding === 'held' && !toldContended) {
       toldContended = true
       context.emit({ type: 'contended', key })
     }
   }
 
-  /** Before the next try where nothing says when it is worth one, longer with each that was in vain. */
-  const rest = (signal: AbortSignal): Promise<void> =>
-    sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
+  /** Draws its conclusions from a try that brought no lease, and pauses. Answers whether another try is worth it. */
+  async function heed(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
+    const { finding } = known
+    if (outcome.type === 'unknown') {
+      // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+      if (typeof finding !== 'string') learn({ ...finding, ...outcome })
+      else if (leftMs() > 1) learn(outcome)
+      return false
+    }
+    if (outcome.type === 'held') {
+      vain = 0
+      learn('held')
+      if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
+      // One try is enough for who does not wait.
+      return waitMs > 0
+    }
+    if (answered('acquire', key, outcome, executed).type !== 'state') {
+      // It came too late, or unseen: from now on this acquisition id would be told that its grant is spent.
+      claim.abandon()
+      claim = begin()
+      lateGrants++
+      learn('late')
+    }
+    // Nothing says when a try is worth it. Who is seen to hold the lock may be we ourselves, by a try without an answer.
+    await sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
+    return true
+  }
 
   async function run(signal: AbortSignal): Promise<Acquired> {
-    let claim = begin()
     try {
       for (;;) {
         const { outcome, sentAt, before } = await claim.attempt(leftMs, signal)
@@ -119,37 +158,10 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
             return ended(grant)
           }
         }
-        switch (outcome.type) {
-          case 'granted':
-          case 'spent':
-            // It came too late to be of use, or went unseen: from now on its acquisition id would be told that its grant is spent.
-            claim.abandon()
-            claim = begin()
-            lateGrants++
-            learn('late')
-            await rest(signal)
-            break
-          case 'state':
-            // Whoever is seen to hold it may be we ourselves, by a try that stayed unanswered; so it says nothing but that.
-            await rest(signal)
-            break
-          case 'held':
-            vain = 0
-            learn('held')
-            if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-            break
-          case 'unknown':
-            // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
-            if (typeof known !== 'string') learn({ ...known, ...outcome })
-            else if (leftMs() > 1) learn(outcome)
-            break
-          case 'refused':
-            answered('acquire', outcome, executed)
-        }
-        // Without an answer there is none to be had in the time that is left. One try is enough for who does not wait.
-        if (leftMs() > 1 && outcome.type !== 'unknown' && (waitMs > 0 || outcome.type !== 'held')) continue
-        if (typeof known === 'string') return ended()
-        throw unanswered('acquire', { type: 'unknown', ...known, executed })
+        if ((await heed(outcome, signal)) && leftMs() > 1) continue
+        const { finding } = known
+        if (typeof finding === 'string') return ended()
+        throw unanswered('acquire', { type: 'unknown', ...finding, executed })
       }
     } finally {
       waiter.close()
@@ -157,10 +169,10 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     }
   }
 
-  return { run, wake }
+  return { run: () => context.work.wait(plan.signal, run), wake }
 }
 
 /** An acquire that knows of no other call of its process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
-  return context.work.wait(plan.signal, (signal) => acquisition(context, plan, { fences }).run(signal))
+  return acquisition(context, plan, { since: instant(context.clock), fences, known: nothingKnown() }).run()
 }

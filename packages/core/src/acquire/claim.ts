@@ -82,7 +82,7 @@ export function beginClaim(
   const undo = async (): Promise<void> => {
     const { outcome } = await release()
     if (outcome.type === 'released') return
-    const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.untilMs - clock.monotonicMs())
+    const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.quietUntilMs - clock.monotonicMs())
     if (restMs > ttlMs) return
     await sleep(clock, restMs)
     await release()

@@ -10,7 +10,8 @@ import {
   unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, parseToken, poll, StoreUnavailableError } from '../index.ts'
+import { parseToken } from '../adapter/index.ts'
+import { createLocker, poll, StoreUnavailableError } from '../index.ts'
 
 let { locks, store, clock, elsewhere } = testLocker()
 beforeEach(() => {

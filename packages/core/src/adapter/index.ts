@@ -1,4 +1,43 @@
-/** `@leasehold/core/adapter`: what authors of stores, clients and notifiers need. */
+/**
+ * `@leasehold/core/adapter`: what authors of stores, notifiers and clients need, once.
+ *
+ * The ports and the outcomes they answer are here, and so are the parts that every implementation would otherwise write
+ * again. The ports of a Redis client (`RedisTransport`, `RedisSubscriber`) and what is built on them are in
+ * `@leasehold/core/redis`. What users of locks call is in `@leasehold/core`.
+ */
 
+export { demandOption } from '../errors.ts'
+export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
+export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
+export { checkKey } from '../store/key.ts'
+export type {
+  AcquireOutcome,
+  AcquireRequest,
+  CheckOutcome,
+  CheckRequest,
+  InspectOutcome,
+  LeaseStore,
+  Refused,
+  ReleaseOutcome,
+  ReleaseRequest,
+  RenewOutcome,
+  RenewRequest,
+  RevokeOutcome,
+  Unknown,
+} from '../store/lease-store.ts'
+export { parseToken } from '../store/token.ts'
+export { backoffMs, jitter } from '../timing/backoff.ts'
 export { Call, type CallDeadline } from '../timing/call-deadline.ts'
+export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
+export { parseDuration } from '../timing/duration.ts'
+export { notifiedWaiter } from '../waiting/notified-waiter.ts'
+export type {
+  Contention,
+  NotifierState,
+  ReleaseNotifier,
+  Subscription,
+  Waiter,
+  WaitPlan,
+} from '../waiting/release-notifier.ts'
+export { SignalCount } from '../waiting/signal-count.ts'
 export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

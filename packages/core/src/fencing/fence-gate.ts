@@ -2,23 +2,23 @@ import { InvalidOptionError } from '../errors.ts'
 import { fenceHeader, readFence } from './fence-header.ts'
 
 /**
- * What decides whether a fence may pass: the highest fence the resource has seen (null for none yet), or a function that
- * compares. It answers true for a fence that is equal to the highest or above it, and has to remember that fence in the
- * same atomic step. Any other answer counts as a refusal.
+ * Decides whether a fence may pass: the highest fence the resource has seen (null for none yet), or a function that compares. The
+ * function answers true for a fence that is equal to the highest or above it, and remembers that fence in the same atomic step.
+ * Any other answer is a refusal.
  */
 export type AcceptFence = number | null | ((fence: number) => boolean | Promise<boolean>)
 
 export interface FenceGateOptions {
   /** Whether a request without the header is refused; default true. */
-  readonly required?: boolean
+  readonly required?: boolean | undefined
 }
 
 /**
- * Refuses the request of a holder that comes late. Answers null when the request may go on, otherwise the response to
- * send (`application/problem+json`): 412 for a fence below the highest, 428 for a missing header, 400 for a malformed one.
+ * Refuses the request of a holder that comes too late. Answers null if the request may go on, and otherwise the response to send
+ * (`application/problem+json`): 412 for a fence below the highest, 428 for a missing header, 400 for a malformed one.
  *
- * **A gate in front of a write does not guard the write:** a request that has passed can be paused before it writes, and
- * a later holder pass meanwhile. So let the function write, where the resource can compare and write in one step:
+ * **A gate in front of a write does not guard the write:** a request may pass, pause before it writes, and write after a later
+ * holder has passed. So let the function do the write, if the resource can compare and write in one step:
  *
  * ```ts
  * const refusal = await fenceGate(request.headers, async (fence) => {

@@ -6,7 +6,7 @@ export interface FencePredicateOptions {
    * The placeholder as your statement has it; default `$1`. `$4` for Postgres, `?` or `?4` for MySQL and SQLite, a name
    * with `:`, `@` or `$` before it where the driver knows those.
    */
-  readonly placeholder?: `$${string}` | `?${string}` | `:${string}` | `@${string}`
+  readonly placeholder?: `$${string}` | `?${string}` | `:${string}` | `@${string}` | undefined
 }
 
 /** A condition for a WHERE clause, and the value of its one placeholder. */

@@ -1,15 +1,15 @@
 -- Writes each value unless a higher fence has written before, and remembers the highest fence beside the data.
--- @arg memory   milliseconds a fence is remembered at least, once the data can vanish
+-- @arg memory   how long to remember a fence, at least, once the data can vanish, ms
 -- @arg writer   random part that tells the writing process from others
 -- @key data     the guarded entry, a string
 -- @key record   the last write: "<fence>.<writer>.<turn>"
 -- @each fence   the fence of the holder who writes
--- @each turn    number of this write among those of its writer, kept through its retries
+-- @each turn    this write's number among those of its writer, kept through retries
 -- @each value   what to write
 -- @each ttl     milliseconds until the data expires; 0 deletes it, -1 keeps it for ever
--- @returns {"stored"}           now or before; or the same writer, with the same fence, has overtaken this write
--- @returns {"fenced", highest}  a higher fence has written, nothing is changed
--- @returns {"other"}            an entry is of another kind, nothing is changed
+-- @returns {"stored"}           now or before; or the same writer with the same fence has overtaken this write
+-- @returns {"fenced", highest}  a higher fence has written; nothing is changed
+-- @returns {"other"}            an entry is of another kind; nothing is changed
 local memory, writer = tonumber(ARGV[1]), ARGV[2]
 
 local function isString(entry)
@@ -18,19 +18,19 @@ local function isString(entry)
 end
 
 local function write(data, record, fence, turn, value, ttl)
-  -- Asked first, because SET would replace an entry of any kind.
+  -- First, because SET would replace an entry of any kind.
   if not isString(data) or not isString(record) then return {'other'} end
   local last = redis.call('GET', record)
   if last then
     local highest, lastWriter, lastTurn = string.match(last, '^(%d+)%.(%x+)%.(%d+)$')
     if not highest then return {'other'} end
     if tonumber(fence) < tonumber(highest) then return {'fenced', highest} end
-    -- A request that was delayed must not undo what its own writer wrote after it.
+    -- A delayed request must not undo what its own writer wrote later.
     if fence == highest and writer == lastWriter and turn <= tonumber(lastTurn) then return {'stored'} end
   end
 
-  -- The record first: should the server refuse one of the two, no write was let through unguarded.
-  -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
+  -- The record first: if the server refuses one of the two, no write has slipped through unguarded.
+  -- %.0f, because Lua would concatenate a large number in scientific notation.
   local wrote = string.format('%s.%s.%.0f', fence, writer, turn)
   if ttl < 0 then
     redis.call('SET', record, wrote)

@@ -1,3 +1,4 @@
+import { guardedWrites } from '#process-state'
 import { InvalidOptionError } from '../errors.ts'
 import { recordBeside } from '../redis/keys.ts'
 import type { RedisTransport } from '../redis/redis-transport.ts'
@@ -19,38 +20,38 @@ export interface GuardedWriteOptions {
   /** The fence of the lease that allows the write: `lease.fence`. */
   readonly fence: number
   /**
-   * How long the guard remembers the highest fence at least, after a write of data that expires and after a delete;
-   * default 10 minutes. A holder that comes later than that, and finds the data gone, is let through.
+   * How long the guard remembers the highest fence, at least, after a delete or after a write of data that expires. Default 10
+   * minutes. It lets through a holder that comes later than that and finds the data gone.
    */
-  readonly fenceMemory?: Duration
+  readonly fenceMemory?: Duration | undefined
   /** Stops waiting for the answer; the call rejects with the signal's own reason, and the write may have happened. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Where time comes from; default: the runtime's clock. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 export interface GuardedSetOptions extends GuardedWriteOptions {
   /** How long Redis keeps the data; default for ever. */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
 }
 
 /**
- * `highest` is the fence that has written: a later holder is at work, and this one should stop. A write whose first answer
- * was lost may have been stored before that and overwritten since.
+ * `highest` is the fence that has written: a later holder is at work, and this one should stop. If the first answer to a write was
+ * lost, the write may have been stored before that and overwritten since.
  */
 export type GuardedSetOutcome = { readonly stored: true } | { readonly stored: false; readonly highest: number }
 
 export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly deleted: false; readonly highest: number }
 
 /**
- * Writes a string in Redis unless a holder with a higher fence has written there before, in one atomic step: so a holder
- * that was paused and comes late cannot undo what its successor wrote. An equal fence is accepted.
+ * Writes a string in Redis unless a holder with a higher fence has written there before, in one atomic step. So a holder that was
+ * paused and comes too late cannot undo what its successor wrote. An equal fence is accepted.
  *
  * The data is a plain string under `key` itself; read it with `GET`. The highest fence lies beside it, in the same
- * cluster slot, under `{key}:guard` (`{42}:stock:{42}:guard` for a key with a hash tag). That record expires no sooner
- * than the data: it is kept for ever beside data that is, else for the longer of `ttl` and `fenceMemory`. The guard knows
- * only what goes through it: a plain `SET` or `DEL` passes it by, and a record that Redis evicts or loses in a failover
- * is forgotten.
+ * cluster slot, under `{key}:guard` (`{42}:stock:{42}:guard` for a key with a hash tag). That record outlives the
+ * data: beside data without a `ttl` it is kept for ever, otherwise for the longer of `ttl` and `fenceMemory`. The guard knows
+ * only what goes through it. A plain `SET` or `DEL` passes it by, and a record that Redis evicts or loses in a failover is
+ * forgotten.
  *
  * Settles within the transport's command deadline. A request without an answer is repeated, which is safe: a copy
  * that arrives late, of this call or of an earlier one, does not undo a later write of the same process.
@@ -60,9 +61,9 @@ export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly delet
  * if (!outcome.stored) throw new Error(`fenced out by ${outcome.highest}`)
  * ```
  *
- * @throws InvalidOptionError before anything is sent, `fence` for a lease that has none · StoreUnavailableError if no
- *   answer came; `executed: 'unknown'` if the write may still happen · LeaseholdError with code `KIND_MISMATCH` if
- *   something other than a string is stored under the key, or something other than a guard's record beside it
+ * @throws InvalidOptionError for a bad argument, before anything is sent
+ * @throws StoreUnavailableError if no answer came; `executed` is `'unknown'` if the write may still happen
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something other than a string, or its record something else
  */
 export async function guardedSet(
   transport: RedisTransport,
@@ -77,8 +78,8 @@ export async function guardedSet(
 }
 
 /**
- * Deletes what {@link guardedSet} wrote, by the same rule. The fence is remembered for `fenceMemory`, then nothing is
- * left. `deleted: true` also if there was nothing to delete.
+ * Deletes what {@link guardedSet} wrote, by the same rule. The guard remembers the fence for `fenceMemory`, and then nothing is
+ * left. Answers `deleted: true` also if there was nothing to delete.
  *
  * @throws what `guardedSet` throws
  */
@@ -95,10 +96,6 @@ export async function guardedDelete(
 const keptForEver = -1
 const expiredAtOnce = 0
 
-/** Orders the writes of this process among those with one fence. Drawn late: Workers forbid randomness at module scope. */
-let writer: string | undefined
-let turns = 0
-
 /** Answers null, or the higher fence that has written. */
 async function write(
   transport: RedisTransport,
@@ -111,13 +108,13 @@ async function write(
   checkFence(fence)
   const record = recordBeside(key, 'guard')
   const memoryMs = parseDuration('fenceMemory', fenceMemory)
-  writer ??= drawAcquisitionId()
-  const args: [string, string] = [String(memoryMs), writer]
-  const each: [string, string, string, string] = [String(fence), String(++turns), value, String(ttlMs)]
+  guardedWrites.writer ??= drawAcquisitionId()
+  const args: [string, string] = [String(memoryMs), guardedWrites.writer]
+  const each: [string, string, string, string] = [String(fence), String(++guardedWrites.turns), value, String(ttlMs)]
 
   const send = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
     only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, call))
   const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
-  const outcome = answered('guarded write', asked.outcome, asked.before)
+  const outcome = answered('the guarded write', key, asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

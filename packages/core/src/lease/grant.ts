@@ -62,13 +62,13 @@ export class Grant {
   /** Loses it if its time is over, which a late timer may not have noticed yet. */
   check(now: Instant = instant(this.#clock)): void {
     if (this.remainingMs(now) > 0) return
-    if (this.holdUntilMs <= now.monotonicMs) this.lose('max-hold')
-    else this.lose(this.unanswered > 0 || this.renewing ? 'unreachable' : 'expired')
+    const silent = this.unanswered > 0 || this.renewing
+    this.lose(this.holdUntilMs <= now.monotonicMs ? 'max-hold' : silent ? 'unreachable' : 'expired')
   }
 
   /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
   expiresInMs(now: Instant = instant(this.#clock)): number {
-    return this.#validity.ttlMs - elapsedMs(now, this.#validity.sentAt)
+    return this.#validity.ttlMs - this.sinceAnswerMs(now)
   }
 
   /** For how long the store's last answer about it has been out of date, in milliseconds. */
@@ -85,11 +85,11 @@ export class Grant {
    * Takes in the answer, in time or late, to a renewal that asked for `validity`. Answers can overtake each other: the
    * one that reaches furthest counts.
    */
-  take(outcome: RenewOutcome | undefined, validity: Validity): void {
-    if (outcome?.type === 'gone' || outcome?.type === 'superseded') this.lose(outcome.type)
+  take(outcome: RenewOutcome, validity: Validity): void {
+    if (outcome.type === 'gone' || outcome.type === 'superseded') this.lose(outcome.type)
     const now = instant(this.#clock)
     const further = remainingMs(now, validity) > remainingMs(now, this.#validity)
-    if (outcome?.type === 'renewed' && further) this.#validity = validity
+    if (outcome.type === 'renewed' && further) this.#validity = validity
   }
 
   /** Ends it by loss, unless it has ended already. */

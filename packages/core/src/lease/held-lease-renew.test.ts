@@ -150,6 +150,16 @@ describe('renew', () => {
     expect(lease.remaining()).toBe(validMs - 2_000)
   })
 
+  it('that fails at once is repeated until it is answered', async () => {
+    const lease = await locks.acquire('k')
+    store.next('renew', unavailable('no', new Error('ECONNRESET')), replyLost)
+    const renewing = follow(lease.renew({ ttl: '60s' }), clock)
+    await clock.advance(2_000)
+    expect(renewing.state).toBe('fulfilled')
+    expect(store.called('renew')).toHaveLength(3)
+    expect(lease.remaining()).toBeGreaterThan(55_000)
+  })
+
   it('that certainly was not carried out says so, with the reason of the client', async () => {
     const lease = await locks.acquire('k')
     const cause = new Error('ECONNREFUSED')
@@ -163,7 +173,9 @@ describe('renew', () => {
     const lease = await locks.acquire('k')
     const error = new LeaseholdError('STORE_UNAVAILABLE', 'No permission')
     store.always('renew', refusing(error))
-    await expect(lease.renew({ ttl: '10s' })).rejects.toBe(error)
+    await expect(lease.renew({ ttl: '10s' })).rejects.toThrow(
+      expect.objectContaining({ code: error.code, message: error.message, key: 'k' }),
+    )
     expect(lease.signal.aborted).toBe(false)
   })
 

@@ -1,14 +1,14 @@
+import { printLeases } from '#hints'
 import type { Context } from '../context.ts'
-import { InvalidOptionError, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
-import { answered, only } from '../store/answered.ts'
-import { ask } from '../store/ask.ts'
-import type { ReleaseResult, RenewOutcome } from '../store/lease-store.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
+import { demandOption, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
+import { answered } from '../store/answered.ts'
+import type { ReleaseResult } from '../store/lease-store.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { type Instant, instant } from '../timing/validity.ts'
+import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 import { releaseGrant } from './release.ts'
+import { outcomeAt, renewGrants } from './renew.ts'
 import type { Renewal } from './renewal.ts'
 
 /** The waiters of this process, who may get a grant when its holder is done with it. */
@@ -36,6 +36,10 @@ export class HeldLease implements Lease {
   #released: Promise<ReleaseResult> | undefined
   /** Ends the extensions that are being asked for; made with the first. */
   #stop: AbortController | undefined
+
+  static {
+    printLeases(this)
+  }
 
   /** @param successors none where calls share nothing */
   constructor(
@@ -77,34 +81,23 @@ export class HeldLease implements Lease {
   }
 
   assertValid(): void {
-    this.#assertNotReleased()
+    if (this.#released !== undefined) throw this.#releasedError()
     this.#grant.check()
     if (this.lostBecause) throw this.lostError()
   }
 
   async renew(extension: Extension): Promise<void> {
     const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
-    if ((ttl === undefined) === (by === undefined))
-      throw new InvalidOptionError('ttl', 'or "by" must be given, not both')
+    demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
     const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()
-    const { key, token } = this.#grant
     // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
-    // Even if it was released meanwhile: it may have been handed off, and then this is about its present holder.
-    const take = (outcome: RenewOutcome, sentAt: Instant): void => this.#grant.take(outcome, { sentAt, ttlMs })
-    const send = (call: CallDeadline): Promise<RenewOutcome | undefined> =>
-      only(this.#context.store.renew([{ key, token, ttlMs }], call))
     this.#stop ??= new AbortController()
     const { signal } = this.#stop
-    const { outcome, sentAt } = await ask<RenewOutcome>(this.#context, this.#grant.ttlMs, send, {
-      signal,
-      onLate: take,
-    })
-    take(outcome, sentAt)
-    this.#assertNotReleased()
-    if (this.lostBecause) throw this.lostError()
-    answered('renew', outcome)
+    const { outcome } = await renewGrants(this.#context, [this.#grant], () => ttlMs, this.#grant.ttlMs, { signal })
+    this.assertValid()
+    answered('renew', this.key, outcomeAt(outcome, 0))
   }
 
   release(): Promise<ReleaseResult> {
@@ -155,27 +148,19 @@ export class HeldLease implements Lease {
     this.#stop?.abort(error)
     this.#abort?.abort(error)
     const { key, fence } = this
-    this.#context.emit({
-      type: 'lost',
-      key,
-      fence,
-      reason,
-      ...(error.cause === undefined ? {} : { cause: error.cause }),
-    })
+    this.#context.emit({ type: 'lost', key, fence, reason, cause: error.cause })
     this.#context.work.drop(this)
     this.#successors?.ended(this.#grant, 0)
   }
 
   /** @param result what the work returned although its lease was lost */
-  lostError(reason: LossReason = this.lostBecause ?? 'expired', result?: unknown): LeaseLostError {
+  lostError(reason = this.lostBecause as LossReason, result?: unknown): LeaseLostError {
     return new LeaseLostError(this.key, reason, reason === 'unreachable' ? this.#grant.trouble : undefined, result)
   }
 
   #releasedError(): LeaseholdError {
-    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`)
-  }
-
-  #assertNotReleased(): void {
-    if (this.#released !== undefined) throw this.#releasedError()
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`, {
+      key: this.key,
+    })
   }
 }

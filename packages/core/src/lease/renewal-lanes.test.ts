@@ -1,6 +1,7 @@
 import { callUntil, ManualClock } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type LeaseStore, type LockerEvent, type RenewOutcome } from '../index.ts'
+import type { LeaseStore, RenewOutcome } from '../adapter/index.ts'
+import { createLocker, type LockerEvent } from '../index.ts'
 import { type MemoryStore, memoryStore } from '../memory/index.ts'
 
 let clock: ManualClock

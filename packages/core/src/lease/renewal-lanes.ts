@@ -10,14 +10,18 @@ export type RenewBatch = (grants: readonly Grant[]) => Promise<void>
  * Parts what is due into commands. Leases of one node share a lane, and those that it left unanswered have one of their own:
  * what has fallen silent holds up nobody who is well.
  */
-export function renewalLanes(context: Context, renew: RenewBatch): (due: readonly Grant[]) => void {
+export function renewalLanes(
+  context: Context,
+  renew: RenewBatch,
+  isWatched: (grant: Grant) => boolean,
+): (due: readonly Grant[]) => void {
   const lanes = new Map<string, RenewalLane>()
 
   function lane(name: string): RenewalLane {
     const known = lanes.get(name)
     if (known) return known
     const attemptMs = ({ ttlMs }: Grant): number => commandDeadlineMs(context, ttlMs)
-    const made = new RenewalLane(renew, attemptMs, () => lanes.delete(name))
+    const made = new RenewalLane(renew, isWatched, attemptMs, () => lanes.delete(name))
     lanes.set(name, made)
     return made
   }
@@ -36,18 +40,26 @@ export function renewalLanes(context: Context, renew: RenewBatch): (due: readonl
 /** Renews the grants of one kind of fate, such as those of one node: a batch at a time, a few batches at once. */
 class RenewalLane {
   readonly #renew: RenewBatch
+  readonly #isWatched: (grant: Grant) => boolean
   readonly #attemptMs: (grant: Grant) => number
   readonly #onIdle: () => void
   /** Waiting for a free place, the shortest ttl first. */
-  readonly #queue: Grant[] = []
+  #queue: Grant[] = []
   #inFlight = 0
 
   /**
+   * @param isWatched whether a grant is still to be renewed
    * @param attemptMs how long an attempt to renew a grant may stay unanswered, in milliseconds
    * @param onIdle    called when nothing goes on here any more
    */
-  constructor(renew: RenewBatch, attemptMs: (grant: Grant) => number, onIdle: () => void) {
+  constructor(
+    renew: RenewBatch,
+    isWatched: (grant: Grant) => boolean,
+    attemptMs: (grant: Grant) => number,
+    onIdle: () => void,
+  ) {
     this.#renew = renew
+    this.#isWatched = isWatched
     this.#attemptMs = attemptMs
     this.#onIdle = onIdle
   }
@@ -58,7 +70,8 @@ class RenewalLane {
   }
 
   send(): void {
-    this.#queue.sort((a, b) => a.ttlMs - b.ttlMs)
+    // Some may have ended while they waited.
+    this.#queue = this.#queue.filter(this.#isWatched).sort((a, b) => a.ttlMs - b.ttlMs)
     while (this.#inFlight < mostInFlight && this.#queue.length > 0) {
       this.#inFlight++
       void this.#renew(this.#nextChunk()).then(() => {

@@ -2,13 +2,14 @@ import { renewalLanes } from '#renewal-lanes'
 import type { Context } from '../context.ts'
 import type { Plan } from '../options.ts'
 import { failed, retryAfterMs } from '../store/answered.ts'
-import { ask, commandDeadlineMs } from '../store/ask.ts'
-import type { RenewOutcome, Unknown } from '../store/lease-store.ts'
+import { commandDeadlineMs } from '../store/ask.ts'
+import type { RenewOutcome } from '../store/lease-store.ts'
 import { doublingMs, jitter } from '../timing/backoff.ts'
 import { deadline } from '../timing/deadline.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
+import { outcomeAt, renewGrants } from './renew.ts'
 
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
@@ -27,21 +28,24 @@ export class Renewal {
 
   constructor(context: Context) {
     this.#context = context
-    this.#send = renewalLanes(context, (batch) => this.#renew(batch))
+    this.#send = renewalLanes(
+      context,
+      (batch) => this.#renew(batch),
+      (grant) => this.#watched.has(grant),
+    )
   }
 
   /** Watches a grant's validity and, unless the plan says no, renews it; at most until its `maxHold` is over. */
   watch(grant: Grant, { renew, maxHoldMs = Infinity, longHeldMs }: Plan): void {
     const now = instant(this.#context.clock)
-    const nowMs = now.monotonicMs
-    const heldMs = grant.heldMs(now)
+    const sinceMs = now.monotonicMs - grant.heldMs(now)
     // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
+    const firstMs = renew ? now.monotonicMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2) : sinceMs + grant.ttlMs * warnAt
     // A grant that was handed off keeps the time it had, or it might be put off again and again.
-    const firstMs = renew ? (grant.ttlMs / 3) * (0.5 + jitter() / 2) : grant.ttlMs * warnAt - heldMs
-    if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, nowMs + firstMs)
+    if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, firstMs)
     grant.renews = renew
-    grant.holdUntilMs = nowMs + maxHoldMs - heldMs
-    grant.longHeldAtMs = nowMs + longHeldMs - heldMs
+    grant.holdUntilMs = sinceMs + maxHoldMs
+    grant.longHeldAtMs = sinceMs + longHeldMs
     this.#watched.add(grant)
     this.#arm(grant, now)
   }
@@ -65,22 +69,26 @@ export class Renewal {
     this.#disarm()
     this.#timerAtMs = atMs
     const delayMs = Math.max(1, Math.ceil(atMs - now.monotonicMs))
-    this.#cancelTimer = this.#context.background.schedule(() => this.#wake(), delayMs, 'background')
+    this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
   }
 
-  #wake(): void {
+  /** Looks through all grants: which are lost, what must be told, which are renewed now. */
+  #onTimer(): void {
     this.#disarm()
     const now = instant(this.#context.clock)
     const nowMs = now.monotonicMs
     const joining: Grant[] = []
+    let isDue = false
     for (const grant of this.#watched) {
       grant.check(now)
       if (!this.#watched.has(grant)) continue
       if (grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
-      if (!grant.renews && grant.dueMs <= nowMs) this.#warn(grant)
-      else if (grant.renews && grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
+      if (grant.renews) {
+        isDue ||= grant.dueMs <= nowMs
+        if (grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
+      } else if (grant.dueMs <= nowMs) this.#warn(grant, now)
     }
-    if (joining.some(({ dueMs }) => dueMs <= nowMs)) {
+    if (isDue) {
       for (const grant of joining) {
         grant.dueMs = Infinity
         grant.renewing = true
@@ -98,62 +106,47 @@ export class Renewal {
   }
 
   /** Nobody renews this one, and most of its time is over. */
-  #warn(grant: Grant): void {
+  #warn(grant: Grant, now: Instant): void {
     const { key, fence } = grant
     // Its holder may have extended it since.
-    const earlyMs = grant.expiresInMs() - grant.ttlMs * (1 - warnAt)
-    grant.dueMs = earlyMs > 1 ? this.#context.clock.monotonicMs() + earlyMs : Infinity
-    if (earlyMs > 1) return
-    this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs() })
+    const earlyMs = grant.expiresInMs(now) - grant.ttlMs * (1 - warnAt)
+    grant.dueMs = earlyMs > 1 ? now.monotonicMs + earlyMs : Infinity
+    if (earlyMs <= 1) this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs(now) })
   }
 
-  /** Renews those of a batch that are still held, and sets when each comes next. */
-  async #renew(batch: readonly Grant[]): Promise<void> {
-    const { store, clock, emit } = this.#context
-    const grants = batch.filter((grant) => this.#watched.has(grant))
-    const [first] = grants
-    if (!first) return
-    const requests = grants.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
-    const take = (outcomes: BatchOutcome, sentAt: Instant): void => {
-      for (const [index, grant] of grants.entries()) {
-        // What was asked for: the grant may have a holder with another ttl by now.
-        grant.take(outcomeAt(outcomes, index), { sentAt, ttlMs: requests[index]?.ttlMs ?? 0 })
-      }
-    }
-    const { outcome, sentAt } = await ask<readonly RenewOutcome[]>(
-      this.#context,
-      Infinity,
-      (call) => store.renew(requests, call),
-      // It is the schedule that repeats it, so an attempt has the time of one of two.
-      { once: true, leftMs: deadline(clock, commandDeadlineMs(this.#context, first.ttlMs) / 2), onLate: take },
-    ).catch(failed(this.#context))
-    take(outcome, sentAt)
+  /** Renews some grants with one request, the shortest ttl first, and sets when each comes next. */
+  async #renew(grants: readonly Grant[]): Promise<void> {
+    const { clock } = this.#context
+    const [{ ttlMs: leastMs } = { ttlMs: 0 }] = grants
+    // It is the schedule that repeats it, so an attempt has the time of one of two.
+    const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
+    const options = { once: true, leftMs }
+    const { outcome } = await renewGrants(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
+      failed(this.#context),
+    )
 
     const now = instant(clock)
     const spread = 0.9 + jitter() / 5
     for (const [index, grant] of grants.entries()) {
       grant.renewing = false
       if (!this.#watched.has(grant)) continue
-      const its = outcomeAt(outcome, index)
-      if (its?.type === 'renewed') {
-        grant.unanswered = 0
-        grant.dueMs = now.monotonicMs + (grant.ttlMs / 3) * spread
-      } else {
-        const { error, cause } = (its ?? {}) as { error?: unknown; cause?: unknown }
-        const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
-        // No longer than from one renewal to the next: the lease must not end without another try.
-        const quietMs = Math.min(retryAfterMs(its), grant.ttlMs / 3)
-        grant.dueMs = now.monotonicMs + Math.max(leastRenewalPauseMs, restMs, quietMs)
-        grant.trouble = error ?? cause
-        emit({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
-      }
+      grant.dueMs = now.monotonicMs + this.#untilNextMs(grant, outcomeAt(outcome, index), spread)
       this.#arm(grant, now)
     }
   }
+
+  /** How long after this outcome the next renewal is due, in milliseconds. Tells of a renewal without an answer. */
+  #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number): number {
+    const intervalMs = grant.ttlMs / 3
+    if (outcome.type === 'renewed') {
+      grant.unanswered = 0
+      return intervalMs * spread
+    }
+    const { error, cause } = outcome as { error?: unknown; cause?: unknown }
+    const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
+    grant.trouble = error ?? cause
+    this.#context.emit({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
+    // No longer than from one renewal to the next: the lease must not end without another try.
+    return Math.max(leastRenewalPauseMs, restMs, Math.min(retryAfterMs(outcome), intervalMs))
+  }
 }
-
-/** What a batch came to: an outcome for each of its grants, or none at all. */
-type BatchOutcome = readonly RenewOutcome[] | Unknown
-
-const outcomeAt = (outcome: BatchOutcome, index: number): RenewOutcome | undefined =>
-  'type' in outcome ? outcome : outcome[index]

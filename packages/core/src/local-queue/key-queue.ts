@@ -1,31 +1,28 @@
-import { type Acquired, type Acquisition, acquisition, type Finding } from '../acquire/acquisition.ts'
+import { type Acquired, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
-import { failed, unanswered } from '../store/answered.ts'
-import { ask, type Quiet } from '../store/ask.ts'
-import type { InspectOutcome } from '../store/lease-store.ts'
-import { parseToken } from '../store/token.ts'
+import { unanswered } from '../store/answered.ts'
 import { jitter } from '../timing/backoff.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
-import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
-import { patienceMs, recheckMs, restHintMs } from '../waiting/pacing.ts'
-import { alike, fences, headStartMs, longestRunMs, mostHandOffs, releaseShare, unaidedCheckMs } from './figures.ts'
+import { elapsedMs, instant, waitedMs } from '../timing/validity.ts'
+import { patienceMs, restHintMs } from '../waiting/pacing.ts'
+import { type Competitor, competitor, slackMs } from './competitor.ts'
+import { headStartMs } from './figures.ts'
+import { giveTo, HandOffs, suits } from './hand-offs.ts'
+import { HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
 
-/** A call that tries the store. */
-interface Competitor extends Caller {
-  readonly attempt: Acquisition
-  /** It was not granted the lock in time, or not answered, so it may well never get it. */
-  failing: boolean
-  /** It was told that the lock may be free, and has had no answer of the store since: it goes first. */
-  woken: boolean
-}
-
 /**
- * One key, as far as this process is concerned. It is *held* by one of us (who may be giving it back at this moment),
- * *competed* for by some of us, left to others for the time of a *head start*, or none of these; and others of us may wait
- * in line.
+ * One key, as far as this process is concerned.
+ *
+ * States:
+ * - *held*: one of us has the grant, or is giving it back at this moment. All others of us stand in line.
+ * - *head start*: after a run of hand-offs it is left to others for a moment.
+ * - *contested*: some of us compete for it on the store. Others stand in line if a competitor stands in for them.
+ * - *idle*: none of these, and nobody in line.
+ *
+ * Steps: a grant of the store makes it *held*. On release the grant is handed off to the next in line, and it stays *held*; or
+ * goes back to the store, and it is *contested* by those in line, if need be after a *head start*.
  */
 export class KeyQueue {
   readonly #context: Context
@@ -33,32 +30,29 @@ export class KeyQueue {
   readonly #onIdle: () => void
 
   #grant: Grant | undefined
-  /** Our holder gives it back, and the store has not answered yet: since when, in monotonic milliseconds. */
-  #releasingSinceMs: number | undefined
+  /** What we hold has been handed off so often. */
+  #handOffs = new HandOffs()
+  /** Our holder has been told that others of us wait. */
+  #wanted = false
+  #headStart: { readonly pauseMs: number; cancel(): void } | undefined
   readonly #competitors = new Set<Competitor>()
   /** Made when somebody has to wait: most keys are held without that. */
   #line: WaitingLine | undefined
-  /** After a run of hand-offs nobody of us tries for a while, so that others come first. */
-  #headStart: { readonly pauseMs: number; cancel(): void } | undefined
-  /** The timer under those who wait behind our own holder. */
-  #watch: { readonly releasing: boolean; readonly atMs: number; cancel(): void } | undefined
-  /** What the last of us who tried the store has come to know. */
-  #known: Finding | undefined
-  /** What one of us was told, the next one heeds: or each of a long line would ask in its turn. */
-  readonly #quiet: Quiet = { untilMs: 0 }
-  /** How many grants have come too late for the last of us who tried. */
-  #lateGrants = 0
-  /** Our holder has been told that others of us wait. */
-  #wanted = false
-  /** How often what we hold has been handed off, and when that was first. */
-  #handOffs = 0
-  #firstHandOff: Instant | undefined
+  /** What one of us has come to know, the next one heeds: or each of a long line would ask in its turn. */
+  readonly #known = nothingKnown()
+  readonly #check: HolderCheck
 
   /** @param onIdle called when nothing goes on here any more */
   constructor(context: Context, key: string, onIdle: () => void) {
     this.#context = context
     this.#key = key
     this.#onIdle = onIdle
+    this.#check = new HolderCheck(
+      context,
+      this.#known,
+      () => this.#line,
+      (grant) => this.ended(grant, null),
+    )
   }
 
   get grant(): Grant | undefined {
@@ -69,8 +63,7 @@ export class KeyQueue {
   acquire(plan: Plan): Promise<Acquired> {
     const { clock, notifier } = this.#context
     const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
-    if (this.#grant || this.#covers(caller)) return this.#stand(caller)
-    return this.#compete(this.#competitor(caller))
+    return this.#grant || this.#covers(caller) ? this.#stand(caller) : this.#compete(this.#enter(caller))
   }
 
   /** One of us has it now, from the store. */
@@ -82,52 +75,33 @@ export class KeyQueue {
       return
     }
     this.#grant = grant
-    this.#releasingSinceMs = undefined
+    this.#handOffs = new HandOffs()
     this.#wanted = false
-    this.#handOffs = 0
-    this.#firstHandOff = undefined
-    this.#known = 'held'
+    this.#known.finding = 'held'
     this.#endHeadStart()
-    this.#stopWatch()
+    this.#check.watch(grant)
     // Whoever of us had it cannot have it any more.
     if (former) void this.#context.home(() => former.lose('gone'))
     this.#tellHolder()
-    this.#armWatch(this.#untilCheckMs(grant))
   }
 
-  /** Gives a grant to the next waiter, if it may. Otherwise its holder gives it back to the store now. */
+  /** Hands a grant off to the next waiter, if it may. Otherwise its holder gives it back to the store now. */
   handOff(grant: Grant): boolean {
-    const handedOff = this.#handOff(grant)
-    if (!handedOff) this.#releasing(grant)
-    return handedOff
-  }
-
-  #handOff(grant: Grant): boolean {
-    const next = this.#line?.first
-    if (this.#grant !== grant || !next?.plan.renew || grant.tokenLeft) return false
+    if (this.#grant !== grant) return false
     const now = instant(this.#context.clock)
-    if (this.#isRunOver(now)) return false
+    const next = this.#line?.first
     // Whoever competes came before those in line.
-    if (this.#covers(next)) return false
-    const { ttlMs, minValidityMs } = next.plan
-    if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
-    // Nor may a dead holder block others for much longer than the ttl it asked for.
-    if (grant.expiresInMs(now) > 2 * ttlMs) return false
+    if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
+      this.#check.releasing()
+      return false
+    }
+    this.#handOffs.add(now)
     this.#wanted = false
-    this.#handOffs++
-    this.#firstHandOff ??= now
-    passOn(grant, ttlMs, now)
+    giveTo(grant, next.plan, now)
     this.#line?.leave(next)
-    next.resolve({ grant, waitedMs: elapsedMs(now, next.since), commands: 0, lateGrants: 0 })
+    next.resolve({ grant, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
     this.#tellHolder()
     return true
-  }
-
-  /** A grant is being given back to the store. If that takes long, our next waiter does not wait for the answer. */
-  #releasing(grant: Grant): void {
-    if (this.#grant !== grant) return
-    this.#releasingSinceMs = this.#context.clock.monotonicMs()
-    this.#armWatch(0)
   }
 
   /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
@@ -137,32 +111,33 @@ export class KeyQueue {
       if (!this.#grant) this.#goOn()
       return
     }
-    const { clock, notifier, background } = this.#context
+    const { clock, notifier } = this.#context
     this.#grant = undefined
-    this.#releasingSinceMs = undefined
-    this.#stopWatch()
+    this.#check.stop()
     const next = this.#line?.first
-    const nobodyElse = notifier !== undefined && subscribers === 0
-    if (!next || nobodyElse || !this.#isRunOver(instant(clock))) {
-      this.#goOn()
-      return
-    }
-    // Those who poll cannot be told: without a notifier our next one waits as long as it would after a contention.
-    const pauseMs = notifier ? headStartMs : restHintMs(next.plan, 1, jitter(), 0)
-    this.#endHeadStart()
-    const end = (): void => {
-      this.#headStart = undefined
-      this.#goOn()
-    }
-    this.#headStart = { pauseMs, cancel: background.schedule(end, pauseMs, 'background') }
-    this.#advance()
+    const nobodyElse = notifier && subscribers === 0
+    if (next && !nobodyElse && this.#handOffs.isOver(instant(clock))) this.#beginHeadStart(next.plan)
+    else this.#goOn()
   }
 
   /** Ends every wait in line: the locker is being closed. */
   close(reason: unknown): void {
     this.#endHeadStart()
     this.#line?.end(reason)
-    this.#stopWatch()
+    this.#check.stop()
+  }
+
+  #beginHeadStart(plan: Plan): void {
+    const { notifier, background } = this.#context
+    // Those who poll cannot be told: without a notifier our next one waits as long as it would after a contended try.
+    const pauseMs = notifier ? headStartMs : restHintMs(plan, 1, jitter(), 0)
+    const end = (): void => {
+      this.#headStart = undefined
+      this.#goOn()
+    }
+    this.#endHeadStart()
+    this.#headStart = { pauseMs, cancel: background.schedule(end, pauseMs, 'background') }
+    this.#advance()
   }
 
   #endHeadStart(): void {
@@ -170,29 +145,20 @@ export class KeyQueue {
     this.#headStart = undefined
   }
 
-  /** It has been handed off as often, or for as long, as it may be before others have a chance. */
-  #isRunOver(now: Instant): boolean {
-    if (this.#handOffs >= mostHandOffs) return true
-    return this.#firstHandOff !== undefined && elapsedMs(now, this.#firstHandOff) >= longestRunMs
-  }
-
   /**
-   * Whether somebody does for this call what it would do for itself, so that it need not try the store: a competitor that
-   * checks about as often, and is not known to fail where this one would not; or a head start shorter than its patience.
+   * Whether somebody does for this call what it would do for itself, so that it need not try the store: a competitor, or a head
+   * start shorter than its patience.
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
-    for (const competitor of this.#competitors) if (standsIn(competitor, caller)) return true
+    for (const each of this.#competitors) if (each.standsInFor(caller)) return true
     return false
   }
 
   /** The lock may be free: who competes and pauses tries first, then who is next in line. */
   #goOn(): void {
-    for (const competitor of this.#competitors) {
-      // With a notifier each is told by that.
-      competitor.woken = !this.#context.notifier
-      if (competitor.woken) competitor.attempt.wake()
-    }
+    // With a notifier each is woken by that.
+    if (!this.#context.notifier) for (const each of this.#competitors) each.wake()
     this.#advance()
   }
 
@@ -201,9 +167,9 @@ export class KeyQueue {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) {
       const { resolve } = call
       this.#line?.leave(call)
-      const competitor = this.#competitor(call, true)
+      const entered = this.#enter(call, true)
       // Whoever gave rise to it must not be kept alive by it: it belongs in nobody's async context.
-      void this.#context.home(() => resolve(this.#compete(competitor)))
+      void this.#context.home(() => resolve(this.#compete(entered)))
     }
     if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
   }
@@ -215,7 +181,7 @@ export class KeyQueue {
   #uncovered(): WaitingCall | undefined {
     if (this.#grant) return undefined
     const now = instant(this.#context.clock)
-    const isFailing = [...this.#competitors].some(({ failing }) => failing)
+    const isFailing = [...this.#competitors].some((each) => each.isFailing())
     let next: WaitingCall | undefined
     for (const call of this.#line ?? []) {
       // A wait that is as good as over is not worth a command.
@@ -234,51 +200,37 @@ export class KeyQueue {
       // Only now: whoever listens may end what it waits for.
       this.#context.emit({ type: 'contended', key: this.#key })
       this.#tellHolder()
-      this.#armWatch(this.#checkEveryMs([caller]))
+      this.#check.joined(caller)
     })
   }
 
   #timeUp(call: WaitingCall): void {
-    const known = this.#grant ? 'held' : this.#known
-    if (typeof known === 'string') {
-      const waitedMs = elapsedMs(instant(this.#context.clock), call.since)
-      call.resolve({ grant: undefined, waitedMs, commands: 0, lateGrants: known === 'late' ? this.#lateGrants : 0 })
+    const finding = this.#grant ? 'held' : this.#known.finding
+    if (typeof finding === 'string') {
+      const lateGrants = finding === 'late' ? this.#known.lateGrants : 0
+      const heldHere = this.#grant !== undefined
+      const waited = waitedMs(this.#context.clock, call.since)
+      call.resolve({ grant: undefined, waitedMs: waited, commands: 0, lateGrants, heldHere })
     } else {
-      call.reject(unanswered('acquire', { type: 'unknown', ...known, executed: 'no' }))
+      call.reject(unanswered('acquire', { type: 'unknown', ...finding, executed: 'no' }))
     }
   }
 
-  /** @param toldContended whether this call has been told already that the lock is held, because it stood in line */
-  #competitor({ plan, since, patienceMs }: Caller, toldContended = false): Competitor {
-    const { clock } = this.#context
-    const attempt = acquisition(this.#context, plan, {
-      leftMs: () => plan.waitMs - elapsedMs(instant(clock), since),
-      fences,
-      known: this.#known,
-      quiet: this.#quiet,
-      toldContended,
-      onFinding: (finding, lateGrants) => {
-        this.#known = finding
-        this.#lateGrants = lateGrants
-        competitor.woken = false
-        if (finding !== 'held') competitor.failing = true
-        this.#advance()
-      },
-    })
-    const competitor: Competitor = { plan, since, patienceMs, attempt, failing: false, woken: false }
-    this.#competitors.add(competitor)
-    return competitor
+  /** @param fromLine whether this call stood in line before, and so has been told that the lock is held */
+  #enter(caller: Caller, fromLine = false): Competitor {
+    const entered = competitor(this.#context, caller, this.#known, fromLine, () => this.#advance())
+    this.#competitors.add(entered)
+    return entered
   }
 
   /** Tries the store, and lets the next one do so if nothing comes of it. */
-  async #compete(competitor: Competitor): Promise<Acquired> {
-    const { attempt, plan, since } = competitor
+  async #compete(entered: Competitor): Promise<Acquired> {
     try {
-      const acquired = await this.#context.work.wait(plan.signal, (signal) => attempt.run(signal))
+      const acquired = await entered.run()
       if (acquired.grant) this.hold(acquired.grant)
-      return { ...acquired, waitedMs: elapsedMs(instant(this.#context.clock), since) }
+      return acquired
     } finally {
-      this.#competitors.delete(competitor)
+      this.#competitors.delete(entered)
       this.#advance()
     }
   }
@@ -288,88 +240,4 @@ export class KeyQueue {
     this.#wanted = true
     this.#context.emit({ type: 'wanted', key: this.#key, fence: this.#grant.fence })
   }
-
-  /**
-   * Those who wait behind our own holder hear nothing of the store, so now and then somebody has to check whether the lock
-   * was revoked elsewhere. Nor do they wait for long for the answer to its release.
-   *
-   * @param delayMs when to check of the latest, from now
-   */
-  #armWatch(delayMs: number): void {
-    const { store, clock, background } = this.#context
-    const grant = this.#grant
-    if (!grant || !this.#line?.size) return
-    const nowMs = clock.monotonicMs()
-    const sinceMs = this.#releasingSinceMs
-    const releasing = sinceMs !== undefined
-    const atMs = releasing
-      ? Math.max(nowMs, sinceMs + store.commandDeadlineMs * releaseShare)
-      : nowMs + Math.ceil(delayMs)
-    if (this.#watch?.releasing === releasing && this.#watch.atMs <= atMs) return
-    this.#stopWatch()
-    const onTimer = (): void => {
-      this.#watch = undefined
-      if (releasing) this.ended(grant, null)
-      else void this.#check(grant)
-    }
-    this.#watch = { releasing, atMs, cancel: background.schedule(onTimer, atMs - nowMs, 'background') }
-  }
-
-  #stopWatch(): void {
-    this.#watch?.cancel()
-    this.#watch = undefined
-  }
-
-  /** How often one of these calls relies on a check, in milliseconds. */
-  #checkEveryMs(calls: Iterable<Pick<Caller, 'plan'>> = this.#line ?? []): number {
-    const { notifier } = this.#context
-    if (!notifier) return unaidedCheckMs
-    let leastMs = Infinity
-    for (const { plan } of calls) leastMs = Math.min(leastMs, recheckMs(plan, notifier))
-    return leastMs
-  }
-
-  /** Until what the store has last said of our grant is as old as they rely on it, in milliseconds. */
-  #untilCheckMs(grant: Grant): number {
-    return Math.max(0, this.#checkEveryMs() - grant.sinceAnswerMs())
-  }
-
-  /** Asks the store whether it still knows of our grant, unless it has said so lately. */
-  async #check(grant: Grant): Promise<void> {
-    const untilDueMs = this.#untilCheckMs(grant)
-    if (untilDueMs > 0) {
-      this.#armWatch(untilDueMs)
-      return
-    }
-    const { store } = this.#context
-    const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(this.#key, call)
-    // Nobody waits for this: what a store may reject with would be nobody's to catch, and would end the checks.
-    const options = { once: true, quiet: this.#quiet }
-    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
-    if (outcome.type === 'state') {
-      const { state } = outcome
-      // The fence that the store knows is that of the first holder.
-      const fence = parseToken(grant.token)?.fence
-      if (!state.held) grant.lose('gone')
-      else if (fence !== undefined && state.fence !== fence) grant.lose('superseded')
-    }
-    if (this.#grant === grant) this.#armWatch(this.#checkEveryMs())
-  }
 }
-
-/** Gives a grant to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
-function passOn(grant: Grant, ttlMs: number, now: Instant): void {
-  grant.heldSince = now
-  grant.ttlMs = ttlMs
-  grant.holder = undefined
-  grant.holdUntilMs = Infinity
-  grant.longHeldAtMs = Infinity
-  grant.fence++
-}
-
-const standsIn = (competitor: Competitor, { plan, patienceMs }: Caller): boolean =>
-  competitor.woken ||
-  (competitor.patienceMs <= alike * patienceMs && !(competitor.failing && slackMs(plan) > slackMs(competitor.plan)))
-
-/** How late a grant may come, in milliseconds. */
-const slackMs = ({ ttlMs, minValidityMs }: Plan): number => ttlMs - minValidityMs

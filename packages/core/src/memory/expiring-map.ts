@@ -1,6 +1,6 @@
 import type { Expiring, ExpiryWheel } from './expiry-wheel.ts'
 
-/** Each entry put in frees up to this many expired ones: more than one, so that a backlog shrinks without any timer. */
+/** Each entry that is put in frees up to this many expired ones. More than one, so that a backlog shrinks without a timer. */
 const freedPerPut = 4
 
 /** One entry: read `value` and `expiresAtMs`; everything else goes through the map. */
@@ -11,8 +11,8 @@ export interface MapEntry<V> {
 }
 
 /**
- * A map whose entries expire. What has expired is never seen again, and its memory is freed whether or not anybody asks
- * for it. It reads no clock: the caller does, once per request, so that one request sees one moment.
+ * A map whose entries expire. Nobody sees an expired entry again, and its memory is freed whether or not anybody asks for it. The
+ * caller reads the clock, once per request, so that one request sees one moment.
  */
 export class ExpiringMap<V> {
   readonly #wheel: ExpiryWheel
@@ -23,7 +23,7 @@ export class ExpiringMap<V> {
     this.#wheel = wheel
   }
 
-  /** How many entries are in memory, those included that have expired and are not freed yet. */
+  /** How many entries are in memory, including expired ones that are not freed yet. */
   get size(): number {
     return this.#entries.size
   }

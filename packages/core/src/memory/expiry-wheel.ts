@@ -11,22 +11,24 @@ export interface Expiring {
   free(): void
 }
 
-/** How finely expiry is grouped. What has expired already answers as absent; this is only when its memory goes. */
+/** How finely expiry is grouped. An expired entry is absent at once; this decides only when its memory goes. */
 const slotMs = 1_000
 
-/** Slots in the ring: about 17 minutes, longer than the default fence memory, so that most entries are placed once. */
+/** Slots in the ring: about 17 minutes. That is longer than the default fence memory, so most entries are placed once. */
 const slots = 1_024
 
-/** How many entries one turn of the background timer frees, so that a mass expiry never blocks the event loop. */
+/** How many entries one run of the background timer frees, so that a mass expiry never blocks the event loop. */
 const freedPerTurn = 5_000
 
 /**
- * Frees what has expired, in constant time per entry: a timing wheel. Each slot of the ring is the list of the entries
- * that expire within one second; one that lies beyond the ring waits in its last slot and is placed again from there.
+ * Frees expired entries in constant time each: a timing wheel. A slot of the ring is the list of the entries that expire within
+ * one second. An entry that lies beyond the ring waits in the last slot and is placed again from there.
  *
- * Work is done by whoever puts something in, a little each time, and by one background timer, which exists only while
- * there is something to free. Where calls share no timers (Workers) there is none: there an isolate's memory is freed
- * by later calls, or ends with the isolate.
+ * Whoever puts something in does a little of the work each time; one background timer, which exists only while there is something
+ * to free, does the rest. Where calls share no timers (Workers) there is no timer: later calls free the memory, or it ends with
+ * the isolate.
+ *
+ * Source: Varghese and Lauck, Hashed and Hierarchical Timing Wheels (SOSP 1987).
  */
 export class ExpiryWheel {
   readonly #clock: Clock
@@ -89,10 +91,10 @@ export class ExpiryWheel {
     if (!sharesBetweenCalls()) return
     this.#disarm?.()
     this.#armedFor = slot
-    this.#disarm = this.#clock.schedule(() => this.#turn(), Math.max(0, (slot + 1) * slotMs - nowMs), 'background')
+    this.#disarm = this.#clock.schedule(() => this.#run(), Math.max(0, (slot + 1) * slotMs - nowMs), 'background')
   }
 
-  #turn(): void {
+  #run(): void {
     this.#armedFor = Infinity
     this.#disarm = undefined
     const nowMs = this.#clock.monotonicMs()

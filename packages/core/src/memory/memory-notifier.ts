@@ -30,7 +30,8 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
     waiter(clock, plan) {
       return notifiedWaiter(this, clock, plan)
     },
-    onUnheard: () => () => undefined,
+    // Nothing lies between the store and the one who listens.
+    onStateChange: () => () => undefined,
     async close() {
       closed = true
       for (const subscription of open) subscription.close()

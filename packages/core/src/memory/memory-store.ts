@@ -21,26 +21,29 @@ import { ExpiryWheel } from './expiry-wheel.ts'
 
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** How long a key's last fence is kept after the last grant or renewal; the ttl if that is longer. Default 10 minutes. */
-  readonly fenceMemory?: Duration
+  readonly fenceMemory?: Duration | undefined
 }
 
 /**
- * Leases in the memory of **one process**: for tests, for development, and for programs that never run twice. Two
- * processes with a memory store each do not exclude each other.
+ * Keeps leases in the memory of **one process**: for tests, for development, and for programs that never run twice. Two processes
+ * with a memory store each do not exclude each other.
  *
- * The same rules as the Redis scripts, request by request. Creating one does no I/O, draws no randomness and sets no
- * timer; while it holds entries, one background timer frees those that have expired.
+ * It follows the rules of the Redis scripts, request by request. Making one does no I/O, draws no randomness and sets no timer.
+ * While it holds entries, one background timer frees those that have expired.
  *
- * @throws InvalidOptionError for a bad duration.
+ * @throws InvalidOptionError for a bad duration
+ * @example
+ * const store = memoryStore()
+ * const locks = createLocker({ store, notifier: memoryNotifier(store) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const clock = options.clock ?? systemClock
   return new MemoryStore(clock, parseDuration('fenceMemory', options.fenceMemory ?? '10m'), openTables(clock))
 }
 
-/** What the store keeps, by lock key. A table's entry has its own expiry, as a Redis key has. */
+/** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */
 export interface Tables {
   /** The holder's token, `<acquisition id>.<fence>`. */
   readonly locks: ExpiringMap<string>
@@ -53,7 +56,7 @@ interface FenceRecord {
   readonly random: string
   /** The last fence reserved. */
   readonly last: number
-  /** How the last lease ended that did not just expire: a repeat of what ended it is told so. */
+  /** How the last lease ended that did not simply expire: a repeat of the request that ended it is told so. */
   ended: Ending | undefined
 }
 
@@ -68,14 +71,14 @@ export function openTables(clock: Clock): Tables {
 }
 
 export class MemoryStore implements LeaseStore {
-  /** It answers at once; this only bounds what the core plans for. */
+  /** It answers at once. Core plans with this bound all the same. */
   readonly commandDeadlineMs = 2_000
   readonly prefix: undefined = undefined
 
   readonly #clock: Clock
   readonly #fenceMemoryMs: number
   readonly #tables: Tables
-  readonly #listeners: Map<string, Set<(payload: string) => void>> = new Map()
+  readonly #subscribers: Map<string, Set<(payload: string) => void>> = new Map()
 
   constructor(clock: Clock, fenceMemoryMs: number, tables: Tables) {
     this.#clock = clock
@@ -116,11 +119,11 @@ export class MemoryStore implements LeaseStore {
    * caused them. Returns what stops it.
    */
   listen(key: string, listener: (payload: string) => void): () => void {
-    const listeners = this.#listeners.get(key) ?? new Set()
-    this.#listeners.set(key, listeners.add(listener))
+    const subscribers = this.#subscribers.get(key) ?? new Set()
+    this.#subscribers.set(key, subscribers.add(listener))
     return () => {
-      listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key)
+      subscribers.delete(listener)
+      if (subscribers.size === 0 && this.#subscribers.get(key) === subscribers) this.#subscribers.delete(key)
     }
   }
 
@@ -174,12 +177,12 @@ export class MemoryStore implements LeaseStore {
     return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
   }
 
-  /** Frees a lock, marks how, for whoever asks again, and answers how many were told. */
+  /** Frees a lock, records how for whoever asks again, and answers how many were told. */
   #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
     this.#tables.locks.delete(key)
     const record = this.#tables.fences.get(key, nowMs)?.value
     const random = randomPart(acquisitionIdOf(holder))
-    // A foreign holder is not the one the record is about.
+    // The record is not about a foreign holder.
     if (record?.random === random) record.ended = { random, how }
     return this.#announce(key, `${how} ${cursorOf(holder)}`)
   }
@@ -215,32 +218,32 @@ export class MemoryStore implements LeaseStore {
     return { type: 'revoked' }
   }
 
-  /** The lock to the asked ttl, never to less; its fence record is kept at least as long. */
+  /** Extends the lock to the asked ttl and never shortens it. Its fence record is kept at least as long. */
   #extend(key: string, ttlMs: number, nowMs: number): void {
     this.#tables.locks.extend(key, nowMs + ttlMs, nowMs)
     this.#tables.fences.extend(key, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)
   }
 
-  /** Tells whoever listens, after the present call: no waiter runs inside, or fails, somebody else's release. */
+  /** Tells subscribers after the present call, so that no waiter runs inside somebody else's release, or makes it fail. */
   #announce(key: string, payload: string): number {
-    const listeners = this.#listeners.get(key)
-    if (!listeners) return 0
-    for (const listener of listeners) {
+    const subscribers = this.#subscribers.get(key)
+    if (!subscribers) return 0
+    for (const listener of subscribers) {
       queueMicrotask(() => {
-        if (listeners.has(listener)) listener(payload)
+        if (subscribers.has(listener)) listener(payload)
       })
     }
-    return listeners.size
+    return subscribers.size
   }
 }
 
-/** A request whose caller has given up already is not carried out. */
+/** A request is not carried out once its caller has stopped waiting. */
 const answer = <T>(call: CallDeadline, carryOut: () => T): T | Unknown =>
   call.isOver ? { type: 'unknown', executed: 'no', cause: notInTime } : carryOut()
 
 const notInTime = new Error('The call was over before it began')
 
-/** What a refused waiter learns of the holder. A started millisecond counts as a whole one: not to check too early. */
+/** What a contended try learns of the holder. A started millisecond counts as a whole one, so that nobody checks too early. */
 const present = ({ value, expiresAtMs }: MapEntry<string>, nowMs: number) => ({
   expiresInMs: expiresAtMs === Infinity ? null : Math.ceil(expiresAtMs - nowMs),
   cursor: cursorOf(value),

@@ -3,9 +3,9 @@ import { demandOption, InvalidOptionError } from '../errors.ts'
 /**
  * The layout of Redis keys and channels. Nothing else knows it.
  *
- * The lock itself is `prefix + key`, a plain string key as other lock libraries use it. Everything else of that lock
- * begins with `{tag}`, which no lock key does, so it can collide with no user's key, and lies in the lock's cluster
- * slot: without a hash tag in the lock's key the tag is the whole of it.
+ * The lock itself is `prefix + key`, a plain string key as in other lock libraries. The name of every other record of that
+ * lock begins with `{tag}`. No lock key does, so a record collides with no lock, and it lies in the lock's cluster slot.
+ * The tag is the hash tag of the lock's key, or the whole key if it has none.
  */
 export interface KeyLayout {
   /** `lock:` */
@@ -18,15 +18,22 @@ export interface KeyLayout {
   releaseChannel(key: string): string
 }
 
-/** The prefix of every key and channel unless the store is given another. */
-const defaultPrefix = 'lock:'
+/** The prefix of every key and channel, unless a store and its notifier are given another. */
+export const defaultPrefix = 'lock:'
 
 /**
+ * The names that belong to a prefix. Also the check of a prefix: `keyLayout(given).prefix` is one that every store takes.
+ *
  * @throws InvalidOptionError for a prefix that is empty or begins with `{`. The layout throws one for a key with a
- *   `}` but no valid hash tag, which would tear its records into another slot.
+ *   `}` but no valid hash tag, because its records would lie in another slot.
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
-  demandOption(typeof prefix === 'string' && /^[^{]/.test(prefix), 'prefix', 'text that does not begin with "{"')
+  demandOption(
+    typeof prefix === 'string' && /^[^{]/.test(prefix),
+    'prefix',
+    'text that does not begin with "{"',
+    prefix,
+  )
   return {
     prefix,
     lock: (key) => withSlot(prefix + key),
@@ -34,6 +41,10 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
     releaseChannel: (key) => `${prefix}release:${key}`,
   }
 }
+
+/** The pattern that matches every release channel under the layout's prefix, whatever glob characters the prefix has. */
+export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
+  `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`
 
 /**
  * The name of a record that belongs to a key: `{stock:42}:guard`, or `{42}:stock:{42}:guard` for a key with a hash tag.

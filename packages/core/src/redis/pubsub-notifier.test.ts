@@ -99,10 +99,14 @@ let clock: ManualClock
 let server: ScriptedServer
 let notifier: ReleaseNotifier
 let causes: unknown[]
+let states: string[]
 
 function notify(options?: PubsubNotifierOptions): ReleaseNotifier {
   const made = pubsubNotifier(server, { clock, ...options })
-  made.onUnheard((cause) => causes.push(cause))
+  made.onStateChange((state) => {
+    states.push(state.type)
+    if (state.type === 'disconnected') causes.push(state.cause)
+  })
   return made
 }
 
@@ -112,6 +116,7 @@ beforeEach(() => {
   clock = new ContextClock()
   server = new ScriptedServer(clock)
   causes = []
+  states = []
   notifier = notify()
 })
 afterEach(async () => {
@@ -315,6 +320,7 @@ describe('that releases cannot be heard', () => {
     server.forbidden.clear()
     await clock.advance(5_250)
     expect(subscription).toMatchObject({ live: true, signals: 1 })
+    expect(states).toEqual(['disconnected', 'reconnected'])
     server.forbidden.add('lock:release:k')
     server.last.lose()
     await clock.advance(100)
@@ -333,6 +339,28 @@ describe('that releases cannot be heard', () => {
       expect.stringContaining('lock:release:a'),
       expect.stringContaining('lock:release:b'),
     ])
+    // That nobody waits for the first any more is no sign that anything is heard.
+    expect(states).toEqual(['disconnected', 'disconnected'])
+    await notifier.subscribe('free', '-').ready
+    expect(states).toHaveLength(2)
+    server.forbidden.clear()
+    await clock.advance(6_000)
+    expect(states).toEqual(['disconnected', 'disconnected', 'reconnected'])
+  })
+
+  it('is told that releases are heard again, not as soon as there is a connection but once it subscribes', async () => {
+    server.refuses = new Error('connect ECONNREFUSED')
+    notifier.subscribe('k', '-')
+    await clock.advance(5_000)
+    expect(states).toEqual(['disconnected'])
+    server.refuses = undefined
+    server.forbidden.add('lock:release:k')
+    await clock.advance(5_000)
+    expect(states).toEqual(['disconnected', 'disconnected'])
+    expect(String(causes[1])).toContain('NOPERM')
+    server.forbidden.clear()
+    await clock.advance(10_000)
+    expect(states).toEqual(['disconnected', 'disconnected', 'reconnected'])
   })
 
   it('is not told of the refusal of a key that nobody waits for any more', async () => {
@@ -378,21 +406,21 @@ describe('that releases cannot be heard', () => {
     const thrown: unknown[] = []
     const onRejection = (error: unknown): void => void thrown.push(error)
     process.on('unhandledRejection', onRejection)
-    notifier.onUnheard(() => {
+    notifier.onStateChange(() => {
       throw new Error('listener')
     })
     const withdrawn: unknown[] = []
-    notifier.onUnheard((cause) => withdrawn.push(cause))()
+    notifier.onStateChange((state) => withdrawn.push(state))()
     const second: unknown[] = []
-    notifier.onUnheard((cause) => second.push(cause))
+    notifier.onStateChange((state) => second.push(state))
     server.forbidden.add('lock:release:k')
     notifier.subscribe('k', '-')
     await clock.advance(0)
     const late: unknown[] = []
-    notifier.onUnheard((cause) => late.push(cause))
+    notifier.onStateChange((state) => late.push(state))
     expect(causes).toHaveLength(1)
-    expect(second).toEqual(causes)
-    expect(late).toEqual(causes)
+    expect(second).toEqual([{ type: 'disconnected', cause: causes[0] }])
+    expect(late).toEqual(second)
     expect(withdrawn).toEqual([])
     await clock.advance(0)
     expect(thrown).toEqual([new Error('listener')])
@@ -436,6 +464,7 @@ describe('releases that nobody announces', () => {
     expect(causes).toHaveLength(1)
     const listening = notifier.subscribe('k', '-')
     server.last.message('k')
+    expect(states).toEqual(['disconnected', 'reconnected'])
     listening.close()
     for (let again = 0; again < 2; again++) {
       await clock.advance(2_000)

@@ -21,12 +21,12 @@ import { renew } from './scripts/generated/renew.ts'
 
 export interface RedisStoreOptions {
   /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. For
    * that long, fences rise even if the server's clock is set back. See `docs/guarantees.md`.
    */
-  readonly fenceMemory?: Duration
+  readonly fenceMemory?: Duration | undefined
 }
 
 /**

@@ -139,7 +139,7 @@ export class ReleaseChannels {
       if (this.#pattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
       // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
-      this.#unheard.end('refusal', channel.topic.name)
+      this.#unheard.forget('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
   }
@@ -175,12 +175,17 @@ export class ReleaseChannels {
     )
     for (const topic of topics) topic.asking = false
     if (answer.type === 'lost') return false
-    this.#unheard.end('connection')
-    if (answer.type === 'confirmed') for (const topic of topics) this.#confirmed(topic)
-    // One that is forbidden has them all refused.
-    else if (topics.length > 1) for (const topic of topics) void this.#confirm([topic])
+    const isConfirmed = answer.type === 'confirmed'
+    if (!isConfirmed && topics.length > 1) {
+      // One that is forbidden has them all refused.
+      for (const topic of topics) void this.#confirm([topic])
+      return false
+    }
+    if (isConfirmed) for (const topic of topics) this.#confirmed(topic)
     else for (const topic of topics) this.#refuse(topic, answer.cause)
-    return answer.type === 'confirmed'
+    // Only now: a subscription that is refused on the new connection is no sign that releases are heard again.
+    this.#unheard.end('connection')
+    return isConfirmed
   }
 
   #confirmed(topic: Topic): void {

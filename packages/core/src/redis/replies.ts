@@ -55,7 +55,7 @@ function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unkn
   // An earlier copy of it may have met with something else.
   const executed = resent ? 'unknown' : 'no'
   if (passing.test(message)) return { type: 'unknown', executed, cause }
-  return { type: 'refused', error: new StoreUnavailableError('refused the request; see the cause', executed, cause) }
+  return { type: 'refused', error: new StoreUnavailableError('refused the request', executed, cause, true) }
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
@@ -65,10 +65,7 @@ const orNull = (value: number): number | null => (value < 0 ? null : value)
 
 export const notALock = (): Refused => ({
   type: 'refused',
-  error: new LeaseholdError(
-    'KIND_MISMATCH',
-    'The key or its fence record holds something else; use another key or prefix',
-  ),
+  error: new LeaseholdError('KIND_MISMATCH', 'Something else is stored there; use another key or prefix'),
 })
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({

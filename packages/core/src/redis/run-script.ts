@@ -1,25 +1,20 @@
+import { splitTransports } from '#process-state'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { hashTag } from './keys.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
 import type { Script } from './scripts/script.ts'
 
-/**
- * Transports to what looks like a single server and is a node of a cluster: a plain client on a managed Redis, or HTTP,
- * where nobody knows. One refused a command over two slots once, and would refuse the next.
- */
-const split = new WeakSet<RedisTransport>()
-
-/** Whether the answer to a `PUBLISH` counts every subscriber there is: no node of a cluster knows those of the others. */
+/** Whether the reply to a `PUBLISH` counts every subscriber. No node of a cluster knows those of the others. */
 export const countsSubscribers = (transport: RedisTransport): boolean =>
-  transport.countsSubscribers && !split.has(transport)
+  transport.countsSubscribers && !splitTransports.has(transport)
 
 /**
  * Runs a script over many requests and answers one outcome per request, in order.
  *
- * Where all keys live on one server that is one command; on a cluster, where a script may touch one slot only, it is one
- * command per hash tag, sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush,
- * failover) gets its text, within the same call. A request that was refused only because of the others in its command
- * is sent again by itself: their keys lie in several slots, or in one that is being moved.
+ * On a single server that is one command. On a cluster a script may touch one slot only, so there is one command per hash tag,
+ * sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush, failover) gets the text,
+ * within the same call. A request that was refused only because of the others in its command is sent again alone: their keys lie
+ * in several slots, or in one that is being moved.
  *
  * @param args     what the script takes once
  * @param requests the keys and arguments of each request, in the order in which the script names them
@@ -51,7 +46,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
       const reply = replies[at] ?? noReply
       const error = reply.type === 'error' ? reply.message : ''
       const resent = part.resent || (reply.type === 'error' && reply.resent)
-      if (/^CROSSSLOT/.test(error)) split.add(transport)
+      if (/^CROSSSLOT/.test(error)) splitTransports.add(transport)
       if (!withText && /^NOSCRIPT/.test(error)) {
         again.push({ members, withText: true, resent })
       } else if (members.length > 1 && /^(CROSSSLOT|TRYAGAIN)/.test(error)) {
@@ -65,7 +60,7 @@ export async function runScript<Args extends string[], Keys extends string[], Ea
 
   const groups = new Map<string, number[]>()
   for (const [index, [[key = '']]] of requests.entries()) {
-    const tag = transport.cluster || split.has(transport) ? (hashTag(key) ?? key) : ''
+    const tag = transport.cluster || splitTransports.has(transport) ? (hashTag(key) ?? key) : ''
     const group = groups.get(tag)
     if (group) group.push(index)
     else groups.set(tag, [index])
@@ -79,13 +74,13 @@ interface Part {
   /** The numbers of its requests. */
   readonly members: readonly number[]
   readonly withText?: boolean
-  /** It may have been carried out already: a server that has the script may have, before it was sent to one that has not. */
+  /** It may have been carried out already: by a server that has the script, before it reached one that does not. */
   readonly resent?: boolean | undefined
 }
 
 const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
-/** What of a command's reply belongs to one of its requests. */
+/** The part of a command's reply that belongs to one of its requests. */
 const replyTo = (reply: ScriptReply, place: number, resent = false): ScriptReply =>
   reply.type === 'value'
     ? { ...reply, value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }

@@ -4,31 +4,41 @@ import type { Clock } from '../timing/clock.ts'
 import { noAnswer, withDeadline } from '../timing/deadline.ts'
 import type { RedisSubscriber, SubscriberConnection } from './redis-subscriber.ts'
 
-/** Between attempts to connect, doubling, with jitter, in milliseconds. */
-const reconnectMs = { from: 100, to: 2_000 }
-/** How long an attempt to connect may take. */
+/** How long an attempt to connect may take, in milliseconds. */
 const connectDeadlineMs = 5_000
-/** A connection that only listens does not notice that it is dead: after so long without a sign of life it is asked. */
+/** A connection that only listens does not notice its own death. After this long without a sign of life it is probed. */
 const probeEveryMs = 5_000
 /** How long it may take to answer. */
 const answerDeadlineMs = 2_000
-/** So many failed attempts in a row are told; fewer are a restart. About half a second, if each fails at once. */
+/** This many failed attempts in a row are reported; fewer are a restart. About half a second if each fails at once. */
 const toldAfter = 3
 
-/** Whoever listens by the link. */
+/** The pause before the next attempt to connect, in milliseconds: it doubles from `from` up to `to`, with jitter. */
+export interface ReconnectPause {
+  readonly from: number
+  readonly to: number
+}
+
+/** A server restart must not bring all its clients back at the same moment. */
+const defaultPause: ReconnectPause = { from: 100, to: 2_000 }
+
+/** Whoever listens through a {@link SubscriberLink}. */
 export interface LinkUser {
-  /** There is a connection, on which nothing is subscribed yet. */
+  /** There is a new connection, with nothing subscribed on it yet: subscribe, through `ask`. */
   connected(): void
   message(channel: string, payload: string): void
-  /** There is no connection any more, or the attempt to make one has failed. */
-  lost(): void
-  /** Has to ask the server something now: an answer shows that the connection is alive. */
+  /** The connection is gone, or an attempt to make one has failed, for this reason. The link tries again by itself. */
+  lost(cause: unknown): void
+  /**
+   * The connection has been quiet for 5 s. Ask the server something, through `ask`: an answer shows that the connection is
+   * alive. Subscribing again to what is subscribed already is enough, and shows that it still is.
+   */
   probe(): void
-  /** It does not come back by itself, or did not say that it was gone. */
+  /** Several attempts in a row have failed, or the connection went silent. For whoever operates the program. */
   troubled(cause: Error): void
 }
 
-/** What became of a command. `lost`: there is no connection, or it is gone before the answer. */
+/** What became of a command. `lost`: there was no connection, or it went away before the answer came. */
 export type LinkAnswer =
   | { readonly type: 'confirmed' }
   | { readonly type: 'refused'; readonly cause: unknown }
@@ -43,38 +53,42 @@ interface Attempt {
 }
 
 /**
- * One connection that listens, kept while it is wanted.
+ * One connection that listens: it reconnects, lets its user subscribe again, and notices silence.
  *
  * States: *idle* → *connecting* → *connected* → *pausing* → *connecting* again after a failure or a loss, while it is
- * wanted → *closed*. A connection that nobody wants for a while is kept, but neither probed nor made anew. An attempt is
- * given up for good by whichever comes first (an error, a loss, a deadline), and nothing that it brings later is heard.
+ * wanted → *closed*. A connection that nobody wants at the moment is kept, but neither probed nor replaced. An attempt ends
+ * for good with the first of an error, a loss and a deadline; whatever it brings after that is ignored.
+ *
+ * Does nothing before the first `want(true)`.
  */
 export class SubscriberLink {
   readonly #subscriber: RedisSubscriber
   readonly #clock: Clock
   readonly #user: LinkUser
+  readonly #pauseMs: ReconnectPause
   #attempt: Attempt | undefined
   #wanted = false
   #closed = false
   #failures = 0
-  /** Signs of life: how many, and when the last was. */
+  /** Signs of life: how many there were, and when the last one was. */
   #signs = 0
   #lastSignMs = 0
   #stopPause: (() => void) | undefined
   #stopProbing: (() => void) | undefined
 
-  constructor(subscriber: RedisSubscriber, clock: Clock, user: LinkUser) {
+  constructor(subscriber: RedisSubscriber, clock: Clock, user: LinkUser, pauseMs: ReconnectPause = defaultPause) {
     this.#subscriber = subscriber
     this.#clock = clock
     this.#user = user
+    this.#pauseMs = pauseMs
   }
 
-  /** It has failed, and the next attempt is yet to begin. */
+  /** The last attempt has failed, and the next one has not begun. */
   get isPausing(): boolean {
     return this.#stopPause !== undefined
   }
 
-  /** Whether anybody waits for what it brings. */
+  /** Says whether anybody needs its messages. While nobody does, a lost connection is not replaced. */
   want(wanted: boolean): void {
     if (this.#closed || wanted === this.#wanted) return
     this.#wanted = wanted
@@ -83,7 +97,10 @@ export class SubscriberLink {
     else if (!this.#attempt && !this.isPausing) this.#connect()
   }
 
-  /** Runs a command. An answer that does not come in time shows that the connection is dead, unless it goes on bringing messages. */
+  /**
+   * Runs a command. A connection that does not answer within 2 s is dead and is replaced, unless messages keep coming in. Never
+   * rejects.
+   */
   async ask(command: (connection: SubscriberConnection) => Promise<void>): Promise<LinkAnswer> {
     const attempt = this.#attempt
     if (!attempt?.connection) return { type: 'lost' }
@@ -109,12 +126,13 @@ export class SubscriberLink {
     return answer
   }
 
-  /** Runs a command whose answer nobody needs. Should it get lost, it is lost with the connection. */
+  /** Runs a command whose answer nobody needs. It can only get lost together with the connection. */
   tell(command: (connection: SubscriberConnection) => Promise<void>): void {
     const { connection } = this.#attempt ?? {}
     if (connection) command(connection).catch(() => undefined)
   }
 
+  /** Ends the connection for good. The user is not called any more. */
   close(): void {
     this.#closed = true
     this.#stopPause?.()
@@ -166,14 +184,14 @@ export class SubscriberLink {
 
   #keepProbing(): void {
     const quietMs = this.#clock.monotonicMs() - this.#lastSignMs
-    // Fractions of a millisecond would have it spin.
+    // A timer may fire a fraction of a millisecond early, and would then be set again for that fraction.
     const isDue = quietMs > probeEveryMs - 1
     const nextMs = isDue ? probeEveryMs : probeEveryMs - quietMs
     this.#stopProbing = this.#clock.schedule(() => this.#keepProbing(), nextMs, 'background')
     if (isDue) this.#user.probe()
   }
 
-  /** @param silent it gave no sign, so it may have been like that for long */
+  /** @param silent nothing said that it had died, so it may have been dead for a while */
   #end(attempt: Attempt, cause: unknown, silent = false): void {
     if (attempt !== this.#attempt) return
     this.#attempt = undefined
@@ -182,17 +200,17 @@ export class SubscriberLink {
     this.#stopProbing?.()
     if (!attempt.answered) this.#failures++
     if (this.#wanted) this.#pause()
-    this.#user.lost()
+    this.#user.lost(cause)
     if (silent || this.#failures >= toldAfter) this.#user.troubled(troubleBy(cause))
   }
 
-  /** Connects again after a while, if anybody wants it then; who asks later connects at once. */
+  /** Connects again after a pause, if anybody needs it then. Whoever needs it later than that connects at once. */
   #pause(): void {
     const again = (): void => {
       this.#stopPause = undefined
       if (this.#wanted) this.#connect()
     }
-    const pauseMs = backoffMs(reconnectMs.from, reconnectMs.to, this.#failures + 1, jitter())
+    const pauseMs = backoffMs(this.#pauseMs.from, this.#pauseMs.to, this.#failures + 1, jitter())
     this.#stopPause = this.#clock.schedule(again, pauseMs, 'background')
   }
 }

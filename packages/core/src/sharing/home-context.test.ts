@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ContextClock, follow, replyLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, type LeaseStore, type Locker, poll } from '../index.ts'
+import type { LeaseStore } from '../adapter/index.ts'
+import { createLocker, type Locker, poll } from '../index.ts'
 import { contextKeeper } from './home-context.ts'
 
 const tenant = new AsyncLocalStorage<string>()

@@ -1,4 +1,4 @@
-import { type Executed, StoreUnavailableError } from '../errors.ts'
+import { about, type Executed, StoreUnavailableError } from '../errors.ts'
 import type { Clock } from '../timing/clock.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import type { Refused, Unknown } from './lease-store.ts'
@@ -18,25 +18,26 @@ export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | 
 
 export const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
 
-/** The error for a request that stayed without an answer. */
+/** The error for a request that stayed without an answer of use. */
 export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
-  new StoreUnavailableError(`did not answer (${action}); check that it is reachable`, executed, cause)
+  new StoreUnavailableError(`gave no usable answer to ${action}`, executed, cause)
 
 /**
- * The outcome if it is an answer.
+ * The outcome if it is an answer. What it throws has the stack of whoever calls this.
  *
  * @param before whether an attempt other than the answered one may have been carried out
  * @throws StoreUnavailableError if there is none, or the store's own error
  */
 export function answered<O extends { readonly type: string }>(
   action: string,
+  key: string,
   outcome: O | Unknown | Refused,
   before: Executed = 'no',
 ): O {
-  if (isUnknown(outcome)) throw unanswered(action, outcome)
+  if (isUnknown(outcome)) throw about(key, unanswered(action, outcome))
   if (outcome.type !== 'refused') return outcome as O
   const { error } = outcome as Refused
-  throw before === 'unknown' && 'executed' in error ? Object.assign(error, { executed: before }) : error
+  throw about(key, error, before === 'unknown' && { executed: before })
 }
 
 /** The outcome of a call with one request. */

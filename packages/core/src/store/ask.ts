@@ -22,11 +22,11 @@ export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
 
 /** Until when a store wants to be asked nothing, in monotonic milliseconds. */
 export interface Quiet {
-  untilMs: number
+  quietUntilMs: number
 }
 
 /** What an `ask` may be told; by default it goes on for one command deadline. */
-interface AskOptions<O> {
+export interface AskOptions<O> {
   /** What is left of the time for all attempts, in milliseconds. */
   readonly leftMs?: () => number
   readonly signal?: AbortSignal | undefined
@@ -61,45 +61,56 @@ export async function ask<O>(
 ): Promise<Answer<O | Unknown>> {
   const { clock } = context
   const limitMs = commandDeadlineMs(context, ttlMs)
-  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { untilMs: 0 } } = options
+  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { quietUntilMs: 0 } } = options
+  const lifeMs = once ? limitMs : limitMs / 2
   /** The attempts that may still be answered, the eldest first. */
   const heard = new Set<Call>()
-  let answer: { readonly outcome: O; readonly sentAt: Instant } | undefined
+  let latest: Call | undefined
+  /** Answers, or throws what the store rejected with. */
+  let result: (() => Pick<Answer<O>, 'outcome' | 'sentAt'>) | undefined
   let failure = silence
   /** Attempts without an answer that may have been carried out. */
   let uncertain = 0
-  let rejection: { readonly error: unknown } | undefined
+  /** How many failed at once, and how long to pause after the last of them, in milliseconds. */
+  let failures = 0
+  let restMs = 0
   let over = false
-  let latest: Call | undefined
   let wake: (() => void) | undefined
 
   function begin(call: Call): void {
     const sentAt = instant(clock)
     const settle = (outcome: O | Unknown = silence): void => {
       heard.delete(call)
-      if (isUnknown(outcome)) {
-        failure = outcome
-        quiet.untilMs = Math.max(quiet.untilMs, clock.monotonicMs() + retryAfterMs(outcome))
-        if (outcome.executed === 'no') uncertain--
-        // An earlier attempt that comes to nothing is no news while a later one is under way.
-        if (call !== latest) return
-      } else {
-        uncertain--
-        if (over || answer) {
-          onLate?.(outcome, sentAt)
-          return
-        }
-        answer = { outcome, sentAt }
-      }
-      wake?.()
+      if (isUnknown(outcome)) fail(outcome, call)
+      else succeed(outcome, sentAt)
     }
     uncertain++
     latest = call
     heard.add(call)
-    send(call).then(settle, (error: unknown) => {
-      rejection = { error }
-      wake?.()
-    })
+    send(call).then(settle, (error: unknown) =>
+      end(() => {
+        throw error
+      }),
+    )
+  }
+
+  function succeed(outcome: O, sentAt: Instant): void {
+    uncertain--
+    if (over || result) onLate?.(outcome, sentAt)
+    else end(() => ({ outcome, sentAt }))
+  }
+
+  function fail(outcome: Unknown, call: Call): void {
+    failure = outcome
+    quiet.quietUntilMs = Math.max(quiet.quietUntilMs, clock.monotonicMs() + retryAfterMs(outcome))
+    if (outcome.executed === 'no') uncertain--
+    // An earlier attempt that comes to nothing is no news while a later one is under way.
+    if (call === latest) wake?.()
+  }
+
+  function end(how: typeof result): void {
+    result = how
+    wake?.()
   }
 
   /** Until something is news, or the time is over. */
@@ -113,41 +124,38 @@ export async function ask<O>(
     for (const call of heard) call.end()
   }
 
+  async function attempt(): Promise<void> {
+    const [eldest] = heard
+    if (heard.size > 1) eldest?.end()
+    const availableMs = Math.max(1, leftMs())
+    const call = new Call(lifeMs)
+    begin(call)
+    await pause(Math.min(lifeMs, availableMs))
+    if (result) return
+    const failed = !heard.has(call)
+    if (failed || lifeMs <= availableMs) onSilence?.(failure)
+    // An attempt that used its time needs no pause; one that failed at once does.
+    if (failed) restMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+  }
+
   try {
-    let failures = 0
-    let leastMs = 0
-    while (!answer && !rejection && (!latest || (!once && leftMs() > 1))) {
+    while (!result && (!latest || (!once && leftMs() > 1))) {
       signal?.throwIfAborted()
-      const quietMs = quiet.untilMs - clock.monotonicMs()
-      const restMs = Math.max(leastMs, quietMs)
-      leastMs = 0
-      if (restMs > 0) {
-        // Not even a last attempt is possible, and none can still be answered.
-        if (quietMs >= leftMs() && heard.size === 0) break
-        await pause(Math.min(restMs, leftMs()))
-        continue
-      }
-      const [eldest] = heard
-      if (heard.size > 1) eldest?.end()
-      const lifeMs = once ? limitMs : limitMs / 2
-      const availableMs = Math.max(1, leftMs())
-      const call = new Call(lifeMs)
-      begin(call)
-      await pause(Math.min(lifeMs, availableMs))
-      if (answer) break
-      const failed = !heard.has(call)
-      if (failed || lifeMs <= availableMs) onSilence?.(failure)
-      // An attempt that used its time needs no pause; one that failed at once does.
-      if (failed) leastMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
+      const quietMs = quiet.quietUntilMs - clock.monotonicMs()
+      const pauseMs = Math.max(restMs, quietMs)
+      restMs = 0
+      if (pauseMs <= 0) await attempt()
+      // Not even a last attempt is possible, and none can still be answered.
+      else if (quietMs >= leftMs() && heard.size === 0) break
+      else await pause(Math.min(pauseMs, leftMs()))
     }
-    if (rejection) throw rejection.error
-    if (!answer) {
+    if (!result) {
       // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
       stopAll()
       await sleep(clock, 0, signal)
     }
     const before = uncertain > 0 ? 'unknown' : 'no'
-    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), ...answer, before }
+    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), ...result?.(), before }
   } finally {
     over = true
     stopAll()

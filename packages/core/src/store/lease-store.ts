@@ -37,7 +37,7 @@ export interface LeaseStore {
 
 export interface AcquireRequest {
   readonly key: string
-  /** The part of the token before the fence: see `token.ts`. Kept through all retries of one acquisition. */
+  /** The part of the token before the fence: see `parseToken`. All retries of one acquisition keep it. */
   readonly acquisitionId: string
   readonly ttlMs: number
   /** How many consecutive fences to reserve for this grant, at least 1; the token carries the first. */
@@ -76,7 +76,7 @@ export interface Unknown {
 /** The store will not carry out this request however often it is repeated. */
 export interface Refused {
   readonly type: 'refused'
-  /** Made for this outcome: whoever throws it may add what is known of other attempts. */
+  /** Why. The caller gets a copy of it, with the key, what is known of other attempts, and its own stack. */
   readonly error: LeaseholdError
 }
 

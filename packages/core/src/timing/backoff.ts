@@ -3,33 +3,43 @@ import { type Duration, parseDuration } from './duration.ts'
 /** How a waiter that nobody wakes spaces its tries. */
 export interface WaitStrategy {
   /**
-   * Milliseconds until the next try. It must depend on nothing else and change nothing: it is also asked how long a pause
-   * would be.
+   * Milliseconds until the next try. It must be a pure function of its arguments: the locker also calls it to learn how long a
+   * pause would be.
    *
-   * @param tries  how often this waiter has found the lock held, from 1
-   * @param jitter   a fresh random number, at least 0 and below 1
+   * @param tries   how often this waiter has found the lock held, from 1
+   * @param jitter  a fresh random number, at least 0 and below 1
    */
   delayMs(tries: number, jitter: number): number
 }
 
 /**
- * The classic spin lock: a try each `every` (default 50 ms) on average, jittered by half of it either way, so that
- * waiters do not all poll on the same beat.
+ * The classic spin lock: one try every `every` (default 50 ms) on average. Jitter moves each try by up to half of that either
+ * way, so that waiters do not all poll on the same beat.
+ *
+ * @throws InvalidOptionError for a bad `every`
+ * @example
+ * await locks.acquire('report', { strategy: poll({ every: '100ms' }) })
  */
-export function poll(options: { every?: Duration } = {}): WaitStrategy {
+export function poll(options: { readonly every?: Duration | undefined } = {}): WaitStrategy {
   const everyMs = parseDuration('every', options.every ?? 50)
   return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
 }
 
-/** The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s), each time between half and all of it. */
-export function backoff(options: { from?: Duration; to?: Duration } = {}): WaitStrategy {
+/**
+ * The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s). Jitter takes up to half of each pause away.
+ *
+ * @throws InvalidOptionError for a bad `from` or `to`
+ */
+export function backoff(
+  options: { readonly from?: Duration | undefined; readonly to?: Duration | undefined } = {},
+): WaitStrategy {
   const fromMs = parseDuration('from', options.from ?? 10)
   const toMs = parseDuration('to', options.to ?? 1_000)
   return { delayMs: (tries, jitter) => backoffMs(fromMs, toMs, tries, jitter) }
 }
 
 /**
- * The pause after so many tries, from 1: it doubles, and is between half and all of that.
+ * The pause after a number of tries, counted from 1. It doubles each time; jitter takes up to half of it away.
  * Source: "equal jitter", M. Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015).
  */
 export const backoffMs = (fromMs: number, toMs: number, tries: number, jitter: number): number =>
@@ -38,5 +48,5 @@ export const backoffMs = (fromMs: number, toMs: number, tries: number, jitter: n
 /** Doubles with each of `times`, from `fromMs` up to `toMs`. */
 export const doublingMs = (fromMs: number, toMs: number, times: number): number => Math.min(toMs, fromMs * 2 ** times)
 
-/** A random number for spreading things out. It needs to be cheap, not secret. */
+/** A random number, at least 0 and below 1, that spreads things out. It has to be cheap, not secret. */
 export const jitter = (): number => Math.random()

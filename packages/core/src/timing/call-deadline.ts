@@ -1,33 +1,36 @@
-/** What a call to a store or a server is told of its caller's time. */
+/** How long the caller of a store or a server waits. Every call carries one. */
 export interface CallDeadline {
-  /** How long the caller waits for the answer, counted from the beginning of the call, in milliseconds. */
+  /** How long the caller waits for the answer, in milliseconds from the start of the call. */
   readonly withinMs: number
-  /** The caller does not wait any more. What has not been sent by then should not be sent later. */
+  /** Whether the caller has stopped waiting. What was not sent by then must not be sent later. */
   readonly isOver: boolean
-  /** Calls back once when it is over, at once if it is already; returns what withdraws the callback. */
+  /** Calls back once, when the caller stops waiting or at once if it has. Returns a function that withdraws the callback. */
   onOver(callback: () => void): () => void
-  /** Aborted when it is over. Made when it is first read, as it costs more than the rest of a call: for clients that need one. */
+  /**
+   * Aborted when the caller stops waiting. It is made when it is first read, because a signal costs more than the rest of a
+   * call: read it only for a client that needs one.
+   */
   readonly signal: AbortSignal
 }
 
-/** One call, whose deadline is over when whoever made it says so. */
+/** One call, seen by whoever makes it and ends it. */
 export class Call implements CallDeadline {
-  readonly withinMs: number
+  declare readonly withinMs: number
   isOver = false
   readonly #callbacks = new Set<() => void>()
-  #abort: AbortController | undefined
+  #signal: AbortSignal | undefined
 
   constructor(withinMs: number) {
     this.withinMs = withinMs
   }
 
   get signal(): AbortSignal {
-    if (!this.#abort) {
+    if (!this.#signal) {
       const abort = new AbortController()
-      this.#abort = abort
+      this.#signal = abort.signal
       this.onOver(() => abort.abort())
     }
-    return this.#abort.signal
+    return this.#signal
   }
 
   onOver(callback: () => void): () => void {
@@ -36,7 +39,7 @@ export class Call implements CallDeadline {
     return () => this.#callbacks.delete(callback)
   }
 
-  /** The caller does not wait any more. */
+  /** Stops waiting. */
   end(): void {
     this.isOver = true
     for (const callback of this.#callbacks) callback()

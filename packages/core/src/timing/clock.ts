@@ -1,8 +1,8 @@
 /**
- * The clock port: the only way the core learns the time or sets a timer.
+ * The clock port: core learns the time and sets timers through this alone.
  *
- * Two readings, because either alone can be wrong: monotonic clocks may stop while a machine or isolate is frozen, wall
- * clocks may be set. `testkit` has a manual clock.
+ * It has two readings, because either alone can be wrong: a monotonic clock may stop while a machine or isolate is frozen, and a
+ * wall clock may be set. The testkit has a manual clock.
  */
 export interface Clock {
   /** Milliseconds from an arbitrary start, never going back. */
@@ -10,13 +10,13 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   wallMs(): number
   /**
-   * Calls `callback` once, no sooner than `delayMs` from now, and returns what cancels it. A `background` timer does not
-   * keep the process alive where the runtime can say so. Any finite delay is allowed.
+   * Calls `callback` once, `delayMs` from now or later, and returns a function that cancels it. A `background` timer does not
+   * keep the process alive, if the runtime supports that. Any finite delay is allowed.
    */
   schedule(callback: () => void, delayMs: number, mode?: 'background'): () => void
 }
 
-/** Runtimes keep a timer's delay in 32 bits: a longer one overflows and fires at once. Longer waits are chained. */
+/** Runtimes keep a timer's delay in 32 bits, and a longer one would fire at once. So a long wait is a chain of timers. */
 const longestTimerMs = 2 ** 31 - 1
 
 /** The clock of the runtime. */

@@ -2,17 +2,17 @@ import { Call, type CallDeadline } from './call-deadline.ts'
 import type { Clock } from './clock.ts'
 import { elapsedMs, instant } from './validity.ts'
 
-/** Answers how many milliseconds are left of a span that begins now; negative when it is over. */
+/** Starts a span now. The function it returns says how many milliseconds are left of it; negative once it is over. */
 export function deadline(clock: Clock, spanMs: number): () => number {
   const start = instant(clock)
   return () => spanMs - elapsedMs(instant(clock), start)
 }
 
 /**
- * Resolves after `delayMs`, or sooner if what `listen` registers calls its wake function. Rejects with the signal's own
- * reason when that is aborted. Leaves no timer and no listener.
+ * Resolves after `delayMs`, or as soon as somebody calls the wake function that `listen` was given. Rejects with the signal's
+ * own reason when the signal is aborted. Leaves no timer and no listener behind.
  *
- * @param listen registers a wake function, which it may call at once, and returns what withdraws it, if anything must
+ * @param listen takes the wake function, may call it at once, and returns a function that withdraws it, if one is needed
  */
 export function sleep(
   clock: Clock,
@@ -36,12 +36,12 @@ export function sleep(
     const cancel = clock.schedule(wake, Math.max(0, delayMs))
     signal?.addEventListener('abort', onAbort)
     withdraw = listen?.(wake)
-    // It may have called at once, before there was anything to withdraw.
+    // `listen` may have called it at once, before there was anything to withdraw.
     if (ended) withdraw?.()
   })
 }
 
-/** Waits for a promise, however it settles, and no longer than `limitMs`. */
+/** Waits until a promise settles either way, but no longer than `limitMs`. */
 export const settledWithin = (clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<void> =>
   sleep(clock, limitMs, undefined, (wake) => {
     promise.then(wake, wake)
@@ -52,10 +52,10 @@ export const settledWithin = (clock: Clock, limitMs: number, promise: Promise<un
 export const noAnswer: undefined = undefined
 
 /**
- * Makes a call and settles within `limitMs`, or at once when `signal` is aborted (with its reason), whatever the call
- * does; if it is still under way then, its deadline is over, and what it answers to that in the same turn counts. An
- * answer that comes later still goes to `onLate`, so that what it granted is not forgotten; a late error is dropped, as it
- * says no more than the silence did.
+ * Makes a call, and settles within `limitMs` whatever the call does; it rejects at once, with the signal's reason, when `signal`
+ * is aborted. A call still under way when time is up is told so, and what it answers in the same turn counts. An answer that
+ * comes later goes to `onLate`, so that what it granted is not forgotten. A late error is dropped: it says no more than the
+ * silence did.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -6,8 +6,16 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h'}`
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 /**
- * Turns a duration into whole milliseconds, rounded up.
+ * Turns a duration into whole milliseconds, rounded up. Made for configuration, too: what is read from the environment is
+ * refused by the name of its variable, and not by that of an option.
  *
+ * @example
+ * ```ts
+ * const ttl = parseDuration('LOCK_TTL', process.env.LOCK_TTL ?? '30s')
+ * ```
+ *
+ * @param option the name that an error gives
+ * @param value  milliseconds, or a number with its unit and nothing between, such as `'250ms'`, `'5s'`, `'2m'` or `'1h'`
  * @throws InvalidOptionError naming `option` for anything that is not a finite duration of at least `leastMs`
  *   (default 1) and less than 2^53 ms.
  */
@@ -15,6 +23,6 @@ export function parseDuration(option: string, value: unknown, leastMs = 1): numb
   const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value)
   const givenMs = match ? Number(match[1]) * (unitMs[match[2] as string] as number) : value
   const ms = typeof givenMs === 'number' && givenMs >= 0 ? Math.ceil(givenMs) : NaN
-  demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration of at least ${leastMs} ms, such as "5s"`)
+  demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration of at least ${leastMs} ms, such as "5s"`, value)
   return ms
 }

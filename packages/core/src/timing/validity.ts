@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** A moment on both clocks. Taken *before* a request is sent, so that what the answer grants is never overestimated. */
+/** A moment on both clocks. Take it *before* a request is sent, so that nobody overestimates what the answer grants. */
 export interface Instant {
   readonly monotonicMs: number
   readonly wallMs: number
@@ -15,11 +15,14 @@ export interface Validity {
 export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() })
 
 /**
- * Milliseconds since `start`, by whichever clock moved further: a frozen monotonic clock or a wall clock set back must
- * not make a lease check younger than it is.
+ * Milliseconds since `start`, by whichever clock moved further. A frozen monotonic clock, or a wall clock that was set back, must
+ * not make a lease look younger than it is.
  */
 export const elapsedMs = (now: Instant, start: Instant): number =>
   Math.max(now.monotonicMs - start.monotonicMs, now.wallMs - start.wallMs)
+
+/** How long somebody has waited, in whole milliseconds. */
+export const waitedMs = (clock: Clock, since: Instant): number => Math.round(elapsedMs(instant(clock), since))
 
 /** Allowance for clocks that run at different rates: 1 % of the ttl, and 2 ms for their resolution. */
 export const driftMs = (ttlMs: number): number => ttlMs / 100 + 2

@@ -26,13 +26,20 @@ export interface ReleaseNotifier {
    */
   waiter(clock: Clock, plan: WaitPlan): Waiter
   /**
-   * Calls back when releases cannot be heard, with the reason. Each trouble is told once, until it is over; who registers
-   * while there is one is told at once. Returns a function that withdraws the callback.
+   * Calls back when the notifier ceases to hear releases, when the cause of that changes, and when it hears them again. A
+   * listener that registers while it is disconnected is told at once. Returns a function that withdraws the callback.
    */
-  onUnheard(listener: (cause: unknown) => void): () => void
+  onStateChange(listener: (state: NotifierState) => void): () => void
   /** Ends every subscription. */
   close(): Promise<void>
 }
+
+/** Whether a notifier hears releases. */
+export type NotifierState =
+  /** It hears nothing, or not every key that is waited for; `cause` says why, without credentials. */
+  | { readonly type: 'disconnected'; readonly cause: unknown }
+  /** It hears releases again. */
+  | { readonly type: 'reconnected' }
 
 export interface Subscription {
   /** Settles once releases are being heard, or when that turned out to be impossible for now. Never rejects. */

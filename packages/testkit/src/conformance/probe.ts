@@ -1,13 +1,13 @@
+import type { LockState } from '@leasehold/core'
 import type {
   AcquireOutcome,
   AcquireRequest,
   CheckOutcome,
   LeaseStore,
-  LockState,
   ReleaseOutcome,
   ReleaseRequest,
   RenewOutcome,
-} from '@leasehold/core'
+} from '@leasehold/core/adapter'
 import { expect, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
 import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest } from './store-under-test.ts'

@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
 
 /** A store, opened for the suite, and what an adapter's author has to provide beside it. */
 export interface StoreUnderTest {

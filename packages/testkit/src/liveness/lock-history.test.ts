@@ -1,4 +1,5 @@
-import { type AcquireRequest, createLocker } from '@leasehold/core'
+import { createLocker } from '@leasehold/core'
+import type { AcquireRequest } from '@leasehold/core/adapter'
 import { memoryStore } from '@leasehold/core/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { callUntil } from '../call-until.ts'

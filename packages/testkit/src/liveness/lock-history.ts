@@ -1,4 +1,5 @@
-import type { AcquireRequest, Clock, Lease, LeaseStore } from '@leasehold/core'
+import type { Clock, Lease } from '@leasehold/core'
+import type { AcquireRequest, LeaseStore } from '@leasehold/core/adapter'
 
 /** What a store did with a lock. An expiry is not told: it follows from the times. */
 export type LockChange =

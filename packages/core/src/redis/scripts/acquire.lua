@@ -1,26 +1,26 @@
--- Grants each free lock to the acquisition id that asks for it, and mints the grant's fence in the same step.
--- @arg memory   milliseconds a fence record is kept at least
+-- Grants each free lock to the acquisition that asks for it, and mints the grant's fence in the same step.
+-- @arg memory   how long to keep a fence record, at least, ms
 -- @key lock     the lock's entry: the holder's token, "<acquisition id>.<fence>"
--- @key record   the fence record: "<random part of the last grant's acquisition id>.<last fence reserved>"; once a lease of this
---               lock was ended by hand, how the last of these ended: ".<random part of its acquisition id>.<released|revoked>"
--- @each id   name and random part of the asking acquisition, kept through its retries
+-- @key record   the fence record: "<random part of the last grant's acquisition id>.<last fence reserved>"; after a release
+--               or revocation, how the last of these went: ".<random part of its acquisition id>.<released|revoked>"
+-- @each id       the acquisition id: name and random part, kept through retries
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
--- @returns {"granted", token}      now, or before: then the expiry is re-armed, never to less than what is left
--- @returns {"held", pttl, fence}   by another; pttl -1 has no expiry; fence "-" for a foreign holder's value
--- @returns {"spent"}               this acquisition id's grant came and went, nothing is granted
--- @returns {"failed", error}       the server's own about this key or its record; WRONGTYPE is something else there
+-- @returns {"granted", token}      now, or before: then the expiry is extended, and never shortened
+-- @returns {"held", pttl, fence}   by another; pttl -1 means no expiry, fence "-" a foreign holder's value
+-- @returns {"spent"}               this acquisition's grant came and went; nothing is granted
+-- @returns {"failed", error}       the server's own error about the key or its record; WRONGTYPE: something else is there
 local memory = tonumber(ARGV[1])
 
 local function acquire(lock, record, id, ttl, fences)
-  -- Guarded, so that one key of another type does not fail the other requests.
+  -- pcall, so that one key of another type does not fail the other requests.
   local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then return {'failed', holder.err} end
   if holder then
     local holdersId, holdersFence = string.match(holder, '^(.*)%.(%d+)$')
     local pttl = redis.call('PTTL', lock)
     if id ~= holdersId then
-      -- A foreign holder's number may have any length, and a cursor has 128 characters at most.
+      -- A foreign holder's number may have any length; a cursor has at most 128 characters.
       return {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-'}
     end
     if ttl > pttl then
@@ -39,9 +39,9 @@ local function acquire(lock, record, id, ttl, fences)
   local now = redis.call('TIME')
   local micros = now[1] * 1000000 + now[2]
   local fence = math.max((lastFence or 0) + 1, micros)
-  -- %.0f, because Lua writes a large number in scientific notation when it is concatenated.
+  -- %.0f, because Lua would concatenate a large number in scientific notation.
   local token = string.format('%s.%.0f', id, fence)
-  -- The ending is carried over: a repeat of what ended that lease may come while the next holder has the lock.
+  -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
   local minted = string.format('%s.%.0f%s', random, fence + fences - 1, ending or '')
   redis.call('SET', lock, token, 'PX', ttl)
   redis.call('SET', record, minted, 'PX', math.max(ttl, memory))

@@ -1,24 +1,24 @@
--- Frees each lock whose holder asks for it, or whoever holds it for an operator, and tells those who wait for it.
--- @arg word      what is announced, followed by the fence, and marked in the record: "released" or "revoked"
+-- Frees each lock whose holder asks for it, or any holder's lock for an operator, and tells its waiters.
+-- @arg word      "released" or "revoked": announced, followed by the fence, and recorded
 -- @key lock      the lock's entry
--- @key record    the fence record, where a repeat of the request finds how the lease ended; its form is in acquire.lua
--- @each token    the holder's whole token, or value; its acquisition id, to undo an acquire; for what is no lock, the error WRONGTYPE
--- @each channel  where it is announced
--- @returns {word, n}          and n subscribers were told; -1 if it could not be announced (no permission)
--- @returns {how, -2}          it was "released" or "revoked" before
--- @returns {"gone"}           no entry, and nobody knows how it ended
--- @returns {"superseded"}     another's token, and nobody knows how this one's lease ended
--- @returns {"failed", error}  the server's own about this key; WRONGTYPE is no lock any more
+-- @key record    the fence record (see acquire.lua), where a repeat of the request finds how the lease ended
+-- @each token    the holder's whole token; its acquisition id, to undo an acquire; the error WRONGTYPE, for what is not a lock
+-- @each channel  where to announce it
+-- @returns {word, n}          freed, and n subscribers were told; -1 if it could not be announced (no permission)
+-- @returns {how, -2}          "released" or "revoked" before
+-- @returns {"gone"}           no entry, and no record of how it ended
+-- @returns {"superseded"}     another's token, and no record of how this one's lease ended
+-- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
 local word = ARGV[1]
 
 local function release(lock, record, token, channel)
-  -- Guarded, so that one key of another type does not fail the other leases.
+  -- pcall, so that one key of another type does not fail the other leases.
   local holder = redis.pcall('GET', lock)
   local failed = type(holder) == 'table'
   if failed then holder = holder.err end
   -- Neither an error nor a foreign holder's value has an acquisition id or a fence.
   local id, fence = string.match(holder or '', '^(.*)%.(%d+)$')
-  -- A record that is missing, or of another type, has no such form either. No lock stays held for it.
+  -- Nor does a record that is missing or of another type; no lock stays held because of it.
   local last = tostring(redis.pcall('GET', record))
 
   if not holder or token ~= holder and token ~= id then
@@ -28,12 +28,12 @@ local function release(lock, record, token, channel)
     return {holder and 'superseded' or 'gone'}
   end
 
-  -- DEL first: a full server refuses a SET before it, and takes one after it.
+  -- DEL first: a full server refuses a SET before it and accepts one after it.
   redis.call('DEL', lock)
   local base, random = string.match(last, '^((%x+)%.%d+)')
-  -- A record is about the last of our grants: not about a foreign holder.
+  -- The record is about the last of our grants, not about a foreign holder.
   if id and random == string.sub(id, -32) then
-    -- Guarded, for a user who may not write.
+    -- pcall, for a user without permission to SET.
     redis.pcall('SET', record, base .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
   end
   local told = redis.pcall('PUBLISH', channel, word .. ' ' .. (fence and #fence <= 128 and fence or '-'))

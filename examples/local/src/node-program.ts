@@ -1,0 +1,28 @@
+import type { SpawnOptions } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { type LocalProcess, startProcess } from './local-process.ts'
+
+export type { LocalProcess } from './local-process.ts'
+
+/**
+ * Starts a Node program on a free port and resolves when it listens.
+ *
+ * @param onMessage gets what the program reports over a channel. When that closes, as we have ended, the program ends too
+ */
+export async function startNodeProgram(
+  main: URL,
+  env: NodeJS.ProcessEnv,
+  onMessage?: (message: unknown) => void,
+): Promise<LocalProcess> {
+  const options: SpawnOptions = {
+    env: { PORT: '0', ...env },
+    // Not our own stderr: the pool of a test run waits until nobody has that open.
+    stdio: ['ignore', 'pipe', 'pipe', onMessage ? 'ipc' : 'ignore'],
+    // A group of its own: Ctrl-C in a terminal goes to us, and we stop the program in order.
+    detached: onMessage !== undefined,
+  }
+  const onComplaint = (line: string): void => console.error(line)
+  const { child, running } = await startProcess(process.execPath, [fileURLToPath(main)], options, { onComplaint })
+  if (onMessage) child.on('message', onMessage)
+  return running
+}

@@ -1,0 +1,19 @@
+import type { Locks } from './locks.ts'
+import type { Ledger, LedgerEntry } from './records.ts'
+
+/** Notes the start and the end of every hold in the ledger, both while the lock is held. The demo checks that list. */
+export function auditedLocks(locks: Locks, ledger: Ledger, server: string): Locks {
+  return {
+    withLock: (key, options, work) =>
+      locks.withLock(key, options, async (hold) => {
+        const note = (type: LedgerEntry['type']): Promise<void> =>
+          ledger.append({ type, server, key, fence: hold.fence })
+        await note('enter')
+        try {
+          return await work(hold)
+        } finally {
+          await note('leave')
+        }
+      }),
+  }
+}

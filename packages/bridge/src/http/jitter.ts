@@ -1,0 +1,13 @@
+import { jitter } from '@leasehold/core/adapter'
+
+/**
+ * A time, shortened by a random part of up to `share` of it, so that what began together does not come back together for
+ * ever.
+ *
+ * @param random from 0 to 1
+ */
+export const withJitter = (ms: number, share: number, random: number = jitter()): number => ms * (1 - random * share)
+
+/** The same in steps. Runtimes keep timers of the same length together, so a few lengths cost less than thousands. */
+export const withJitterInSteps = (ms: number, share: number, stepMs: number, random?: number): number =>
+  Math.min(ms, Math.ceil(withJitter(ms, share, random) / stepMs) * stepMs)

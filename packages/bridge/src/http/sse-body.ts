@@ -1,0 +1,188 @@
+import { withJitter } from './jitter.ts'
+import { bytesOf } from './text.ts'
+import { Unread } from './unread.ts'
+import type { UnreadTotal } from './unread-total.ts'
+
+/** In milliseconds. Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one within 15 s. */
+export const longestHeartbeatMs = 15_000
+
+/**
+ * How much of the time until a heartbeat is random. Without that, streams that a busy moment has brought together would stay
+ * together and send their heartbeats in one go: for 10,000 streams that takes a second, in which nobody is woken.
+ */
+const heartbeatJitter = 0.25
+
+/** How long an ended stream waits for its reader to take the rest, in milliseconds. A reader that never does would keep its connection. */
+const lastReadMs = 5_000
+
+const heartbeat = bytesOf(': heartbeat\n\n')
+
+export interface SseBodyOptions {
+  /** The longest silence, in milliseconds. */
+  readonly heartbeatMs: number
+  /** What a reader may leave unread before it is cut off, in bytes. */
+  readonly maxUnreadBytes: number
+  /** What the readers of all streams leave unread, if that is limited. */
+  readonly unreadTotal?: UnreadTotal
+  /** Called once, however the stream ends: by the client, by `end`, or because nobody reads it. */
+  readonly onEnd: () => void
+}
+
+/** The bytes of an event with a name, for `sendOnce`. `data` is one line, as JSON is. */
+export const namedEvent = (event: string, data: string): Uint8Array => bytesOf(`event: ${event}\ndata: ${data}\n\n`)
+
+/**
+ * The body of an SSE response.
+ *
+ * The server asks for the next piece when it has sent the last one. Events that come in the meantime are kept here and handed
+ * over in one piece, so that the memory of a slow reader is counted.
+ */
+export class SseBody {
+  readonly body: ReadableStream<Uint8Array>
+  readonly #onEnd: () => void
+  readonly #heartbeatMs: number
+  readonly #maxUnreadBytes: number
+  readonly #unreadTotal: UnreadTotal | undefined
+  #unread: Unread | undefined
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  /** The server waits for the next piece. */
+  #isAskedFor = false
+  #hasEnded = false
+  /** Of the next heartbeat; once the stream has ended, of its cut-off. */
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
+    this.#onEnd = onEnd
+    this.#heartbeatMs = heartbeatMs
+    this.#maxUnreadBytes = maxUnreadBytes
+    this.#unreadTotal = unreadTotal
+    const source: UnderlyingDefaultSource<Uint8Array> = {
+      start: (controller) => {
+        this.#controller = controller
+      },
+      pull: () => this.#pull(),
+      cancel: () => {
+        this.#finish()
+        this.#forget()
+      },
+    }
+    // With a mark of 0, nothing is handed over before it is asked for.
+    this.body = new ReadableStream(source, { highWaterMark: 0 })
+    this.#armHeartbeat()
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /**
+   * Sends one event. Only its first line begins with `data: `. The others have no space there, or two if they begin with one
+   * themselves; a reader that follows the standard gets them all. @upstash/redis takes each line that begins with `data: ` for
+   * an event of its own, so a payload could forge events otherwise.
+   */
+  send(data: string): void {
+    const [first, ...others] = data.split(/\r\n|\r|\n/)
+    const lines = others.map((line) => `data:${line.startsWith(' ') ? ' ' : ''}${line}\n`)
+    this.#write(bytesOf(`data: ${first}\n${lines.join('')}\n`))
+  }
+
+  /** Sends an event with a name, for readers that follow the standard. `data` is one line, as JSON is. */
+  sendNamed(event: string, data: string): void {
+    this.#write(namedEvent(event, data))
+  }
+
+  /**
+   * Sends a message that may be encoded for many streams, unless it is unread already: a hint that says no more when it is read
+   * twice. It may come after messages that were sent later. Its bytes must not change.
+   */
+  sendOnce(message: Uint8Array): void {
+    this.#write(message, true)
+  }
+
+  /** Tells the reader how long to wait before it comes back after a lost connection. */
+  sendRetry(retryMs: number): void {
+    this.#write(bytesOf(`retry: ${retryMs}\n\n`))
+  }
+
+  /** Ends the stream. The reader still gets what was sent before, if it takes that soon. */
+  end(): void {
+    if (!this.#finish()) return
+    if (this.#isAskedFor) this.#close()
+    // The end would wait behind what is unread, and keep the connection.
+    else this.#timer = setTimeout(() => this.#fail('did not read it to its end'), lastReadMs)
+  }
+
+  /** Ends the stream, and forgets what is unread. */
+  cutOff(): void {
+    this.#finish()
+    this.#fail('left too much unread')
+  }
+
+  #armHeartbeat(): void {
+    const beat = (): void => {
+      this.#armHeartbeat()
+      // Some runtimes notice that a client has left only when they write to it. If something is unread, they are writing.
+      if (!this.#unread) this.#write(heartbeat)
+    }
+    this.#timer = setTimeout(beat, withJitter(this.#heartbeatMs, heartbeatJitter))
+  }
+
+  #write(bytes: Uint8Array, once = false): void {
+    if (this.#hasEnded) return
+    if (this.#isAskedFor) {
+      this.#isAskedFor = false
+      this.#controller?.enqueue(bytes)
+    } else this.#keep(bytes, once)
+  }
+
+  #keep(bytes: Uint8Array, once: boolean): void {
+    this.#unread ??= new Unread(this.#maxUnreadBytes)
+    if (this.#unread.hasRoom(bytes.length)) {
+      if (once) this.#unread.addOnce(bytes)
+      else this.#unread.add(bytes)
+      this.#unreadTotal?.set(this, this.#unread.memory)
+    } else this.cutOff()
+  }
+
+  #pull(): void {
+    if (this.#unread) {
+      this.#controller?.enqueue(this.#unread.take())
+      this.#forgetUnread()
+    } else this.#isAskedFor = true
+    if (this.#hasEnded) this.#close()
+  }
+
+  #close(): void {
+    const controller = this.#controller
+    this.#forget()
+    controller?.close()
+  }
+
+  #fail(why: string): void {
+    const controller = this.#controller
+    this.#forget()
+    controller?.error(new Error(`The reader of an event stream ${why}`))
+  }
+
+  /** Ends it for senders. Returns false if it had ended before. */
+  #finish(): boolean {
+    if (this.#hasEnded) return false
+    this.#hasEnded = true
+    clearTimeout(this.#timer)
+    this.#onEnd()
+    return true
+  }
+
+  /** Ends it for the reader: nothing more is handed over. */
+  #forget(): void {
+    clearTimeout(this.#timer)
+    this.#controller = undefined
+    this.#forgetUnread()
+  }
+
+  #forgetUnread(): void {
+    if (!this.#unread) return
+    this.#unread = undefined
+    this.#unreadTotal?.set(this, 0)
+  }
+}

@@ -1,0 +1,168 @@
+/*
+ * What error messages say beyond the fact: what was probably meant, and what to do. The package's `imports` replace this
+ * file by `hints.edge.ts` under `workerd`, `edge-light` and `browser`, where each byte is downloaded or started cold.
+ */
+
+/**
+ * What somebody who passed this value probably meant, as the rest of a sentence. Empty if nobody can tell.
+ *
+ * @param option the option that the value was given for
+ */
+export function hint(option: string, value: unknown): string {
+  const meant = hints[option] ?? ((given: unknown) => (typeof given === 'string' ? durationMeant(given) : ''))
+  return meant(value)
+}
+
+/** Those of options that are no durations. */
+const hints: Readonly<Record<string, (value: unknown) => string>> = {
+  key: (value) => (Array.isArray(value) ? ': one key for each call' : ''),
+  options: (value) => {
+    if (typeof value !== 'number' && typeof value !== 'string') return ''
+    return `, such as { wait: ${JSON.stringify(value)} } or { ttl: ${JSON.stringify(value)} }`
+  },
+  work: () => ' and the last argument: withLock(key, options, work)',
+  store: (value) =>
+    `${isClient(value) ? ' and not a client' : ''}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`,
+  notifier: (value) => {
+    const { prefix, waiter } = Object(value)
+    return waiter ? `, as the store; it has "${prefix}"` : ', such as ioredisNotifier(client) of @leasehold/ioredis'
+  },
+  strategy: () => ', such as poll() or backoff()',
+  prefix: (value) => (value === '' ? ' and is not empty; leave it out for "lock:"' : ''),
+}
+
+/** A Redis client of any make has one of these. */
+const isClient = (value: unknown): boolean =>
+  ['eval', 'evalsha', 'sendCommand', 'call'].some((name) => typeof Object(value)[name] === 'function')
+
+/** Units as people write them, in those of a `Duration`: how many, of which. */
+const units: readonly (readonly [name: RegExp, factor: number, unit: string])[] = [
+  [/^(ms|msecs?|millis|milliseconds?)$/, 1, 'ms'],
+  [/^(s|secs?|seconds?)$/, 1, 's'],
+  [/^(m|mins?|minutes?)$/, 1, 'm'],
+  [/^(h|hrs?|hours?)$/, 1, 'h'],
+  [/^(d|days?)$/, 24, 'h'],
+  [/^(w|weeks?)$/, 168, 'h'],
+]
+
+function durationMeant(text: string): string {
+  const forms = '; a duration is a number of milliseconds, or text such as "250ms", "5s", "2m" or "1h"'
+  const [, amount, name = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text) ?? []
+  if (!amount) return /^-?\d/.test(text) ? forms : ''
+  const [, factor = 1, unit] = units.find(([names]) => names.test(name.toLowerCase())) ?? []
+  if (name === '') return `; write ${amount} for milliseconds, or "${amount}s" for seconds`
+  const meant = unit && `${Number(amount) * factor}${unit}`
+  return meant && meant !== text ? `; write "${meant}"` : forms
+}
+
+/** What an option of another library, or of a newer version, is here, as the rest of a sentence. */
+export function unknownOption(name: string): string {
+  const [, meaning] = otherNames.find(([names]) => names.test(name)) ?? []
+  return meaning ? `; ${meaning}` : ''
+}
+
+const otherNames: readonly (readonly [names: RegExp, meaning: string])[] = [
+  [
+    /^(lock|lease)_?(timeout|time|duration)$|^(duration|expiry|expires?|expiresIn|ex|px|ttlMs|leaseMs)$/i,
+    'it is called "ttl" here',
+  ],
+  [/^(acquire|wait|blocking|lockWait)?_?timeout$|^(waitTime|maxWait|waitMs|timeoutMs)$/i, 'it is called "wait" here'],
+  [
+    /^(retry|max|acquire)?_?(retries|retry|attempts|attemptsLimit|count)$|^retry(Count|Attempts|Limit)$|^maxRetries$/i,
+    'a call tries until its "wait" is over, and "budget" limits its commands',
+  ],
+  [/^retry_?(delay|interval|jitter|ms|strategy)$/i, '"strategy" says how a waiter spaces its tries, such as poll()'],
+  [
+    /^(auto_?(extend|renew(al)?|refresh)|watchdog|heartbeat|keepAlive|refresh_?interval|automaticExtensionThreshold|extend)$/i,
+    'it is called "renew" here, and is on unless you pass false',
+  ],
+  [/^drift(Factor|Ms)?$/i, 'the drift of clocks is allowed for without an option'],
+  [/^(identifier|owner|ownerId|holder|id)$/i, '"name" of createLocker says who holds a lock'],
+  [/^(key)?prefix$/i, 'it is an option of the store and of the notifier'],
+  [/^(redis|client|clients|connection)$/i, 'pass a store made of it, such as { store: ioredisStore(client) }'],
+  [/^on(Lost|LockLost|Expire|Error)$/i, '"onEvent" of createLocker tells of it, and lease.signal of a loss'],
+]
+
+/**
+ * What kept the store from what it was asked, and what to do.
+ *
+ * @param words   the store's own, or the client's
+ * @param refused the store said no for good
+ */
+export function unavailable(problem: string, words = '', refused = false): string {
+  const [, remedy = refused ? '' : 'check that it is reachable'] = remedies.find(([said]) => said.test(words)) ?? []
+  const said = words && `: ${words.replace(/\.$/, '')}`
+  return `The lock store ${problem}${said}${remedy && `; ${remedy}`}`
+}
+
+const remedies: readonly (readonly [said: RegExp, remedy: string])[] = [
+  [/\bOOM\b/, 'free memory on the server, or raise its maxmemory'],
+  [/\bREADONLY\b/, 'connect to the primary: a replica grants no locks'],
+  [/\bLOADING\b/, 'the server is starting: try again when it has read its data'],
+  [/\bBUSY\b/, 'a script keeps the server busy: try again later, or end it with SCRIPT KILL'],
+  [/\b(MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/, 'the servers are changing roles: try again in a moment'],
+  [/\bNOREPLICAS\b/, 'the primary misses replicas: bring them back, or lower min-replicas-to-write'],
+  [/\bMISCONF\b/, 'the server cannot write its data to disk: see its log'],
+  [/\b(NOAUTH|WRONGPASS)\b/, 'check user and password'],
+  [/\bNOPERM\b|no permission/i, 'give the user the permissions that the documentation of the store names'],
+  [
+    /\bHTTP 429\b|max(imum)? (daily |monthly )?requests?/i,
+    'it limits how often it may be asked: ask less often, or raise the limit',
+  ],
+  [/unknown command|unknown subcommand/i, 'it needs Redis 6.2 or later, or Valkey, with scripts allowed'],
+  [/; check |; send /, ''],
+]
+
+/** Without the fields that are not known, which would be printed as undefined. */
+export const known = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** Why the lock was not granted in time, and what to do. */
+export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bounds = {}): string {
+  const { waitedMs, commands, lateGrants, heldHere } = figures
+  const lock = `Lock "${key}"`
+  const used = commands > 0 ? ` and ${commands} command${commands === 1 ? '' : 's'}` : ''
+  if (lateGrants > 0) {
+    const times = lateGrants === 1 ? 'once' : `${lateGrants} times`
+    return `${lock} was granted too late to be of use, ${times}, in ${waitedMs} ms${used}; allow a longer ttl or less minValidity`
+  }
+  const held = `${lock} is held by ${heldHere ? 'this locker itself' : 'another holder'}`
+  const look = heldHere ? 'release the lease that it has' : 'see inspect() for who that is'
+  if (waitMs === 0) return `${held}, and a call with wait: 0 tries once; allow a longer wait, or ${look}`
+  if (budget !== undefined && commands >= budget) {
+    return `${held}, and the call has spent its budget${used.replace(' and', ' of')} in ${waitedMs} ms; allow a larger budget, or ${look}`
+  }
+  return `${held} after ${waitedMs} ms${used}; allow a longer wait, or ${look}`
+}
+
+interface Figures {
+  readonly waitedMs: number
+  readonly commands: number
+  readonly lateGrants: number
+  readonly heldHere?: boolean | undefined
+}
+
+interface Bounds {
+  readonly waitMs?: number
+  readonly budget?: number
+}
+
+/** What is printed of a lease. Nothing secret, and nothing internal. */
+interface Printed {
+  readonly key: string
+  readonly fence: number
+  readonly waitedMs: number
+  readonly commands: number
+  remaining(): number
+}
+
+/** Lets `JSON.stringify`, and Node's `console.log`, show how much of a lease is left, beside its plain fields. */
+export function printLeases({ prototype }: { readonly prototype: Printed }): void {
+  const print = function (this: Printed): object {
+    const { key, fence, waitedMs, commands } = this
+    return { key, fence, waitedMs, commands, remainingMs: Math.floor(this.remaining()) }
+  }
+  for (const name of ['toJSON', Symbol.for('nodejs.util.inspect.custom')]) {
+    Object.defineProperty(prototype, name, { value: print })
+  }
+}

@@ -1,0 +1,39 @@
+import type { Grant } from '../lease/grant.ts'
+import type { Plan } from '../options.ts'
+import { elapsedMs, type Instant } from '../timing/validity.ts'
+import { longestRunMs, mostHandOffs } from './figures.ts'
+
+/** A run of hand-offs: how often one grant has been handed off within this process, and since when. */
+export class HandOffs {
+  #count = 0
+  #first: Instant | undefined
+
+  /** Counts one more. */
+  add(now: Instant): void {
+    this.#count++
+    this.#first ??= now
+  }
+
+  /** It is as many as there may be, or has gone on for as long, before others have a chance. */
+  isOver(now: Instant): boolean {
+    return this.#count >= mostHandOffs || (!!this.#first && elapsedMs(now, this.#first) >= longestRunMs)
+  }
+}
+
+/** Whether a grant is as good to the next holder as one of its own from the store. */
+export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: Instant): boolean {
+  if (!renew || grant.tokenLeft) return false
+  if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
+  // Nor may a dead holder block others for much longer than the ttl it asked for.
+  return grant.expiresInMs(now) <= 2 * ttlMs
+}
+
+/** Gives a grant to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
+export function giveTo(grant: Grant, { ttlMs }: Plan, now: Instant): void {
+  grant.heldSince = now
+  grant.ttlMs = ttlMs
+  grant.holder = undefined
+  grant.holdUntilMs = Infinity
+  grant.longHeldAtMs = Infinity
+  grant.fence++
+}

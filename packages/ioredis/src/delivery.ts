@@ -1,0 +1,123 @@
+import type { CallDeadline } from '@leasehold/core/adapter'
+import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { areSame, connectionFor, obstacle, streams } from './connections.ts'
+import type { BufferCommand, IoredisClient, IoredisConnection, IoredisStream } from './ioredis-client.ts'
+import { connectionError, forgetError, readinessChange } from './readiness.ts'
+import { failure, plainValue } from './script-reply.ts'
+import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
+import type { SlotsOnTheMove } from './slots-on-the-move.ts'
+
+/** What all deliveries over one client share. */
+export interface Route {
+  readonly client: IoredisClient
+  readonly commands: Readonly<Record<ScriptCall['command'], BufferCommand>>
+  /** What was said of slots that are being moved. */
+  readonly moving: SlotsOnTheMove
+  /** Runs a task in the async context that a connection begun here belongs to. */
+  readonly home: (task: () => void) => void
+}
+
+/**
+ * One call on its way to the server and back.
+ *
+ * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given up* when
+ * the deadline was over first. A delivery that ends while it waits was certainly not sent; one that was handed over may have
+ * been carried out, whatever comes of it.
+ */
+export class Delivery {
+  readonly #route: Route
+  readonly #call: ScriptCall
+  readonly #deadline: CallDeadline
+  #isHandedOver = false
+  /** The socket it was handed over for, if that is known. */
+  #stream: IoredisStream | undefined
+  #reply: ScriptReply | undefined
+
+  constructor(route: Route, call: ScriptCall, deadline: CallDeadline) {
+    this.#route = route
+    this.#call = call
+    this.#deadline = deadline
+  }
+
+  /** What can be answered at this moment. */
+  get reply(): ScriptReply {
+    const { client } = this.#route
+    return this.#reply ?? notSent(obstacle(client, this.#call) ?? client)
+  }
+
+  /**
+   * Resolves when the call is answered or will not be sent. If its connection is ready it is handed over before this
+   * returns, so that calls that begin together leave together.
+   */
+  run(): Promise<void> {
+    return obstacle(this.#route.client, this.#call) ? this.#sendWhenReady() : this.#send()
+  }
+
+  /** The caller does not wait any more. */
+  giveUp(): void {
+    if (!this.#isHandedOver || this.#reply) return
+    countGivenUp(this.#stream)
+    this.#reply = unanswered(this.#route.moving.last(this.#call))
+  }
+
+  async #sendWhenReady(): Promise<void> {
+    const { client, home } = this.#route
+    for (let waitFor = obstacle(client, this.#call); waitFor; waitFor = obstacle(client, this.#call)) {
+      if (waitFor.status === 'end') return
+      const refusal = await readinessChange(waitFor, this.#deadline.signal, home)
+      if (refusal) this.#reply = { type: 'error', message: refusal }
+      if (refusal || this.#deadline.isOver) return
+    }
+    return this.#send()
+  }
+
+  async #send(): Promise<void> {
+    const { client, commands } = this.#route
+    const connection = connectionFor(client, this.#call)
+    // Both are ready: what went wrong before explains nothing that comes.
+    forgetError(client)
+    if (connection) forgetError(connection)
+    this.#stream = connection?.stream
+    if (!takesCall(this.#stream)) {
+      this.#reply = { type: 'unknown', executed: 'no', cause: silent }
+      return
+    }
+    const before = streams(client)
+    this.#isHandedOver = true
+    try {
+      const { command, body, keys, args } = this.#call
+      const value = await commands[command].call(client, body, keys.length, ...keys, ...args)
+      this.#answer({ type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) })
+    } catch (error) {
+      this.#answer(failure(error, this.#call, !areSame(before, streams(client))))
+    }
+  }
+
+  /** Also called with what comes too late for the caller: it tells of the connection, and of slots. */
+  #answer(reply: ScriptReply): void {
+    if (reply.type !== 'unknown') noteAnswer(this.#stream)
+    // One that was given up has been counted already.
+    else if (!this.#reply) countGivenUp(this.#stream)
+    this.#route.moving.note(this.#call, reply)
+    this.#reply ??= reply
+  }
+}
+
+const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
+
+/** The answer to a call that was handed to the client, for as long as there is no other. */
+const unanswered = (said: string | undefined): ScriptReply => ({
+  type: 'unknown',
+  executed: 'unknown',
+  cause: new Error(`Redis did not answer in time${said ? `; it said before, of the same slot: ${said}` : ''}`),
+})
+
+/** What the client itself met with is the cause of the cause: a refused connection, a name that nobody knows. */
+function notSent(connection: IoredisConnection): ScriptReply {
+  const met = connectionError(connection)
+  const cause = new Error(
+    `The request was not sent: the Redis client was not connected in time (its status: ${connection.status})`,
+    met && { cause: met },
+  )
+  return { type: 'unknown', executed: 'no', cause }
+}

@@ -1,0 +1,44 @@
+/** The parts of a runtime that know its process. Node, Bun and Deno have a global `process`; other runtimes need not. */
+export interface ProcessRuntime {
+  readonly process?:
+    | {
+        readonly pid?: number | undefined
+        readonly env?: { readonly HOSTNAME?: string | undefined } | undefined
+        /** Missing before Node 20.16. */
+        getBuiltinModule?(id: 'node:os'): { hostname(): string } | undefined
+      }
+    | undefined
+  readonly Deno?: { readonly permissions: { querySync(permission: object): { readonly state: string } } } | undefined
+}
+
+/** Leaves the rest of a locker's name, at most 64 characters, to whoever puts this into a longer one. */
+const longest = 32
+
+/**
+ * Host and pid, such as `orders-7c9d5b8f7b-x2x4z-1`, in characters that a locker's name may have. Undefined where neither
+ * is known.
+ */
+export function processName(runtime: ProcessRuntime): string | undefined {
+  const pid = runtime.process?.pid
+  const room = longest - (pid ? `-${pid}`.length : 0)
+  return [shortened(hostOf(runtime) ?? '', room), pid].filter(Boolean).join('-') || undefined
+}
+
+function hostOf({ process, Deno }: ProcessRuntime): string | undefined {
+  try {
+    // Deno asks whoever sits at the terminal for a permission that is missing. A default is not worth that.
+    if (Deno && Deno.permissions.querySync({ name: 'sys', kind: 'hostname' }).state !== 'granted') return undefined
+    return process?.getBuiltinModule?.('node:os')?.hostname() ?? process?.env?.HOSTNAME
+  } catch {
+    // The system has no name for its host.
+    return undefined
+  }
+}
+
+/** A long name loses its domain first, then its beginning: the names of a deployment's pods differ at their end. */
+function shortened(host: string, room: number): string {
+  const whole = plain(host)
+  return whole.length <= room ? whole : plain(plain(host.replace(/\..*/, '')).slice(-room))
+}
+
+const plain = (text: string): string => text.replace(/[^\w-]+/g, '-').replace(/^-+|-+$/g, '')

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startRegistry } from './registry.ts'
+import { packAll, run } from './tarballs.ts'
+
+/** The folder of the tests' own package, which has what their readers have. */
+export const testFolder: string = fileURLToPath(new URL('..', import.meta.url))
+
+/** A folder outside of the workspace, in which our packages are installed as their users install them. */
+export interface Installation extends AsyncDisposable {
+  readonly folder: string
+  /** Makes a file, and the folders on its way; answers where it is. */
+  write(path: string, text: string): string
+}
+
+/** Packs all packages and lets npm install them, and the clients they are used with, from a registry on this machine. */
+export async function installAll(): Promise<Installation> {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-installed-'))
+  const remove = async (): Promise<void> => rmSync(folder, { recursive: true })
+  const write = (path: string, text: string): string => {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    return file
+  }
+  try {
+    const tarballs = await packAll(folder)
+    const clients = ['hono', 'ioredis', '@upstash/redis']
+    await using registry = await startRegistry(tarballs, Object.fromEntries(clients.map((name) => [name, testFolder])))
+    write('package.json', '{ "private": true }')
+    const where = ['--registry', registry.url, '--cache', join(folder, 'npm-cache')]
+    const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--ignore-scripts']
+    const names = tarballs.map(({ manifest }) => manifest.name)
+    await run('npm', ['install', ...where, ...quiet, ...names, ...clients], folder)
+    // Too large to be sent through the registry, and only one entry of the testkit wants it.
+    symlinkSync(join(testFolder, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return { folder, write, [Symbol.asyncDispose]: remove }
+}

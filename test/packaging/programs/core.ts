@@ -1,0 +1,42 @@
+import {
+  AcquireTimeoutError,
+  createLocker,
+  InvalidOptionError,
+  type Lease,
+  LeaseholdError,
+  LeaseLostError,
+} from '@leasehold/core'
+import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { fenceGate, writeFence } from '@leasehold/core/fencing'
+import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+
+const deaf: RedisTransport = {
+  commandDeadlineMs: 100,
+  cluster: false,
+  countsSubscribers: true,
+  nodeOf: () => '',
+  run: async (calls) => calls.map(() => ({ type: 'unknown', executed: 'no' })),
+}
+
+/** What the embedded store and the ports of core do for whoever imports them. */
+export async function main(): Promise<string> {
+  const store = memoryStore()
+  const locks = createLocker({ store, notifier: memoryNotifier(store), name: 'set-ups' })
+  const lease: Lease = await locks.acquire('order:1', { ttl: '5s', wait: 0 })
+  const problem = await locks.acquire('order:1', { wait: '10ms' }).catch((error: unknown) => error)
+  if (!(problem instanceof AcquireTimeoutError) || problem instanceof LeaseLostError) throw problem
+  const { key, commands }: { key: string; commands: number } = problem
+
+  const headers = new Headers()
+  writeFence(headers, lease.fence)
+  const refused = await fenceGate(headers, (fence) => fence === lease.fence)
+  await lease.release()
+  const total = await locks.withLock('order:2', { ttl: '5s' }, (held) => held.fence + commands)
+
+  const unheard = createLocker({ store: redisStore(deaf) })
+  const silence = await unheard.tryAcquire(key).catch((error: unknown) => error)
+  if (!(silence instanceof LeaseholdError) || silence instanceof InvalidOptionError) throw silence
+  await locks.close()
+  return `${refused === null} ${total > 0} ${silence.code} ${sharesBetweenCalls()}`
+}

@@ -1,0 +1,40 @@
+/* One process that imports core and requires it: two builds, and what they have in common. Prints it. */
+import { createRequire } from 'node:module'
+import { createLocker, LeaseholdError } from '@leasehold/core'
+import { guardedSet } from '@leasehold/core/fencing'
+import { memoryStore } from '@leasehold/core/memory'
+
+const require = createRequire(import.meta.url)
+const required = require('@leasehold/core')
+const { guardedSet: requiredSet } = require('@leasehold/core/fencing')
+
+const locks = required.createLocker({ store: memoryStore() })
+const lease = await locks.acquire('k', { renew: false })
+const problem = await locks.acquire('k', { wait: 0 }).catch((error) => error)
+
+const writes = []
+const transport = {
+  commandDeadlineMs: 1_000,
+  cluster: false,
+  countsSubscribers: true,
+  nodeOf: () => '',
+  async run([{ args }]) {
+    writes.push({ writer: args[1], turn: Number(args[3]) })
+    return [{ type: 'value', value: [['stored']], resent: false }]
+  },
+}
+for (const write of [guardedSet, requiredSet, guardedSet]) {
+  await write(transport, 'data', 'text', { fence: lease.fence })
+}
+
+console.log(
+  JSON.stringify({
+    builds: createLocker === required.createLocker ? 1 : 2,
+    known: [problem instanceof LeaseholdError, problem instanceof required.AcquireTimeoutError],
+    unknown: problem instanceof required.LeaseLostError,
+    writers: new Set(writes.map(({ writer }) => writer)).size,
+    turns: writes.map(({ turn }) => turn),
+  }),
+)
+await lease.release()
+await locks.close()

@@ -1,0 +1,3 @@
+import { setUps } from './set-ups.ts'
+
+setUps(() => true)

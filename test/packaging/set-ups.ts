@@ -1,0 +1,205 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startRedis } from '@leasehold/testkit/redis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Ended, type RunningProgram, runProgram } from '../runtimes/running-program.ts'
+import { node24, oldestNode, runtimes } from '../runtimes/runtimes.ts'
+import { type Installation, installAll, testFolder } from './installation.ts'
+import { cellName, compile, compiled, programs, type TypeCell, typeCells, type Verdict } from './type-cells.ts'
+
+type Format = TypeCell['format']
+
+/** Milliseconds, for all ways to compile on a machine that is busy with other tests. */
+const timeoutMs = 900_000
+
+/** The ways to compile whose JavaScript is run. */
+const emitting = (format: Format): TypeCell => ({ typescript: '5.9', resolution: 'nodenext', format })
+
+/** What a compiler says: all is fine but what cannot be, and that for the reason it gives. */
+function expectedVerdict({ typescript, resolution, format }: TypeCell, program: string): string | undefined {
+  const seven = typescript === '7'
+  if (program === 'block' && typescript === '5.0') return undefined
+  if (seven && resolution === 'node10') return 'TS5108'
+  if (!seven && resolution === 'bundler' && format === 'cjs') return 'TS5095'
+  // CommonJS may require ESM from TypeScript 5.8 on, where its Node is taken for the newest.
+  const strict = resolution === 'node16' || (resolution === 'nodenext' && !seven && typescript !== '5.9')
+  if (format === 'cjs' && strict && ['durable-object', 'conformance'].includes(program)) return 'TS1479'
+  // What others declare cannot be read by an old TypeScript, without `skipLibCheck`.
+  const old = typescript === '5.0' || typescript === '5.4'
+  if (program === 'bridge' && old) return 'TS2315 in hono'
+  if (program === 'upstash-client' && typescript === '5.0') return 'TS5084 in @upstash/redis'
+  if (program === 'conformance' && resolution === 'node10') return 'TS2307 in vitest'
+  if (program === 'conformance' && typescript === '5.0') return 'TS2380 in vitest'
+  return 'fine'
+}
+
+/** What each program answers, whatever its format and the Node that runs it. */
+const answers: Readonly<Record<string, string>> = {
+  core: 'true true STORE_UNAVAILABLE true',
+  block: 'false',
+  upstash: 'upstash true',
+  'bridge-client': 'true url',
+  ioredis: 'gone no',
+  'upstash-client': 'true null',
+  bridge: '200 401 503 true',
+  'durable-object': 'function function function',
+  testkit: 'fulfilled PONG',
+}
+
+/** `process.features.require_module` began with 20.19 and 22.12. */
+const cannotRequireEsm: readonly string[] = ['Node 20.9']
+
+/**
+ * Claims what becomes of our packages in each set-up, and prints it as a table.
+ *
+ * @param chosen which of the ways to compile are tried; those whose JavaScript is run always are
+ */
+export function setUps(chosen: (cell: TypeCell) => boolean): void {
+  const emitted = new Set([cellName(emitting('cjs')), cellName(emitting('esm'))])
+  const cells = typeCells.filter((cell) => chosen(cell) || emitted.has(cellName(cell)))
+  let installation: Installation
+  beforeAll(async () => {
+    installation = await installAll()
+    for (const name of ['run-programs.cjs', 'two-builds.mjs', 'locks.test.cjs', 'locks.test.mjs']) {
+      const source = fileURLToPath(new URL(`runners/${name}`, import.meta.url))
+      copyFileSync(source, join(installation.folder, name))
+    }
+  }, timeoutMs)
+  afterAll(() => installation?.[Symbol.asyncDispose]())
+
+  const run = (binary: string | undefined, ...args: readonly string[]): RunningProgram =>
+    // The testkit looks for a Redis server in the path.
+    runProgram([binary ?? process.execPath, ...args], installation.folder, { PATH: process.env['PATH'] })
+
+  describe('packages installed from their tarballs', () => {
+    test(
+      'compile with each TypeScript, by each way it finds modules, as CommonJS and as ESM',
+      async () => {
+        const verdicts = new Map<string, ReadonlyMap<string, Verdict>>()
+        const queue = [...cells]
+        const work = async (): Promise<void> => {
+          for (let cell = queue.shift(); cell; cell = queue.shift()) {
+            verdicts.set(cellName(cell), await compile(installation, cell))
+          }
+        }
+        // Two at a time: a small machine has two processors.
+        await Promise.all([work(), work()])
+        const rowOf = (cell: TypeCell): (string | undefined)[] =>
+          programs.map((program) => verdicts.get(cellName(cell))?.get(program)?.verdict)
+        print(
+          ['TypeScript', ...programs],
+          cells.map((cell) => [cellName(cell), ...rowOf(cell).map((each) => each ?? '')]),
+        )
+        const reasons = [...verdicts.values()].flatMap((row) => [...row.values()])
+        for (const [verdict, message] of new Map(reasons.map((each) => [each.verdict, each.message]))) {
+          if (verdict !== 'fine') console.log(`${verdict}: ${message}`)
+        }
+        expect(cells.map((cell) => [cellName(cell), ...rowOf(cell)])).toEqual(
+          cells.map((cell) => [cellName(cell), ...programs.map((program) => expectedVerdict(cell, program))]),
+        )
+      },
+      timeoutMs,
+    )
+
+    test(
+      'run on each Node, imported and required',
+      async ({ onTestFinished }) => {
+        await using redis = await startRedis()
+        const token = 'test-token-71ac-0123456789abcdef0123'
+        async function serve(name: string): Promise<string> {
+          const main = `node_modules/@leasehold/bridge/dist/bin/${name}.js`
+          const server = run(oldestNode.binary, main, '--redis', redis.url, '--port', '0', '--token', token)
+          onTestFinished(server.kill)
+          return /http:[\d./:]+/.exec(await server.line(/http:/))?.[0] ?? ''
+        }
+        const servers = { redis: redis.url, gateway: await serve('gateway'), bridge: await serve('bridge'), token }
+
+        const names = Object.keys(answers)
+        const rows: string[][] = []
+        for (const { name, binary } of [oldestNode, ...runtimes.filter((each) => each.name.startsWith('Node'))]) {
+          for (const format of ['cjs', 'esm'] as const) {
+            const title = `${name}, ${format}`
+            if (!binary) {
+              rows.push([title, `there is none for ${process.platform} on ${process.arch}`])
+              continue
+            }
+            const files = names.map((program) => join(installation.folder, compiled(emitting(format), program)))
+            const program = run(binary, 'run-programs.cjs', format, JSON.stringify(files), JSON.stringify(servers))
+            const { lines, err } = await program.ended
+            const said = JSON.parse(lines.at(-1) ?? '{}') as Record<string, string>
+            rows.push([title, ...names.map((each) => (said[each] === answers[each] ? 'fine' : (said[each] ?? err)))])
+            const esm = format === 'cjs' && cannotRequireEsm.includes(name) ? 'ERR_REQUIRE_ESM' : 'fine'
+            expect(rows.at(-1)).toEqual([title, ...names.map((each) => (each === 'durable-object' ? esm : 'fine'))])
+          }
+        }
+        print(['', ...names], rows)
+      },
+      timeoutMs,
+    )
+
+    test(
+      'serve tests in Jest, in Vitest and in `node:test`',
+      async () => {
+        const module = (path: string): string => join(testFolder, 'node_modules', path)
+        const jest = { rootDir: installation.folder, testMatch: ['<rootDir>/locks.test.cjs'], transform: {} }
+        const vitest = ['run', '--root', '.', '--environment', 'node', 'locks.test.mjs']
+        const outcomes = await Promise.all([
+          summary(
+            'Jest, cjs',
+            run(node24.binary, module('jest/bin/jest.js'), '--ci', '--config', JSON.stringify(jest)),
+          ),
+          summary('Vitest, esm', run(node24.binary, module('vitest/vitest.mjs'), ...vitest)),
+          summary('node:test, cjs', run(oldestNode.binary, '--test', 'locks.test.cjs')),
+          summary('node:test, esm', run(oldestNode.binary, '--test', 'locks.test.mjs')),
+        ])
+        print(['', 'passed'], outcomes)
+        expect(outcomes).toEqual([
+          ['Jest, cjs', '3'],
+          ['Vitest, esm', '4'],
+          ['node:test, cjs', '3'],
+          ['node:test, esm', '3'],
+        ])
+      },
+      timeoutMs,
+    )
+
+    test('share what a process must have once, and know each other’s errors, when one is imported and one required', async () => {
+      const { lines, err } = await run(node24.binary, 'two-builds.mjs').ended
+      expect([JSON.parse(lines.at(-1) ?? 'null'), err]).toEqual([
+        { builds: 2, known: [true, true], unknown: false, writers: 1, turns: [1, 2, 3] },
+        '',
+      ])
+    })
+
+    test.each([
+      ['default', true],
+      ['workerd', false],
+      ['edge-light', false],
+    ])('share between calls under the condition %s: %s', async (condition, shares) => {
+      const ask = `.sharesBetweenCalls())`
+      const required = `console.log(require('@leasehold/core/adapter')${ask}`
+      const imported = `console.log((await import('@leasehold/core/adapter'))${ask}`
+      for (const [type, code] of [
+        ['commonjs', required],
+        ['module', imported],
+      ] as const) {
+        const program = run(node24.binary, '--conditions', condition, `--input-type=${type}`, '--eval', code)
+        expect((await program.ended).lines).toEqual([String(shares)])
+      }
+    })
+  })
+}
+
+/** How many tests a runner says that passed; all that it said if one did not, or if it ended badly. */
+async function summary(title: string, program: RunningProgram): Promise<[title: string, passed: string]> {
+  const { code, lines, err }: Ended = await program.ended
+  const said = `${lines.join('\n')}\n${err}`
+  const [, passed] = /^(?:# pass|ℹ pass|Tests:|\s*Tests) +(\d+)/m.exec(said) ?? []
+  return [title, code === 0 && passed ? passed : said]
+}
+
+function print(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = head.map((_, at) => Math.max(...[head, ...rows].map((row) => row[at]?.length ?? 0)))
+  console.log([head, ...rows].map((row) => row.map((each, at) => each.padEnd(widths[at] ?? 0)).join('  ')).join('\n'))
+}

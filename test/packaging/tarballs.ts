@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly private?: boolean
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+/** A package as it would be published. */
+export interface Tarball {
+  /** Its manifest within the workspace, and where that lies. */
+  readonly manifest: Manifest
+  readonly folder: string
+  /** Its manifest as it is published. */
+  readonly published: Manifest
+  readonly file: string
+  /** The files in it. */
+  readonly paths: readonly string[]
+}
+
+/** Entries that are published as ESM alone, each with its reason. Every other one is CommonJS, too. */
+export const esmOnly: Readonly<Record<string, string>> = {
+  '@leasehold/bridge/durable-object': 'runs in workerd alone, which loads ESM',
+  '@leasehold/testkit/conformance': 'consists of tests for Vitest, which is ESM alone',
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Builds and packs every package that is published. */
+export async function packAll(into: string): Promise<readonly Tarball[]> {
+  const manifests = globSync(join(root, 'packages/*/package.json'))
+  const packages = manifests
+    .map((file) => ({ manifest: JSON.parse(readFileSync(file, 'utf8')) as Manifest, folder: dirname(file) }))
+    .filter(({ manifest }) => !manifest.private)
+  const build = join(root, 'node_modules/.bin/tsdown')
+  // All of them, so that nobody still writes into a folder when it is removed.
+  await allOf(packages.map(({ folder }) => run(build, [], folder)))
+  const filters = packages.flatMap(({ manifest }) => ['--filter', manifest.name])
+  const output = await run('npx', ['-y', pnpm, ...filters, 'pack', '--json', '--pack-destination', into])
+  const packed = JSON.parse(output) as readonly { name: string; filename: string; files: readonly { path: string }[] }[]
+  const tarballs = packages.map(async ({ manifest, folder }): Promise<Tarball> => {
+    const found = packed.find(({ name }) => name === manifest.name)
+    if (!found) throw new Error(`${manifest.name} was not packed`)
+    const published = JSON.parse(await readFrom(found.filename, 'package.json')) as Manifest
+    return { manifest, published, folder, file: found.filename, paths: found.files.map(({ path }) => path) }
+  })
+  return allOf(tarballs)
+}
+
+/** The text of a file in a tarball. */
+export const readFrom = (tarball: string, path: string): Promise<string> =>
+  run('tar', ['-xzOf', tarball, `package/${path}`])
+
+/** As the scripts of the workspace call it. */
+const pnpm = /pnpm@[\d.]+/.exec(readFileSync(join(root, 'package.json'), 'utf8'))?.[0] ?? 'pnpm'
+
+/** Waits for all, and then fails with the problems of all that failed. */
+export async function allOf<T>(tasks: readonly Promise<T>[]): Promise<readonly T[]> {
+  const results = await Promise.allSettled(tasks)
+  const problems = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []))
+  if (problems.length > 0) throw new Error(problems.join('\n\n'))
+  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}
+
+/** Quiet unless it fails. */
+export async function run(command: string, args: readonly string[], cwd = root): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, args, { cwd, maxBuffer: 16_777_216 })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    const output = stdout || stderr ? `${stdout ?? ''}${stderr ?? ''}` : (error as Error).message
+    throw new Error(`${command} ${args.join(' ')} failed in ${cwd}\n${output}`, { cause: error })
+  }
+}
