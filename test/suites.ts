@@ -1,0 +1,50 @@
+/*
+ * Which test belongs to which suite. `npm test` runs all four; `pnpm test:<suite>` runs one.
+ *
+ * A test that is listed nowhere is a unit test. It starts no server and no process, and fails if it tries. So a new test
+ * that needs either gets a line here.
+ */
+
+/** Real servers and processes: Redis, the bridge, the gateway, HTTP servers and proxies. And models, which play thousands of runs. */
+const servers = [
+  'packages/bridge/src/bin/{bridge,gateway,redis-user}.test.ts',
+  'packages/bridge/src/gateway/{commands,failures,refusals,subscribe}.test.ts',
+  'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
+  'packages/bridge-client/src/{event-stream,long-poll,token-function}.test.ts',
+  'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/ioredis/src/*.test.ts',
+  'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
+  'packages/testkit/src/redis/*.test.ts',
+  'packages/upstash/src/!(bundle-size).test.ts',
+  'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
+  'test/{bench,bridge,cases,faults,leftovers,model,readme}/**/*.test.ts',
+]
+
+/** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
+const edge = [
+  'packages/bridge/src/durable-object/*.test.ts',
+  '**/bundle-size.test.ts',
+  'examples/{hono-api,worker-idempotent}/**/*.test.ts',
+  'test/runtimes/{bridge-killed,leaving-workers,module-scope,overlapping-requests,worker-and-server*}.test.ts',
+]
+
+/** The packages as published, on each version of Node, on Bun, on Deno and in Chromium. */
+const runtimes = ['test/runtimes/{browser,runtimes-published,sent-twice}.test.ts', 'test/packaging/**/*.test.ts']
+
+/** The suites that are listed, by name. */
+export const listed = { servers, edge, runtimes } as const
+
+/** What runs inside workerd is a project of its own: the folder has the configuration. It belongs to `edge`. */
+export const workerd = 'test/runtimes/workerd'
+
+/** All test files, but for those that only a soak runs. */
+export const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
+export const never = ['**/node_modules/**', '**/dist/**', '**/.types/**']
+export const soakOnly = ['**/*.soak.test.ts']
+
+/** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
+export const soak = [
+  ...soakOnly,
+  'test/{cases,faults,model}/**/*.test.ts',
+  'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
+]
