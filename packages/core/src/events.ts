@@ -13,7 +13,10 @@ export interface AcquiredEvent {
   readonly commands: number
 }
 
-/** A call to `acquire`, `tryAcquire` or `withLock` was rejected. A bad option, and the `null` of `tryAcquire`, are not told. */
+/**
+ * A call to `acquire`, `tryAcquire` or `withLock` was rejected. Not told: a bad option, what a strategy of your own throws, and
+ * the `null` of `tryAcquire`.
+ */
 export interface AcquireFailedEvent {
   readonly type: 'acquire-failed'
   readonly key: string
@@ -155,11 +158,14 @@ const failures: Readonly<Record<string, AcquireFailure>> = {
   ACQUIRE_TIMEOUT: 'timeout',
   STORE_UNAVAILABLE: 'unavailable',
   CLOSED: 'closed',
+  KIND_MISMATCH: 'refused',
 }
 
-/** What an error that ended an acquire counts as, unless it is the caller's own. */
-export const failureOf = ({ code, refused }: { readonly code?: string; readonly refused?: boolean }): AcquireFailure =>
-  (!refused && failures[code as string]) || 'refused'
+/** What an error that ended an acquire counts as. Undefined for a mistake of the caller's: a bad option, or what a strategy throws. */
+export const failureOf = (error: unknown): AcquireFailure | undefined => {
+  const { code, refused } = Object(error) as { readonly code?: string; readonly refused?: boolean }
+  return refused ? 'refused' : failures[code as string]
+}
 
 export type OnEvent = (event: LockerEvent) => void
 

@@ -1,6 +1,6 @@
 import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
-import { AcquireTimeoutError, about, demandOption, InvalidOptionError, type StoreUnavailableError } from './errors.ts'
+import { AcquireTimeoutError, about, demandOption, InvalidOptionError } from './errors.ts'
 import { failureOf } from './events.ts'
 import type { Grant } from './lease/grant.ts'
 import { HeldLease } from './lease/held-lease.ts'
@@ -81,9 +81,9 @@ export function keyLockers(
       const isAborted = error === signal?.reason
       // An error made while a reply was read, or by a timer, gets the stack of this call: that shows who made it.
       const cause = isAborted ? error : about(key, error)
-      const reason = isAborted ? 'aborted' : failureOf(cause as StoreUnavailableError)
+      const reason = isAborted ? 'aborted' : failureOf(cause)
       const { commands } = plan
-      emit({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
+      if (reason) emit({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
       throw cause
     }
   }
@@ -116,7 +116,8 @@ export function keyLockers(
       async tryAcquire(options?: AcquireOptions) {
         const plan = planFor(key, defaults, bound, options, { wait: 0 })
         for (const name of waitingOnly) {
-          if (options?.[name] !== undefined) throw new InvalidOptionError(name, 'is for acquire only')
+          if (options?.[name] !== undefined)
+            throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
         }
         return waitFor(plan, () => null)
       },

@@ -46,7 +46,7 @@ export interface Knowledge extends Quiet {
  *
  * @throws StoreUnavailableError if that cannot be said, because the store has fallen silent since
  */
-export function assertAnswered({ finding }: Knowledge, executed: Executed): void {
+export function assertAnswered(finding: Finding | undefined, executed: Executed): void {
   if (typeof finding !== 'string') throw unanswered('acquire', { type: 'unknown', ...finding, executed })
 }
 
@@ -92,6 +92,8 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const { clock, notifier } = context
   const { key, ttlMs, waitMs, minValidityMs, budget } = plan
   const { since, fences, known } = terms
+  /** What this acquire has found itself; at first, what others had. */
+  let { finding } = known
   const waiter = notifier?.waiter(clock, plan) ?? pollingWaiter(clock, plan)
   let { toldContended } = terms
   let lateGrants = 0
@@ -116,11 +118,12 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     lateGrants,
   })
 
-  function learn(finding: Finding): void {
-    known.finding = finding
+  function learn(found: Finding): void {
+    finding = found
+    known.finding = found
     known.lateGrants = lateGrants
-    terms.onFinding?.(finding)
-    if (finding === 'held' && !toldContended) {
+    terms.onFinding?.(found)
+    if (found === 'held' && !toldContended) {
       toldContended = true
       context.emit({ type: 'contended', key })
     }
@@ -128,7 +131,6 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
 
   /** Draws its conclusions from a try that brought no lease, and pauses. Answers whether another try is worth it. */
   async function heed(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
-    const { finding } = known
     if (outcome.type === 'unknown') {
       // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
       if (typeof finding !== 'string') learn({ ...finding, ...outcome })
@@ -168,7 +170,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
           }
         }
         if ((await heed(outcome, signal)) && leftMs() > 1) continue
-        assertAnswered(known, executed)
+        assertAnswered(finding, executed)
         return ended()
       }
     } finally {

@@ -81,8 +81,9 @@ export class Renewal {
     let isDue = false
     for (const grant of this.#watched) {
       grant.check(now)
+      if (this.#watched.has(grant) && grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
+      // It was lost, or whoever was told has released it: then no renewal may follow.
       if (!this.#watched.has(grant)) continue
-      if (grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
       if (grant.renews) {
         isDue ||= grant.dueMs <= nowMs
         if (grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
@@ -140,6 +141,8 @@ export class Renewal {
     const intervalMs = grant.ttlMs / 3
     if (outcome.type === 'renewed') {
       grant.unanswered = 0
+      grant.trouble = undefined
+      grant.trouble = undefined
       return intervalMs * spread
     }
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }

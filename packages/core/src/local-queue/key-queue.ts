@@ -207,7 +207,7 @@ export class KeyQueue {
   async #inVain({ since }: Caller): Promise<Acquired> {
     const { finding, lateGrants } = this.#known
     const heldHere = this.#grant !== undefined
-    if (!heldHere) assertAnswered(this.#known, 'no')
+    if (!heldHere) assertAnswered(finding, 'no')
     return {
       grant: undefined,
       waitedMs: waitedMs(this.#context.clock, since),
@@ -229,7 +229,7 @@ export class KeyQueue {
     try {
       const acquired = await entered.run()
       if (acquired.grant) this.hold(acquired.grant)
-      return acquired
+      return { ...acquired, heldHere: !acquired.grant && this.#grant !== undefined }
     } finally {
       this.#competitors.delete(entered)
       this.#advance()

@@ -43,7 +43,7 @@ export function localQueue(context: Context): LocalQueue {
   async function tryOnce(plan: Plan): Promise<Acquired> {
     const acquired = await acquireAlone(context, plan, fences)
     if (acquired.grant) queueFor(plan.key).hold(acquired.grant)
-    return acquired
+    return { ...acquired, heldHere: !acquired.grant && !!queues.get(plan.key)?.grant }
   }
 
   return {

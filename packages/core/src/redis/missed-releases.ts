@@ -1,5 +1,5 @@
 import type { Clock } from '../timing/clock.ts'
-import type { Unheard } from './unheard.ts'
+import type { Troubles } from './troubles.ts'
 
 /** So many misses in a row are told: a single lock may have been evicted, or removed by hand. */
 const toldAfter = 2
@@ -15,15 +15,15 @@ const sameMissMs = 2_000
  */
 export class MissedReleases {
   readonly #clock: Clock
-  readonly #unheard: Unheard
+  readonly #troubles: Troubles
   #misses = 0
   #lastMissMs = -Infinity
   /** The cursor of whoever released what seems to be missed, while the server is asked. */
   #suspected: string | undefined
 
-  constructor(clock: Clock, unheard: Unheard) {
+  constructor(clock: Clock, troubles: Troubles) {
     this.#clock = clock
-    this.#unheard = unheard
+    this.#troubles = troubles
   }
 
   /**
@@ -34,7 +34,7 @@ export class MissedReleases {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
     if (!isAwaited) return
     this.#misses = 0
-    this.#unheard.end('silence')
+    this.#troubles.end('silence')
   }
 
   /**
@@ -56,6 +56,6 @@ export class MissedReleases {
     if (++this.#misses < toldAfter) return
     const told = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
     const check = 'check that the notifier has the prefix of the store, and that those who release may publish'
-    this.#unheard.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
+    this.#troubles.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
   }
 }

@@ -4,7 +4,10 @@ export interface CallDeadline {
   readonly withinMs: number
   /** Whether the caller has stopped waiting. What was not sent by then must not be sent later. */
   readonly isOver: boolean
-  /** Calls back once, when the caller stops waiting or at once if it has. Returns a function that withdraws the callback. */
+  /**
+   * Calls back once, when the caller stops waiting or at once if it has, from within the caller's own turn: so the callback
+   * must not throw. Returns a function that withdraws it.
+   */
   onOver(callback: () => void): () => void
   /**
    * Aborted when the caller stops waiting. It is made when it is first read, because a signal costs more than the rest of a

@@ -3,8 +3,8 @@ import type { NotifierState } from '../waiting/release-notifier.ts'
 /** What keeps releases from being heard: no connection, a subscription that is refused, or nobody who announces them. */
 export type Trouble = 'connection' | 'refusal' | 'silence'
 
-/** Tells whether releases are heard: of each trouble once, and once that all of them are over. */
-export class Unheard {
+/** Tells whether releases are heard: each trouble once, again when its cause changes, and once that all of them are over. */
+export class Troubles {
   readonly #listeners = new Set<(state: NotifierState) => void>()
   readonly #troubles = new Map<Trouble, { readonly cause: unknown; readonly about: string | undefined }>()
   /** A trouble was told, and not yet that it is over. */
@@ -21,7 +21,9 @@ export class Unheard {
 
   /** @param about what `end` has to name then */
   begin(trouble: Trouble, cause: unknown, about?: string): void {
-    if (this.#troubles.has(trouble)) return
+    const known = this.#troubles.get(trouble)
+    // A server that is away may come back and refuse: that is another thing to mend. The other troubles count themselves.
+    if (known && (trouble !== 'connection' || messageOf(known.cause) === messageOf(cause))) return
     this.#troubles.set(trouble, { cause, about })
     this.#isDisconnected = true
     this.#tell({ type: 'disconnected', cause })
@@ -44,6 +46,8 @@ export class Unheard {
     for (const listener of [...this.#listeners]) void tell(listener, state)
   }
 }
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 /** Async, so that a listener that throws is an unhandled rejection and does not end what goes on here. */
 const tell = async (listener: (state: NotifierState) => void, state: NotifierState): Promise<void> => listener(state)

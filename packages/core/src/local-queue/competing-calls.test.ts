@@ -1,0 +1,25 @@
+import { follow, requestLost, testLocker } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { WaitStrategy } from '../timing/backoff.ts'
+
+let { locks, store, clock, elsewhere } = testLocker()
+beforeEach(() => {
+  ;({ locks, store, clock, elsewhere } = testLocker())
+})
+
+const each = (ms: number): WaitStrategy => ({ delayMs: () => ms })
+
+describe('calls of one process that compete for a key', () => {
+  it('are told each what their own tries have found', async () => {
+    await elsewhere.acquire('k', { ttl: '1h' })
+    const rare = follow(locks.acquire('k', { wait: '3s', strategy: each(1_000_000) }), clock)
+    await clock.advance(10)
+    const often = follow(locks.acquire('k', { wait: '10s', strategy: each(50) }), clock)
+    await clock.advance(1_000)
+    store.always('acquire', requestLost)
+    await clock.advance(20_000)
+    // The one that checks rarely was answered to the end: somebody has the lock. The other has met the outage.
+    expect(rare.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', heldHere: false })
+    expect(often.reason).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+})
