@@ -21,7 +21,7 @@ export interface IoredisBackend {
   readonly store: LeaseStore
   readonly notifier: ReleaseNotifier
   /** Left out where neither host nor pid is known. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /**

@@ -15,8 +15,8 @@ export interface ProxiedRequest {
 export interface CannedReply {
   readonly status: number
   /** Default: empty. */
-  readonly body?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** What speaks of one connection, not of the request or reply, and is not passed on. */

@@ -10,9 +10,9 @@ import {
 
 export interface ScriptedNotifierOptions {
   /** Whether it claims to look for itself; default false. */
-  readonly checks?: boolean
+  readonly checks?: boolean | undefined
   /** Whether a subscription is confirmed as soon as it is made; default true. */
-  readonly confirms?: boolean
+  readonly confirms?: boolean | undefined
 }
 
 /** A notifier that knows nothing of any lock: it says what a test says, when it says it. */

@@ -14,12 +14,12 @@ export interface BridgeObjectSettings extends Omit<BridgeOptions, 'store' | 'sub
    */
   readonly redisUrl: string
   /** How many waits and streams may be open at a time; default 1,000, of one client and in total. */
-  readonly limits?: BridgeLimits
+  readonly limits?: BridgeLimits | undefined
   /**
    * How long the connections to Redis are kept after the last request or stream, in milliseconds; default 10,000. While they
    * are open the object stays in memory, and is billed for it.
    */
-  readonly lingerMs?: number
+  readonly lingerMs?: number | undefined
 }
 
 export interface CheckedSettings extends Omit<BridgeObjectSettings, 'lingerMs'> {

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '@leasehold/core'
+import type { Complete } from '../http/complete.ts'
 import { checkTokens } from '../http/secrets.ts'
 import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
@@ -17,31 +18,31 @@ export interface GatewayOptions {
    * The commands that are let through, such as `'GET'`, or with a subcommand `'SCRIPT LOAD'`; default
    * {@link defaultCommands}. `SUBSCRIBE` and `PSUBSCRIBE` stand for the event streams.
    */
-  readonly commands?: readonly string[]
+  readonly commands?: readonly string[] | undefined
   /** How long Redis may take to answer a request, in milliseconds; default 5,000. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
   /** The largest request body, in bytes; default 1 MiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /** The most commands in a pipeline or transaction; default 1,000. */
-  readonly maxPipeline?: number
+  readonly maxPipeline?: number | undefined
   /**
    * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. A larger reply is
    * replaced by an error, though its command was carried out. What Redis sends is in memory before it is counted.
    */
-  readonly maxReplyBytes?: number
+  readonly maxReplyBytes?: number | undefined
   /** The most event streams at a time; default 1,000. */
-  readonly maxStreams?: number
+  readonly maxStreams?: number | undefined
   /** The most event streams of one token; default an equal share of `maxStreams`, at least one. */
-  readonly maxStreamsPerToken?: number
+  readonly maxStreamsPerToken?: number | undefined
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
-  readonly heartbeatMs?: number
+  readonly heartbeatMs?: number | undefined
   /** When aborted, the gateway ends its event streams and answers new requests with 503. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called with errors that are neither the client's nor Redis's. The client sees a 500 without details. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
-export type CheckedOptions = Required<Omit<GatewayOptions, 'signal' | 'onError'>> &
+export type CheckedOptions = Complete<Omit<GatewayOptions, 'signal' | 'onError'>> &
   Pick<GatewayOptions, 'signal' | 'onError'>
 
 /** The replies of lock scripts fit into this. For a lock, a reply that does not fit is a lost answer. */

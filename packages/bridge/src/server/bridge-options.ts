@@ -1,6 +1,7 @@
 import { type Clock, type Duration, InvalidOptionError, parseDuration, systemClock } from '@leasehold/core'
 import { keyLayout, type LeaseStore } from '@leasehold/core/adapter'
 import type { RedisSubscriber } from '@leasehold/core/redis'
+import type { Complete } from '../http/complete.ts'
 import { checkSecret, checkTokens } from '../http/secrets.ts'
 import { longestHeartbeatMs } from '../http/sse-body.ts'
 import { wholeNumber } from '../http/whole-number.ts'
@@ -14,21 +15,21 @@ export interface BridgeOptions {
   /** How the bridge hears of releases. It opens one connection. */
   readonly subscriber: RedisSubscriber
   /** The store's; default `lock:`. Clients name keys without it. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   readonly auth: BridgeAuth
-  readonly limits?: BridgeLimits
+  readonly limits?: BridgeLimits | undefined
   /** Origins, such as `https://app.example`, whose pages may send requests from a browser; default none. */
-  readonly cors?: { readonly origins: readonly string[] }
+  readonly cors?: { readonly origins: readonly string[] } | undefined
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
-  readonly heartbeatMs?: number
+  readonly heartbeatMs?: number | undefined
   /** What `/metrics` answers, and to whom. Without it there is no such page. */
-  readonly metrics?: BridgeMetricsPage
+  readonly metrics?: BridgeMetricsPage | undefined
   /** Stops the bridge for good: waiters are told to come back, streams end, and new requests are refused. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Default: the runtime's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** Called for what happens, for logs and metrics. */
-  readonly onEvent?: OnBridgeEvent
+  readonly onEvent?: OnBridgeEvent | undefined
 }
 
 export interface BridgeMetricsPage {
@@ -41,14 +42,14 @@ export interface BridgeMetricsPage {
 /** At least one token or secret. Several, so that one can be replaced while both are valid. */
 export interface BridgeAuth {
   /** Whoever has one of these may wait for every key. 32 random characters or more, such as 32 bytes in hex. */
-  readonly tokens?: readonly string[]
+  readonly tokens?: readonly string[] | undefined
   /** Tickets signed with one of these are let in: see `issueTicket`. */
-  readonly ticketSecrets?: readonly string[]
+  readonly ticketSecrets?: readonly string[] | undefined
   /**
    * Tickets that end later than this from now are not let in, so that a ticket signed with a leaked secret is of no use for
    * long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
    */
-  readonly longestTicket?: Duration
+  readonly longestTicket?: Duration | undefined
 }
 
 /**
@@ -57,21 +58,21 @@ export interface BridgeAuth {
  */
 export interface BridgeLimits {
   /** How many waits and streams of one client may be open at a time; default 1,000. */
-  readonly perClient?: number
+  readonly perClient?: number | undefined
   /** How many of all clients; default 10,000. */
-  readonly total?: number
+  readonly total?: number | undefined
   /** How many of one client for the same key; default: as many as `perClient`. */
-  readonly perKey?: number
+  readonly perKey?: number | undefined
   /**
    * About how many keys one client may ask per second; default 2,000. A stream asks about each of its keys. What is not used
    * is saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys by default.
    */
-  readonly keysPerSecond?: number
+  readonly keysPerSecond?: number | undefined
 }
 
-export interface CheckedOptions extends Required<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
+export interface CheckedOptions extends Complete<Omit<BridgeOptions, 'cors' | 'metrics' | 'signal'>> {
   readonly auth: CheckedAuth
-  readonly limits: Required<BridgeLimits>
+  readonly limits: Complete<BridgeLimits>
   readonly origins: readonly string[]
   readonly metrics: BridgeOptions['metrics']
   readonly signal: AbortSignal

@@ -1,4 +1,5 @@
 import type { Clock } from '@leasehold/core'
+import type { Complete } from '../http/complete.ts'
 import type { BridgeLimits } from './bridge-options.ts'
 import { KeyRate } from './key-rate.ts'
 import { ProblemError } from './problem.ts'
@@ -11,12 +12,12 @@ interface Places {
 
 /** Counts the open waits and streams, of each client and in total, and the keys that each client asks about. */
 export class ClientLimits {
-  readonly #most: Required<BridgeLimits>
+  readonly #most: Complete<BridgeLimits>
   readonly #rate: KeyRate
   readonly #places = new Map<string, Places>()
   #total = 0
 
-  constructor(most: Required<BridgeLimits>, clock: Clock) {
+  constructor(most: Complete<BridgeLimits>, clock: Clock) {
     this.#most = most
     this.#rate = new KeyRate(most.keysPerSecond, clock)
   }

@@ -41,7 +41,8 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
   const { signal, origins, clock, onEvent } = options
   const { needsRedis = () => () => undefined, guardsReadiness = false } = host
   const watch = new ReleaseWatch(options)
-  signal.addEventListener('abort', () => watch.close(), { once: true })
+  if (signal.aborted) watch.close()
+  else signal.addEventListener('abort', () => watch.close(), { once: true })
   const admit = access(options.auth, clock)
   const parts: BridgeParts = {
     options,

@@ -40,7 +40,7 @@ export type ScriptReply =
    */
   | { readonly type: 'value'; readonly value: unknown; readonly resent: boolean }
   /** The server's own error text, such as `NOSCRIPT No matching script`. `resent` as for a value, where known. */
-  | { readonly type: 'error'; readonly message: string; readonly resent?: boolean }
+  | { readonly type: 'error'; readonly message: string; readonly resent?: boolean | undefined }
   /**
    * No answer. `executed` is `'no'` only if the server certainly did not carry the call out. `retryAfterMs`: how long from now
    * the server asks clients to stay away, in milliseconds; absent or 0 if it does not say.
