@@ -162,6 +162,17 @@ describe('layers', () => {
     )
   })
 
+  test('the page about the architecture has the same table', () => {
+    const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+    const rows = Array.from(page.matchAll(/^\| `([\w-]+)` \|[^|]+\|([^|]+)\|$/gm), ([, room = '', lower = '']) => [
+      room,
+      Array.from(lower.matchAll(/`([\w-]+)`/g), ([, name]) => name).sort(),
+    ])
+    expect(Object.fromEntries(rows)).toEqual(
+      Object.fromEntries(Object.entries(rooms).map(([room, lower]) => [room, lower.toSorted()])),
+    )
+  })
+
   test('every package has a row', () => {
     expect(Object.keys(packages).sort()).toEqual(packageNames.toSorted())
   })
