@@ -10,7 +10,7 @@ const servers = [
   'packages/bridge/src/bin/{bridge,gateway,redis-user}.test.ts',
   'packages/bridge/src/gateway/{commands,failures,refusals,subscribe}.test.ts',
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
-  'packages/bridge-client/src/{event-stream,long-poll,token-function}.test.ts',
+  'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
   'packages/ioredis/src/*.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
