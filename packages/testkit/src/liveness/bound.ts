@@ -1,5 +1,5 @@
 import type { WaitStrategy } from '@leasehold/core'
-import type { RecordedWait, SentRequest } from './lock-history.ts'
+import type { RecordedWait, SentRequest } from './lock-record.ts'
 import { type Entry, type FreeSpan, lengthMs, type Span, touches } from './lock-timeline.ts'
 
 /**

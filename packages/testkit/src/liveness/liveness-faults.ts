@@ -1,7 +1,7 @@
 import { boundAfter, boundMs, excuses, revocationMs, type Scene, slackMs, spanOf } from './bound.ts'
 import { misled } from './endings.ts'
 import { fault, type LivenessFault, round } from './fault.ts'
-import type { LockRecord } from './lock-history.ts'
+import type { LockRecord } from './lock-record.ts'
 import { entriesOf, freeSpansOf, lengthMs, overlap, ownedSpan, totalMs, touches, without } from './lock-timeline.ts'
 
 export interface LivenessOptions {

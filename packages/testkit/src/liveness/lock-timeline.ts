@@ -1,4 +1,4 @@
-import type { LockRecord, RecordedWait } from './lock-history.ts'
+import type { LockRecord, RecordedWait } from './lock-record.ts'
 
 /** A time from one moment to another. */
 export interface Span {
