@@ -28,7 +28,7 @@ describe('an acquire of a free lock', () => {
     expect(lease.token).toBe(`${owners()[0]}.${lease.fence}`)
   })
 
-  it('draws a new acquisitionId each time', async () => {
+  it('draws a new acquisition id each time', async () => {
     for (const _ of [1, 2, 3]) await (await locks.acquire('k')).release()
     expect(new Set(owners()).size).toBe(3)
   })
@@ -88,7 +88,7 @@ describe('an acquire of a held lock', () => {
     expect(events.filter(({ type }) => type === 'contended')).toEqual([{ type: 'contended', key: 'k' }])
   })
 
-  it('keeps its acquisitionId through all its tries', async () => {
+  it('keeps its acquisition id through all its tries', async () => {
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(10_000)
     expect(acquiring.state).toBe('rejected')
@@ -137,7 +137,7 @@ describe('an acquire that waits longer than its ttl', () => {
 describe('a grant that leaves too little time', () => {
   const options = { ttl: '1s', minValidity: 900 } as const
 
-  it('is given back, and the next try has a new acquisitionId', async () => {
+  it('is given back, and the next try has a new acquisition id', async () => {
     store.next('acquire', replyAfter(100))
     const acquiring = follow(locks.acquire('k', options), clock)
     await clock.advance(100)

@@ -32,7 +32,7 @@ const free = async (): Promise<boolean> => {
 }
 
 describe('an acquire that was given up while it may have been granted', () => {
-  it('is undone at once, by its acquisitionId', async () => {
+  it('is undone at once, by its acquisition id', async () => {
     store.always('acquire', replyLost)
     const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
     await clock.advance(200)

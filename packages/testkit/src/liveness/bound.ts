@@ -33,7 +33,7 @@ export interface Scene {
   readonly requests: readonly SentRequest[]
   readonly entries: readonly Entry[]
   readonly free: readonly FreeSpan[]
-  readonly owned: readonly Span[]
+  readonly held: readonly Span[]
   readonly roundTripMs: number
   readonly commandDeadlineMs: number
 }

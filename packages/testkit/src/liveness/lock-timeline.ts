@@ -66,7 +66,7 @@ export function freeSpansOf(entries: readonly Entry[], endMs: number): readonly 
 }
 
 /** The time in which a caller had the lease, as far as it knew. */
-export function ownedSpan({ end, endedAtMs, leftAtMs }: RecordedWait, endMs: number): readonly Span[] {
+export function heldSpan({ end, endedAtMs, leftAtMs }: RecordedWait, endMs: number): readonly Span[] {
   return end === 'granted' && endedAtMs !== undefined ? [{ fromMs: endedAtMs, toMs: leftAtMs ?? endMs }] : []
 }
 
