@@ -91,7 +91,7 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     const woken = await allWoken(crew, places, keys)
     expect(woken.map(({ key }) => key).sort()).toEqual([...keys].sort())
     // Streams stay, so that the bridge checks who has the lock now: once, when whoever was woken has had the time to take it.
-    // A poll whose time was up at that moment asks anew, for a key whose holder is not known any more.
+    // A poll whose time was up at that moment asks again, for a key whose holder is not known any more.
     const checksAtMost = kind === 'stream' ? keys.length : keys.length / 10
     await elapse(1_000)
     expect((await checks()) - before).toBeLessThanOrEqual(checksAtMost)

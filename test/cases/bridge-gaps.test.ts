@@ -63,7 +63,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
   /** Longer than the bridge remembers a key that nobody waits for, which is 5 s. */
   const forgottenMs = ms(7_000, 6_000)
 
-  /** Cuts the connection for so long, and releases the lock at some time in it. */
+  /** Cuts the connection for `lengthMs`, and releases the lock `releaseAtMs` after it began. */
   async function cutFor(lengthMs: number, held: Lease, releaseAtMs: number): Promise<void> {
     bridge.clients.refuse()
     bridge.clients.cut()
@@ -99,7 +99,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     expect((await got).commands).toBe(3)
   })
 
-  test('who comes with the cursor of a holder long gone is told that the lock is free, or waits for its holder', async () => {
+  test('a waiter with the cursor of a holder long gone is told that the lock is free, or waits for its holder', async () => {
     const key = `${mode}-old`
     const notifier = bridgeNotifier({ url: bridge.url, token, mode })
     const free = notifier.subscribe(key, '1700000000000000')

@@ -15,7 +15,7 @@ const heartbeatMs = 10_000 * scale
 const heldMs = 180_000 * scale
 
 /**
- * A proxy that cuts a connection on which nothing was sent for so long, and keeps an answer back until it is complete
+ * A proxy that cuts a connection on which nothing was sent for that long, and keeps an answer back until it is complete
  * unless its headers forbid that.
  */
 async function startStrictProxy(target: string, obeys = true): Promise<{ url: string; cuts: number; stop(): void }> {

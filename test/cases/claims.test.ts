@@ -6,7 +6,7 @@ import { rounds } from '../support/scale.ts'
 
 const worker = new URL('../support/claim-worker.ts', import.meta.url)
 
-it('T-03: competing processes claim each item once, and who is told "acquired" is whom the store shows', async () => {
+it('T-03: competing processes claim each item once, and whoever is told "acquired" is the holder in the store', async () => {
   await using arena = await redisArena()
   const items = rounds(200, 60)
   const processes = rounds(10, 5)

@@ -6,7 +6,7 @@ import { type RedisArena, redisArena } from '../support/arena.ts'
 import { elapse, eventually, ms } from '../support/scale.ts'
 
 /**
- * How two calls of one process, of whom one tries the store and one stands in line, are told that their waits are over.
+ * How two calls of one process are told that their waits are over: one tries the store, the other stands in line.
  *
  * @param meanwhile what happens once both know that somebody has the lock
  * @param store by default a way of its own to the server

@@ -34,7 +34,7 @@ describe.each(arenas)('on %s', (_, open) => {
     vi.useRealTimers()
   })
 
-  it('T-72: with all timers fake, a release wakes who waits elsewhere', async () => {
+  it('T-72: with all timers fake, a release wakes a waiter elsewhere', async () => {
     await using arena = await open()
     vi.useFakeTimers()
     const a = arena.client({ notifier: arena.notifier() })

@@ -7,14 +7,14 @@ import { rounds } from '../support/scale.ts'
 const worker = new URL('../support/fence-worker.ts', import.meta.url)
 
 describe.each(arenas)('fences on %s', (_, open) => {
-  it('who is handed a lock that was evicted has a lower fence than its new holder, and is told', async () => {
+  it('a waiter that is handed an evicted lock has a lower fence than the new holder, and is told of the loss', async () => {
     await using arena = await open()
     const a = arena.client({ ttl: '3s' })
     const first = await a.acquire('evicted')
     const waiting = a.acquire('evicted')
     await arena.remove('evicted')
     const other = await arena.client().acquire('evicted', { ttl: '30s' })
-    // Within the process it passes on without a question to the store.
+    // The process hands it off without asking the store.
     expect(await first.release()).toBe('released')
     const passed = await waiting
     expect(passed.fence).toBeGreaterThan(first.fence as number)

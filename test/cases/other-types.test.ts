@@ -101,7 +101,7 @@ it('T-70: of many leases the one whose entry was replaced is lost, and the other
   expect(await arena.command('HGETALL', entry)).toEqual(['field', 'value'])
 })
 
-it('T-70: what is no lock is taken away by a revocation alone, and that from nobody who comes after', async () => {
+it('T-70: only a revocation takes away what is no lock, and takes nothing from later holders', async () => {
   const locks = arena.client()
   const entry = `${arena.prefix}t70-revoked`
   await arena.command('HSET', entry, 'field', 'value')

@@ -98,7 +98,7 @@ it('who may not SET frees a lock all the same; a repeat is then told only that n
   expect(await release()).toEqual([{ type: 'superseded', resent: false }])
 })
 
-it('a record that is gone is not made anew by a release, whose repeat is told only that nothing is there', async () => {
+it('a release does not restore a missing record, and its repeat is told only that nothing is there', async () => {
   const key = 'unrecorded'
   const token = await grant(full, key)
   const record = `{${arena.prefix}${key}}:fence`

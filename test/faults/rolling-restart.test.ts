@@ -17,7 +17,7 @@ import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
  */
 
 const count = rounds(1_000, 60)
-/** So many begin to wait at a time: who is not heard within a second would check by itself. */
+/** How many begin to wait at a time. A waiter whose bridge does not answer within a second would check for itself. */
 const opensAtOnce = 20
 const releasesEveryMs = ms(10, 30)
 /** A client takes a second failure for a new one after 10 s that went well. */
@@ -202,11 +202,11 @@ describe(`of ${count} who wait at two bridges behind one address`, () => {
     expect(sum(woken, 'commands')).toBeLessThan(1.5 * sum(undisturbed, 'commands'))
   }, 300_000)
 
-  test('none hangs while both are replaced in a hurry, and who is sent off twice checks by itself in between', async () => {
+  test('none hangs while both are replaced in a hurry, and a waiter that is sent off twice checks for itself in between', async () => {
     const steps: readonly Step[] = [() => stop(0), () => startAgain(0), heardAgain, () => stop(1), () => startAgain(1)]
     const woken = await play('replaced in a hurry', steps)
     expectAllWoken(woken)
-    // By the timer of who has no bridge: at first after 10 ms, in the end every half or whole second.
+    // Without a bridge a waiter goes by its timer: at first after 10 ms, in the end every half or whole second.
     expect(most(woken, 'commands')).toBeLessThan(2 + 10 + limit(wokenWithinMs) / 500)
   }, 300_000)
 })

@@ -112,7 +112,7 @@ describe('when every request is carried out twice', () => {
     expect(await locks.withLock('too-late', () => 'done')).toBe('done')
   })
 
-  it('a revocation says that it took the lock away, and takes it from nobody who comes after', async () => {
+  it('a revocation says that it took the lock away, and takes nothing from later holders', async () => {
     await others.acquire('victim', { ttl: '30s' })
     between = async (announces) => {
       if (announces === 'revoked') await others.acquire('victim', { wait: 0, ttl: '30s' })

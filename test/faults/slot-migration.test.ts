@@ -70,7 +70,7 @@ function connect(): { locks: ReturnType<typeof createLocker>; events: LockerEven
 }
 const types = (events: readonly LockerEvent[]): ReadonlySet<string> => new Set(events.map(({ type }) => type))
 
-it('held leases survive the move of their slot, and who waits for one of its locks gets it', async () => {
+it('held leases survive the move of their slot, and a waiter for one of its locks gets it', async () => {
   const [a, b] = [connect(), connect()]
   const held = await a.locks.acquire(move.key('held'))
   const waiting = b.locks.acquire(move.key('held'))

@@ -304,7 +304,7 @@ async function expectNobodyForgotten(weather: Weather, runs: number): Promise<vo
 /** Far more than a quiet machine needs, in milliseconds. */
 const timeout = 600_000
 
-describe('who waits at a bridge is woken soon after the lock is free, and told the truth', () => {
+describe('a waiter at a bridge is woken soon after the lock is free, and told the truth', () => {
   it(
     'whoever comes, leaves, or does not take it',
     async () => {

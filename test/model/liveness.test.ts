@@ -60,7 +60,7 @@ describe('whoever waits for a lock gets it soon after it is free, and is told th
 })
 
 describe('a run is judged wrong', () => {
-  /** A holder gives the lock back after a second, and a waiter of another process is there, for so long. */
+  /** A holder gives the lock back after a second; until then a waiter of another process is there. */
   async function rulesOf(options: {
     readonly store?: (store: LeaseStore) => LeaseStore
     readonly waiter?: Partial<LockerOptions>

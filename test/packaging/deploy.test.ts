@@ -136,7 +136,7 @@ async function start(program: Program): Promise<Started> {
 const authorized = { authorization: `Bearer ${token}` }
 const graceMs = (program: Program): number => Number.parseFloat(serviceOf(program).stop_grace_period) * 1_000
 
-test(`the bridge is ready, answers who waits, and ends on SIGTERM ${hasDocker ? 'in a container' : 'by its steps'}`, async () => {
+test(`the bridge is ready, answers waiters, and ends on SIGTERM ${hasDocker ? 'in a container' : 'by its steps'}`, async () => {
   const bridge = await start('bridge')
   expect(await bridge.checkHealth()).toBe(0)
   await redis.command('SET', 'lock:deployed', `${'0'.repeat(32)}.1763942400000000`, 'PX', 60_000)

@@ -85,7 +85,7 @@ describe.each([
       return sent() === before
     })
 
-  test('who waits checks by itself, without a hurry; once the bridge is back, it relies on that and is woken', async () => {
+  test('a waiter checks for itself, without hurry; once the bridge is back, it relies on that and is woken', async () => {
     const held = await holders.acquire(key)
     const taking = take(key)
     await listened()
@@ -118,7 +118,7 @@ describe.each([
     expect(wokenMs).toBeLessThan(limit(1_000))
   }, 90_000)
 
-  test('who waits takes a lock that is released meanwhile', async () => {
+  test('a waiter takes a lock that is released meanwhile', async () => {
     const held = await holders.acquire(key)
     const taking = take(key)
     await listened()

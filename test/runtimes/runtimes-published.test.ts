@@ -5,7 +5,7 @@ import { type RunningProgram, runProgram } from './running-program.ts'
 import { node24, type Runtime, runtimes } from './runtimes.ts'
 
 const token = 'test-token-71ac-0123456789abcdef0123'
-/** Milliseconds: sooner than any timer of ours that would have made it happen in the end. */
+/** In milliseconds. Shorter than any timer of ours that would make it happen in the end. */
 const soon = expect.toSatisfy((ms: number) => ms < 3_000)
 /** Milliseconds, for a machine that is busy with other tests. */
 const timeoutMs = 120_000

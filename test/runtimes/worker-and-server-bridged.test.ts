@@ -12,10 +12,10 @@ import { startWorker, type Worker } from './worker.ts'
 
 /*
  * A Worker, over HTTP and woken through the bridge, and a server, over TCP and woken by Redis, contend for one lock. Neither
- * ever checks by itself: who is not woken waits until its time is up, which the last test shows.
+ * ever checks by itself: a waiter that is not woken waits until its time is up, which the last test shows.
  */
 
-/** Longer than any wait, and much less than that of who is not woken. */
+/** Longer than any wait but that of a waiter that is not woken. */
 const wokenWithinMs = 20_000
 
 let gateway: TestGateway
@@ -73,7 +73,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
         )
       const path = mode === 'sse' ? '/v1/events' : '/v1/wait'
       const askedBefore = way.requests[path] ?? 0
-      // Two calls on either side. Who comes first is left to chance.
+      // Two calls on either side. Which comes first is left to chance.
       const calls = [atTheWorker, atTheWorker, atTheServer, atTheServer]
       for (let round = 0; round < count; round++) {
         await Promise.all(calls.map((call) => elapse(random() * 10).then(call)))

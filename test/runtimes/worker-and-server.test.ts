@@ -49,7 +49,7 @@ test(
         await note(fence, 'in')
         await note(fence, 'out')
       })
-    // Two calls on either side, so that each side also hands the lock to itself. Who comes first is left to chance.
+    // Two calls on either side, so that each side also hands the lock to itself. Which comes first is left to chance.
     const calls = [atTheWorker, atTheWorker, atTheServer, atTheServer]
     for (let round = 0; round < count; round++) {
       await Promise.all(calls.map((call) => elapse(random() * 10).then(call)))

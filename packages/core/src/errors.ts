@@ -83,6 +83,7 @@ export function about(key: string, error: unknown, details?: object | false): un
  */
 export class AcquireTimeoutError extends LeaseholdError {
   static override readonly code = 'ACQUIRE_TIMEOUT' as const
+  declare readonly code: 'ACQUIRE_TIMEOUT'
 
   declare readonly key: string
   /** How long the call waited, in whole milliseconds. */
@@ -118,6 +119,7 @@ interface TimeoutFigures {
 /** The lease ended before its holder gave it back. `reason` says why; `cause` is the error behind it, if there is one. */
 export class LeaseLostError extends LeaseholdError {
   static override readonly code = 'LEASE_LOST' as const
+  declare readonly code: 'LEASE_LOST'
 
   declare readonly key: string
   declare readonly reason: LossReason
@@ -138,6 +140,7 @@ export class LeaseLostError extends LeaseholdError {
 /** The store gave no usable answer in time, or refused. `cause` has its own words, or the client's error. */
 export class StoreUnavailableError extends LeaseholdError {
   static override readonly code = 'STORE_UNAVAILABLE' as const
+  declare readonly code: 'STORE_UNAVAILABLE'
 
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
   declare readonly executed: Executed
@@ -161,6 +164,7 @@ export class StoreUnavailableError extends LeaseholdError {
 /** A bad argument, refused before anything was sent. */
 export class InvalidOptionError extends LeaseholdError {
   static override readonly code = 'INVALID_OPTION' as const
+  declare readonly code: 'INVALID_OPTION'
 
   /** The option's name; `key` for a lock's key. */
   declare readonly option: string

@@ -19,7 +19,7 @@ export interface CannedReply {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What speaks of one connection, not of the request or reply, and is not passed on. */
+/** What speaks of one connection, not of the request or reply, and is not forwarded. */
 const ownToConnection = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding']
 
 /** Connections that have brought a request. */
@@ -69,7 +69,7 @@ export class Exchange {
     })
   }
 
-  /** Passes the server's reply on as it comes, so that an event stream is one here too. */
+  /** Forwards the server's reply as it comes, so that an event stream is one here too. */
   async deliver(reply: IncomingMessage): Promise<void> {
     this.#client.writeHead(reply.statusCode ?? 502, passable(reply.headers)).flushHeaders()
     await pipeline(reply, this.#client)

@@ -55,7 +55,7 @@ export class Link {
     this.pump(direction)
   }
 
-  /** Passes on what may pass by now. */
+  /** Forwards what may pass by now. */
   pump(direction: Direction): void {
     clearTimeout(this.#timer[direction])
     const queue = this.#queue[direction]

@@ -1,31 +1,19 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { freePort } from './free-port.ts'
+import { type Ending, ReplyDrop } from './reply-drop.ts'
 import { type Direction, Link } from './tcp-link.ts'
 
 export interface TcpProxyOptions {
-  /** Where connections are passed on to. */
+  /** Where connections lead. */
   readonly port: number
   /** Default `127.0.0.1`. */
   readonly host?: string
 }
 
-/**
- * What becomes of a connection whose reply is dropped: it ends (`cut`), or it stays open and never carries anything
- * again (`silence`).
- */
-export type Ending = 'cut' | 'silence'
-
-interface Drop {
-  readonly ending: Ending
-  readonly dropped: () => void
-  /** The connection whose next reply is to be dropped; none until its request has passed. */
-  readonly link?: Link
-}
-
 /** How often a free port is asked for when somebody else was quicker each time. */
 const portTries = 5
 
-/** Starts a proxy on a free port of 127.0.0.1 that passes everything on until it is told otherwise. */
+/** Starts a proxy on a free port of 127.0.0.1 that forwards everything until it is told otherwise. */
 export async function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
   for (let tries = 1; ; tries++) {
     const proxy = new TcpProxy(await freePort(), { host: '127.0.0.1', ...options })
@@ -44,17 +32,17 @@ export class TcpProxy implements AsyncDisposable {
   readonly port: number
   /** Connections accepted so far. */
   accepted = 0
-  /** Bytes passed on so far. */
+  /** Bytes forwarded so far. */
   readonly bytes: Record<Direction, number> = { toServer: 0, toClient: 0 }
 
   readonly #server: Server
   readonly #links = new Set<Link>()
   readonly #delayMs: Record<Direction, number> = { toServer: 0, toClient: 0 }
   readonly #awaited: Record<Direction, (() => void)[]> = { toServer: [], toClient: [] }
+  readonly #drop = new ReplyDrop()
   #blackHole = false
   #holds = 0
   #bytesUntilCut = Number.POSITIVE_INFINITY
-  #drop: Drop | undefined
 
   constructor(port: number, target: Required<TcpProxyOptions>) {
     this.port = port
@@ -67,7 +55,7 @@ export class TcpProxy implements AsyncDisposable {
     return this.#links.size
   }
 
-  /** Resolves when the next request has been passed on to the server. */
+  /** Resolves when the next request has been forwarded to the server. */
   nextRequest(): Promise<void> {
     return new Promise((resolve) => this.#awaited.toServer.push(resolve))
   }
@@ -87,7 +75,7 @@ export class TcpProxy implements AsyncDisposable {
     for (const link of this.#links) link.cut()
   }
 
-  /** Passes exactly `bytes` more on to the server, then ends the connection that sent the last of them. */
+  /** Forwards exactly `bytes` more to the server, then ends the connection that sent the last of them. */
   cutAfter(bytes: number): void {
     this.#bytesUntilCut = bytes
   }
@@ -108,7 +96,7 @@ export class TcpProxy implements AsyncDisposable {
     })
   }
 
-  /** Accepts connections and passes nothing on, either way: no byte, and not the end of a connection. */
+  /** Accepts connections and forwards nothing, either way: no byte, and not the end of a connection. */
   blackHole(): void {
     this.#blackHole = true
   }
@@ -120,13 +108,11 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   /**
-   * Passes the next request on, waits for the server's reply and delivers none of it. Resolves when that has happened.
+   * Forwards the next request, waits for the server's reply and delivers none of it. Resolves when that has happened.
    * The connection should have no other request under way, whose reply would be taken for this one's.
    */
   dropNextReply(ending: Ending = 'cut'): Promise<void> {
-    return new Promise((dropped) => {
-      this.#drop = { ending, dropped }
-    })
+    return this.#drop.next(ending)
   }
 
   /** Keeps the server's replies back, on all connections, until the function it answers is called. */
@@ -162,8 +148,7 @@ export class TcpProxy implements AsyncDisposable {
       deliver: (direction, chunk) => (direction === 'toServer' ? this.#request(link, chunk) : this.#reply(link, chunk)),
       closed: () => {
         this.#links.delete(link)
-        // It ended without a reply; the next request will do.
-        if (this.#drop?.link === link) this.#drop = { ending: this.#drop.ending, dropped: this.#drop.dropped }
+        this.#drop.closed(link)
       },
     })
     this.#links.add(link)
@@ -173,7 +158,7 @@ export class TcpProxy implements AsyncDisposable {
     const cutHere = chunk.length >= this.#bytesUntilCut
     const passed = cutHere ? chunk.subarray(0, this.#bytesUntilCut) : chunk
     this.#bytesUntilCut = cutHere ? Number.POSITIVE_INFINITY : this.#bytesUntilCut - chunk.length
-    if (this.#drop && !this.#drop.link) this.#drop = { ...this.#drop, link }
+    this.#drop.requestPassed(link)
     this.bytes.toServer += passed.length
     link.write('toServer', passed, () => {
       if (cutHere) link.cut()
@@ -183,14 +168,7 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #reply(link: Link, chunk: Buffer): void {
-    const drop = this.#drop
-    if (drop?.link === link) {
-      this.#drop = undefined
-      if (drop.ending === 'cut') link.cut()
-      else link.silence()
-      drop.dropped()
-      return
-    }
+    if (this.#drop.take(link)) return
     this.bytes.toClient += chunk.length
     link.write('toClient', chunk)
   }

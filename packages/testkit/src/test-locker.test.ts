@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, it } from 'vitest'
+import { replyLost } from './fate.ts'
 import { ScriptedNotifier } from './scripted-notifier.ts'
-import { replyLost } from './scripted-store.ts'
 import { follow } from './settlement.ts'
 import { testLocker } from './test-locker.ts'
 

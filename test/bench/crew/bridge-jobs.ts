@@ -91,7 +91,7 @@ export function bridgeJobs(port: number) {
     /** Opens them, and resolves when each was sent or, as a stream, has begun. */
     async openWaiters(order: WaitersOrder): Promise<void> {
       const keys = [...order.keys]
-      // The first ends sooner, at a time of its own: those who have waited for long ask anew at different times.
+      // The first ends sooner, at a time of its own: those who have waited for long ask again at different times.
       const firstS = (): number => 1 + ((keys.length * 7) % longestPollS)
       const opener = async (): Promise<void> => {
         for (let key = keys.pop(); key !== undefined; key = keys.pop()) {

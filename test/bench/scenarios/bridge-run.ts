@@ -8,7 +8,7 @@ import { sum } from '../measure/statistics.ts'
 export interface BridgePlan {
   readonly kind: WaitersOrder['kind']
   readonly waiters: number
-  /** They wait for so many keys, as many for each. */
+  /** How many keys they wait for, equally many for each. */
   readonly keys: number
 }
 

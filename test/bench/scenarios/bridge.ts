@@ -27,7 +27,7 @@ const contestants: readonly BridgeContestant[] = [bareBridge, bridgeProgram, bri
  */
 export const bridge: Scenario = {
   name: 'bridge',
-  about: 'many who wait over HTTP at one bridge process: what each costs, and from a PUBLISH to who is woken',
+  about: 'many waiters over HTTP at one bridge process: what each costs, and the time from a PUBLISH to the wake-up',
   contestants,
   columns: [
     { name: 'rss', title: 'kB each', digits: 1, better: 'less', eachFloor: true },
@@ -62,7 +62,7 @@ const tableOf = ({ kind, waiters, keys }: BridgePlan): string =>
     keys === waiters ? 'a key each' : `${waiters / keys} to a key`
   }`
 
-/** Every stream has one heartbeat in so long, and of the polls two in five ask anew. */
+/** Within this time each stream has one heartbeat, and two in five of the polls ask again. */
 const cycleMs = 10_000
 const single = { count: 500, everyMs: cycleMs / 500 }
 /** Releases that wake a crowd. */
@@ -112,7 +112,7 @@ const turn = (contestant: BridgeContestant, plan: BridgePlan): Turn => ({
   },
 })
 
-/** How much of a processor it uses while nothing happens but heartbeats, and polls that ask anew. */
+/** How much of a processor it uses while nothing happens but heartbeats, and polls that ask again. */
 async function shareAtRest(process: BridgeProcess): Promise<number> {
   // The garbage of so many beginning at once is theirs.
   const before = await process.use({ collect: 'regular' })

@@ -11,7 +11,7 @@ import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 
-const deaf: RedisTransport = {
+const silent: RedisTransport = {
   commandDeadlineMs: 100,
   cluster: false,
   countsSubscribers: true,
@@ -34,8 +34,8 @@ export async function main(): Promise<string> {
   await lease.release()
   const total = await locks.withLock('order:2', { ttl: '5s' }, (held) => held.fence + commands)
 
-  const unheard = createLocker({ store: redisStore(deaf) })
-  const silence = await unheard.tryAcquire(key).catch((error: unknown) => error)
+  const unreachable = createLocker({ store: redisStore(silent) })
+  const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)
   if (!(silence instanceof LeaseholdError) || silence instanceof InvalidOptionError) throw silence
   await locks.close()
   return `${refused === null} ${total > 0} ${silence.code} ${sharesBetweenCalls()}`

@@ -22,7 +22,7 @@ const waiters = modes.map((mode): [Mode, Locker] => [
 
 /** Of a lease that is renewed: each renewal must be answered within a third, on a busy machine, too. */
 const ttlMs = 5_000
-/** Who waits with this one is woken by the bridge or not at all. */
+/** A waiter with this strategy is woken by the bridge, or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 
 const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

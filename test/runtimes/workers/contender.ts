@@ -35,7 +35,7 @@ async function round(fence: number | null): Promise<void> {
   await note(fence, 'out')
 }
 
-/** With a bridge, who is not woken by it waits until its time is up. */
+/** With a bridge, a waiter that is not woken by it waits until its time is up. */
 const patient = url ? ({ ttl: '2m', wait: '60s', recheck: '5m', strategy: never } as const) : ({ wait: '60s' } as const)
 
 async function take(query: URLSearchParams): Promise<Response> {

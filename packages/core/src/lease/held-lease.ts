@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { demandOption, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import { answered } from '../store/answered.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
-import { type Duration, parseDuration } from '../timing/duration.ts'
+import { parseDuration } from '../timing/duration.ts'
 import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
@@ -87,7 +87,7 @@ export class HeldLease implements Lease {
   }
 
   async renew(extension: Extension): Promise<void> {
-    const { ttl, by }: { ttl?: Duration; by?: Duration } = extension ?? {}
+    const { ttl, by }: Partial<Extension> = extension ?? {}
     demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
     const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()

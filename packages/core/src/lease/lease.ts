@@ -4,7 +4,9 @@ import type { Duration } from '../timing/duration.ts'
 import type { BlockScoped } from './block-scoped.ts'
 
 /** How far to extend a lease: to `ttl` from now, or `by` so much beyond its present expiry. */
-export type Extension = { readonly ttl: Duration } | { readonly by: Duration }
+export type Extension =
+  | { readonly ttl: Duration; readonly by?: undefined }
+  | { readonly by: Duration; readonly ttl?: undefined }
 
 /**
  * A lock granted to this caller for a bounded time.

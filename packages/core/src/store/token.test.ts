@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('an acquisitionId', () => {
+describe('an acquisition id', () => {
   it('is 128 random bits in hex, after the name of its locker if that has one', () => {
     expect(drawAcquisitionId()).toMatch(/^[\da-f]{32}$/)
     expect(drawAcquisitionId('orders-7')).toMatch(/^orders-7\.[\da-f]{32}$/)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { asked, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 export function acquireClaims(probe: Probe): void {
-  it('a free lock is granted, with the token "<acquisitionId>.<fence>"', async (context) => {
+  it('a free lock is granted, with the token "<acquisition id>.<fence>"', async (context) => {
     probe.needs(context, 'fences')
     const acquisitionId = probe.acquisitionId('orders-7')
     const grant = await probe.grant({ key: probe.key(), acquisitionId })
@@ -17,10 +17,10 @@ export function acquireClaims(probe: Probe): void {
     expect(left).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('a held lock is refused with the remaining ttl of its holder', async () => {
+  it('a held lock is contended, with the remaining ttl of its holder', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: longMs })
-    const { expiresInMs } = await probe.refusal({ key, ttlMs: 10 * longMs })
+    const { expiresInMs } = await probe.contention({ key, ttlMs: 10 * longMs })
     expect(expiresInMs).toBeLessThanOrEqual(longMs)
     expect(expiresInMs).toBeGreaterThan(longMs - slackMs)
   })
@@ -28,7 +28,7 @@ export function acquireClaims(probe: Probe): void {
   it('a refusal does not touch the expiry of the holder', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: longMs })
-    await probe.refusal({ key, ttlMs: 10 * longMs })
+    await probe.contention({ key, ttlMs: 10 * longMs })
     expect(await probe.leftMs(key)).toBeLessThanOrEqual(longMs)
   })
 
@@ -54,7 +54,7 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.grant(request)).toEqual(first)
   })
 
-  it('the same acquisitionId asking many times at once is granted once', async () => {
+  it('the same acquisition id asking many times at once is granted once', async () => {
     const request = asked(probe, { key: probe.key() })
     const grants = await Promise.all(Array.from({ length: 10 }, () => probe.grant(request)))
     expect(new Set(grants.map(({ token }) => token)).size).toBe(1)
@@ -67,7 +67,7 @@ export function acquireClaims(probe: Probe): void {
     await probe.advance(0.6 * ttlMs)
     await probe.grant(request)
     await probe.advance(0.6 * ttlMs)
-    await probe.refusal({ key: request.key })
+    await probe.contention({ key: request.key })
   })
 
   it('a retry never shortens what is left', async () => {
@@ -77,7 +77,7 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.leftMs(request.key)).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('an acquisitionId is told apart by its name, and by the whole of its random part', async () => {
+  it('an acquisition id is told apart by its name, and by the whole of its random part', async () => {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     await probe.grant({ key, acquisitionId })
@@ -87,39 +87,39 @@ export function acquireClaims(probe: Probe): void {
       acquisitionId.slice('orders-7.'.length),
       'orders-7',
     ]) {
-      await probe.refusal({ key, acquisitionId: other })
+      await probe.contention({ key, acquisitionId: other })
     }
   })
 
-  it('an acquisitionId is spent once its grant was released', async () => {
+  it('an acquisition id is spent once its grant was released', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its grant has expired', async () => {
+  it('an acquisition id is spent once its grant has expired', async () => {
     const request = asked(probe, { key: probe.key(), ttlMs: shortMs })
     await probe.grant(request)
     await probe.advance(shortMs)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its lock was deleted', async () => {
+  it('an acquisition id is spent once its lock was deleted', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.admin.remove(request.key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its lock was revoked', async () => {
+  it('an acquisition id is spent once its lock was revoked', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.revoke(request.key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('a spent acquisitionId grants nothing: the lock stays free for others', async () => {
+  it('a spent acquisition id grants nothing: the lock stays free for others', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
@@ -128,19 +128,19 @@ export function acquireClaims(probe: Probe): void {
     await probe.grant({ key: request.key })
   })
 
-  it('an acquisitionId is spent on its own key only', async () => {
+  it('an acquisition id is spent on its own key only', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     await probe.grant({ ...request, key: probe.key() })
   })
 
-  it('an acquisitionId whose grant was overtaken by another is an ordinary one: refused, then granted', async () => {
+  it('an acquisition id whose grant was overtaken by another is an ordinary one: contended, then granted', async () => {
     const request = asked(probe, { key: probe.key() })
     const first = await probe.grant(request)
     await probe.release({ key: request.key, token: first.token })
     const successor = await probe.grant({ key: request.key })
-    await probe.refusal(request)
+    await probe.contention(request)
     await probe.release({ key: request.key, token: successor.token })
     expect((await probe.grant(request)).token).not.toBe(first.token)
   })

@@ -39,7 +39,7 @@ export function announcementClaims(probe: Probe): void {
     await probe.revoke(key)
     await probe.release({ key, acquisitionId: probe.acquisitionId() })
     const { token } = await probe.grant({ key })
-    await probe.refusal({ key })
+    await probe.contention({ key })
     await probe.renew(key, token, shortMs)
     await probe.release({ key, token: withOtherFence(token) })
     await probe.release({ key, acquisitionId: probe.acquisitionId() })

@@ -9,7 +9,7 @@ export function batchClaims(probe: Probe): void {
     expect(await probe.store.release([], callUntil(probe.signal))).toEqual([])
   })
 
-  it('acquires are answered one by one, in order: granted, refused, spent', async () => {
+  it('acquires are answered one by one, in order: granted, contended, spent', async () => {
     const [free, held, left] = [probe.key(), probe.key(), probe.key()]
     await probe.grant({ key: held })
     const spent = asked(probe, { key: left })
@@ -24,13 +24,13 @@ export function batchClaims(probe: Probe): void {
     })
   })
 
-  it('two owners that ask for one key in one call: the first is granted, the second refused', async () => {
+  it('two acquisition ids ask for one key in one call: the first is granted, the second contended', async () => {
     const key = probe.key()
     const outcomes = await probe.store.acquire([asked(probe, { key }), asked(probe, { key })], callUntil(probe.signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held'])
   })
 
-  it('one acquisitionId that asks twice in one call is granted the same token twice', async () => {
+  it('one acquisition id that asks twice in one call is granted the same token twice', async () => {
     const request = asked(probe, { key: probe.key() })
     const [first, second] = await probe.store.acquire([request, request], callUntil(probe.signal))
     expect(first).toMatchObject({ type: 'granted' })
@@ -80,7 +80,7 @@ export function batchClaims(probe: Probe): void {
     expect(await probe.leftMs(long)).toBeGreaterThan(3 * longMs)
   })
 
-  it('releases are answered one by one, in order, by token or by acquisitionId', async () => {
+  it('releases are answered one by one, in order, by token or by acquisition id', async () => {
     const [first, second, free, kept] = [probe.key(), probe.key(), probe.key(), probe.key()]
     const { token } = await probe.grant({ key: first })
     const acquisitionId = probe.acquisitionId()

@@ -10,7 +10,7 @@ export function checkClaims(probe: Probe): void {
   it('a check with the cursor of a refusal is unchanged while the same holder has the lock', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: longMs })
-    const { cursor } = await probe.refusal({ key })
+    const { cursor } = await probe.contention({ key })
     const checked = await probe.check(key, cursor)
     expect(checked).toMatchObject({ changed: false, cursor })
     expect(checked.expiresInMs).toBeLessThanOrEqual(longMs)
@@ -20,7 +20,7 @@ export function checkClaims(probe: Probe): void {
   it('a check after the release is changed', async () => {
     const key = probe.key()
     const { token } = await probe.grant({ key })
-    const { cursor } = await probe.refusal({ key })
+    const { cursor } = await probe.contention({ key })
     await probe.release({ key, token })
     expect((await probe.check(key, cursor)).changed).toBe(true)
   })
@@ -28,7 +28,7 @@ export function checkClaims(probe: Probe): void {
   it('a check after the expiry is changed', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: shortMs })
-    const { cursor } = await probe.refusal({ key })
+    const { cursor } = await probe.contention({ key })
     await probe.advance(shortMs)
     expect((await probe.check(key, cursor)).changed).toBe(true)
   })
@@ -36,27 +36,31 @@ export function checkClaims(probe: Probe): void {
   it('a lock that passed to another holder is unchanged, with the new cursor', async () => {
     const key = probe.key()
     const first = await probe.grant({ key })
-    const { cursor } = await probe.refusal({ key })
+    const { cursor } = await probe.contention({ key })
     await probe.release({ key, token: first.token })
     await probe.grant({ key })
     const checked = await probe.check(key, cursor)
     expect(checked.changed).toBe(false)
     expect(checked.cursor).not.toBe(cursor)
-    expect(checked.cursor).toBe((await probe.refusal({ key })).cursor)
+    expect(checked.cursor).toBe((await probe.contention({ key })).cursor)
   })
 
   it('the cursor of a refusal is the fence of the holder, the first of those reserved', async (context) => {
     probe.needs(context, 'fences')
     const key = probe.key()
     const { fence } = await probe.grant({ key, fences: 17 })
-    expect((await probe.refusal({ key })).cursor).toBe(String(fence))
+    expect((await probe.contention({ key })).cursor).toBe(String(fence))
   })
 
   it('a check sees many locks at once, each by itself', async () => {
     const [held, free, other] = [probe.key(), probe.key(), probe.key()]
     await probe.grant({ key: held, ttlMs: longMs })
     await probe.grant({ key: other })
-    const cursors = [(await probe.refusal({ key: held })).cursor, '-', (await probe.refusal({ key: other })).cursor]
+    const cursors = [
+      (await probe.contention({ key: held })).cursor,
+      '-',
+      (await probe.contention({ key: other })).cursor,
+    ]
     const checked = await probe.store.checkHolders(
       [held, free, other].map((key) => ({ key, cursor: '-' })),
       callUntil(probe.signal),
@@ -118,7 +122,11 @@ export function checkClaims(probe: Probe): void {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     await probe.grant({ key, acquisitionId })
-    const shown = JSON.stringify([await probe.inspect(key), await probe.refusal({ key }), await probe.check(key, '-')])
+    const shown = JSON.stringify([
+      await probe.inspect(key),
+      await probe.contention({ key }),
+      await probe.check(key, '-'),
+    ])
     expect(shown).not.toContain(acquisitionId.slice('orders-7.'.length))
   })
 

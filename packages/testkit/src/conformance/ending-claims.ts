@@ -25,7 +25,7 @@ export function endingClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
     expect(await probe.renew(key, successor.token, 2 * longMs)).toBe('renewed')
     expect(await probe.release({ key, token })).toBe('released')
-    await probe.refusal({ key })
+    await probe.contention({ key })
     expect(await probe.release({ key, token: successor.token })).toBe('released')
   })
 
@@ -49,7 +49,7 @@ export function endingClaims(probe: Probe): void {
     for (let i = 0; i < 2; i++) expect(await probe.release({ key, token })).toBe('revoked')
     await probe.grant({ key })
     for (let i = 0; i < 2; i++) expect(await probe.release({ key, token })).toBe('revoked')
-    await probe.refusal({ key })
+    await probe.contention({ key })
   })
 
   it('a revocation that comes after the release finds a free lock, and changes nothing about how it ended', async () => {
@@ -94,7 +94,7 @@ export function endingClaims(probe: Probe): void {
     }
   })
 
-  it('how a lease ended is told to its token and to its acquisitionId, whichever ended it', async () => {
+  it('how a lease ended is told to its token and to its acquisition id, whichever ended it', async () => {
     for (const name of [undefined, 'orders-7']) {
       const acquisitionId = probe.acquisitionId(name)
       const [released, undone, revoked] = [probe.key(), probe.key(), probe.key()]
@@ -133,18 +133,18 @@ export function endingClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
   })
 
-  it('an acquisitionId is spent whatever is known of an earlier lease, and a refused one is not', async () => {
+  it('an acquisition id is spent whatever is known of an earlier lease, and a contended one is not', async () => {
     const [key, first] = [probe.key(), probe.acquisitionId()]
     await probe.grant({ key, acquisitionId: first })
     await probe.release({ key, acquisitionId: first })
     const request = asked(probe, { key })
     const { token } = await probe.grant(request)
     expect((await probe.grant(request)).token).toBe(token)
-    const refused = asked(probe, { key })
-    await probe.refusal(refused)
+    const contended = asked(probe, { key })
+    await probe.contention(contended)
     await probe.revoke(key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
-    await probe.grant(refused)
+    await probe.grant(contended)
   })
 
   it('a foreign holder has no part in it', async (context) => {

@@ -3,11 +3,11 @@ import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 /** Another lock library's value on the same key: it and we exclude each other, and we touch nothing of its. */
 export function foreignHolderClaims(probe: Probe): void {
-  it('a foreign holder is a holder: refused, with its remaining ttl and the cursor "-"', async (context) => {
+  it('a foreign holder is a holder: the lock is contended, with its remaining ttl and the cursor "-"', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
     await probe.admin.replace(key, longMs)
-    const { cursor, expiresInMs } = await probe.refusal({ key })
+    const { cursor, expiresInMs } = await probe.contention({ key })
     expect(cursor).toBe('-')
     expect(expiresInMs).toBeLessThanOrEqual(longMs)
     expect(expiresInMs).toBeGreaterThan(longMs - slackMs)
@@ -17,20 +17,20 @@ export function foreignHolderClaims(probe: Probe): void {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
     await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(128)}`)
-    const { cursor } = await probe.refusal({ key })
+    const { cursor } = await probe.contention({ key })
     expect(cursor).toBe('7'.repeat(128))
     expect((await probe.check(key, cursor)).cursor).toBe(cursor)
     await probe.admin.replace(key, longMs, `theirs.${'7'.repeat(129)}`)
-    expect((await probe.refusal({ key })).cursor).toBe('-')
+    expect((await probe.contention({ key })).cursor).toBe('-')
     expect((await probe.check(key, '-')).cursor).toBe('-')
     expect(await probe.revoke(key)).toBe('revoked')
   })
 
-  it('a foreign holder without expiry is refused with none', async (context) => {
+  it('a foreign holder without expiry is told with none', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
     await probe.admin.replace(key, null)
-    expect(await probe.refusal({ key })).toEqual({
+    expect(await probe.contention({ key })).toEqual({
       type: 'held',
       expiresInMs: null,
       cursor: '-',
@@ -73,7 +73,7 @@ export function foreignHolderClaims(probe: Probe): void {
     expect(await probe.renew(key, token, 10 * longMs)).toBe('superseded')
     expect(await probe.release({ key, token })).toBe('superseded')
     expect(await probe.release({ key, acquisitionId })).toBe('superseded')
-    await probe.refusal({ key, acquisitionId })
+    await probe.contention({ key, acquisitionId })
     const left = await probe.leftMs(key)
     expect(left).toBeLessThanOrEqual(longMs)
     expect(left).toBeGreaterThan(longMs - slackMs)

@@ -34,7 +34,7 @@ export function keyClaims(probe: Probe): void {
     it(`a key ${what} goes through the whole life of a lease`, async () => {
       const request = asked(probe, { key: oddly(probe.key()), ttlMs: longMs })
       const { token } = await probe.grant(request)
-      await probe.refusal({ key: request.key })
+      await probe.contention({ key: request.key })
       expect(await probe.inspect(request.key)).toMatchObject({ held: true })
       expect(await probe.renew(request.key, token, 2 * longMs)).toBe('renewed')
       expect(await probe.leftMs(request.key)).toBeGreaterThan(longMs)

@@ -79,8 +79,8 @@ export class Probe {
     return outcome as Granted
   }
 
-  /** Acquires, and is refused because somebody holds it. */
-  async refusal(request: Asked): Promise<Extract<AcquireOutcome, { readonly type: 'held' }>> {
+  /** Acquires, and is contended: somebody holds the lock. */
+  async contention(request: Asked): Promise<Extract<AcquireOutcome, { readonly type: 'held' }>> {
     const outcome = await this.acquire(request)
     expect(outcome).toMatchObject({ type: 'held' })
     return outcome as Extract<AcquireOutcome, { readonly type: 'held' }>

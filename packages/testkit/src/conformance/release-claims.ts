@@ -17,7 +17,7 @@ export function releaseClaims(probe: Probe): void {
     await probe.advance(shortMs)
     const successor = await probe.grant({ key, ttlMs: longMs })
     expect(await probe.release({ key, token: late.token })).toBe('superseded')
-    await probe.refusal({ key })
+    await probe.contention({ key })
     expect(await probe.leftMs(key)).toBeGreaterThan(longMs - slackMs)
     expect(await probe.release({ key, token: successor.token })).toBe('released')
     await probe.grant({ key })
@@ -30,7 +30,7 @@ export function releaseClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('gone')
   })
 
-  it('a release compares the whole token: acquisitionId and fence', async () => {
+  it('a release compares the whole token: acquisition id and fence', async () => {
     const key = probe.key()
     const { token } = await probe.grant({
       key,
@@ -42,7 +42,7 @@ export function releaseClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
   })
 
-  it('an acquire is undone by its acquisitionId alone', async () => {
+  it('an acquire is undone by its acquisition id alone', async () => {
     const request = asked(probe, {
       key: probe.key(),
       acquisitionId: probe.acquisitionId('orders-7'),
@@ -67,15 +67,15 @@ export function releaseClaims(probe: Probe): void {
     await probe.grant({ key: request.key })
   })
 
-  it('undoing a refused acquire does not release the holder', async () => {
+  it('undoing a contended acquire does not release the holder', async () => {
     const request = asked(probe, { key: probe.key() })
     const holder = await probe.grant({ key: request.key })
-    await probe.refusal(request)
+    await probe.contention(request)
     expect(await probe.release({ key: request.key, acquisitionId: request.acquisitionId })).toBe('superseded')
     expect(await probe.release({ key: request.key, token: holder.token })).toBe('released')
   })
 
-  it('an acquisitionId is compared up to the last dot of the token: all of it, and no more', async () => {
+  it('an acquisition id is compared up to the last dot of the token: all of it, and no more', async () => {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     const { token } = await probe.grant({ key, acquisitionId })

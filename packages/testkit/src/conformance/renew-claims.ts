@@ -18,7 +18,7 @@ export function renewClaims(probe: Probe): void {
     await probe.advance(0.6 * ttlMs)
     await probe.renew(key, token, ttlMs)
     await probe.advance(0.6 * ttlMs)
-    await probe.refusal({ key })
+    await probe.contention({ key })
     expect(await probe.renew(key, token, ttlMs)).toBe('renewed')
   })
 
@@ -70,7 +70,7 @@ export function renewClaims(probe: Probe): void {
     expect(await probe.leftMs(key)).toBeLessThanOrEqual(longMs)
   })
 
-  it('a renewal compares the whole token: acquisitionId and fence', async () => {
+  it('a renewal compares the whole token: acquisition id and fence', async () => {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     const { token } = await probe.grant({ key, acquisitionId, ttlMs: longMs })

@@ -1,5 +1,5 @@
 import type { WaitStrategy } from '@leasehold/core'
-import type { RecordedWait, SentRequest } from './lock-history.ts'
+import type { RecordedWait, SentRequest } from './lock-record.ts'
 import { type Entry, type FreeSpan, lengthMs, type Span, touches } from './lock-timeline.ts'
 
 /**
@@ -33,7 +33,7 @@ export interface Scene {
   readonly requests: readonly SentRequest[]
   readonly entries: readonly Entry[]
   readonly free: readonly FreeSpan[]
-  readonly owned: readonly Span[]
+  readonly held: readonly Span[]
   readonly roundTripMs: number
   readonly commandDeadlineMs: number
 }

@@ -1,4 +1,4 @@
-import type { RecordedWait } from './lock-history.ts'
+import type { RecordedWait } from './lock-record.ts'
 
 /**
  * What is wrong.

@@ -2,7 +2,7 @@ import { backoff, poll } from '@leasehold/core'
 import { describe, expect, it } from 'vitest'
 import { patienceMs } from './bound.ts'
 import { type LivenessOptions, livenessFaults } from './liveness-faults.ts'
-import type { LockChange, RecordedWait, SentRequest } from './lock-history.ts'
+import type { LockChange, RecordedWait, SentRequest } from './lock-record.ts'
 
 const key = 'k'
 const grant = (process: string, atMs: number, ttlMs = 10_000, fence = 1): LockChange => {

@@ -1,8 +1,8 @@
 import { boundAfter, boundMs, excuses, revocationMs, type Scene, slackMs, spanOf } from './bound.ts'
 import { misled } from './endings.ts'
 import { fault, type LivenessFault, round } from './fault.ts'
-import type { LockRecord } from './lock-history.ts'
-import { entriesOf, freeSpansOf, lengthMs, overlap, ownedSpan, totalMs, touches, without } from './lock-timeline.ts'
+import type { LockRecord } from './lock-record.ts'
+import { entriesOf, freeSpansOf, heldSpan, lengthMs, overlap, totalMs, touches, without } from './lock-timeline.ts'
 
 export interface LivenessOptions {
   /** The longest time between a request and its answer, of those that are answered in time; default 0. */
@@ -43,7 +43,7 @@ export function livenessFaults(record: LockRecord, options: LivenessOptions = {}
       waits,
       entries,
       free: freeSpansOf(entries, endMs),
-      owned: waits.flatMap((wait) => ownedSpan(wait, endMs)),
+      held: waits.flatMap((wait) => heldSpan(wait, endMs)),
       roundTripMs,
       commandDeadlineMs,
     }
@@ -109,7 +109,7 @@ function askedAtMs({ wait, span, requests, entries }: Scene): readonly number[] 
 
 function nobodysTooLong(scene: Scene): readonly LivenessFault[] | undefined {
   const { wait, span, roundTripMs, commandDeadlineMs } = scene
-  for (const idle of without(span, scene.owned)) {
+  for (const idle of without(span, scene.held)) {
     const kept = scene.entries.filter((entry) => touches(entry, idle)).map(({ ttlMs }) => ttlMs)
     const limitMs =
       Math.max(scene.boundMs, revocationMs) + 2 * Math.max(0, ...kept) + commandDeadlineMs + 2 * roundTripMs + slackMs

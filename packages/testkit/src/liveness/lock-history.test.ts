@@ -3,8 +3,9 @@ import type { AcquireRequest } from '@leasehold/core/adapter'
 import { memoryStore } from '@leasehold/core/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { callUntil } from '../call-until.ts'
+import { requestLost } from '../fate.ts'
 import { ManualClock } from '../manual-clock.ts'
-import { requestLost, ScriptedStore } from '../scripted-store.ts'
+import { ScriptedStore } from '../scripted-store.ts'
 import { LockHistory } from './lock-history.ts'
 
 const { signal } = new AbortController()

@@ -1,76 +1,9 @@
 import type { Clock, Lease } from '@leasehold/core'
 import type { AcquireRequest, LeaseStore } from '@leasehold/core/adapter'
-
-/** What a store did with a lock. An expiry is not told: it follows from the times. */
-export type LockChange =
-  | {
-      readonly type: 'granted'
-      readonly key: string
-      readonly atMs: number
-      readonly expiresAtMs: number
-      /** Whose request it was. */
-      readonly process: string
-      /** The fences reserved with the grant: each lease of it has one of them. */
-      readonly fence: number
-      readonly fences: number
-    }
-  | { readonly type: 'extended'; readonly key: string; readonly atMs: number; readonly expiresAtMs: number }
-  | { readonly type: 'released' | 'revoked'; readonly key: string; readonly atMs: number }
-
-/** A request of a process, as that process saw it. */
-export interface SentRequest {
-  readonly name: 'acquire' | 'inspect' | 'release'
-  readonly key: string
-  readonly process: string
-  readonly atMs: number
-  /** When it was answered or given up; undefined while neither. */
-  readonly endedAtMs?: number
-  readonly answered: boolean
-}
-
-/** What is known of a call that wants a lock before it ends. */
-export interface WaitingFor {
-  readonly key: string
-  readonly process: string
-  /** How long it may take; 0 for a call that does not wait. */
-  readonly waitMs: number
-  /** How long it would go without asking the store if it were alone: see `patienceMs`. */
-  readonly patienceMs: number
-}
-
-/** Busy: told that somebody else had the lock. Unavailable: told that the store did not answer. */
-export type WaitEnd = 'granted' | 'busy' | 'aborted' | 'unavailable' | 'failed'
-
-/** A call that wants a lock, from beginning to end. */
-export interface RecordedWait extends WaitingFor {
-  readonly sinceMs: number
-  readonly abortedAtMs?: number
-  readonly endedAtMs?: number
-  readonly end?: WaitEnd
-  /** Of the lease, if there is one. */
-  readonly fence?: number | null
-  /** When it was given back or lost. */
-  readonly leftAtMs?: number
-}
-
-/** What happened to locks, and to those who wanted them. Each list is in the order of its times. */
-export interface LockRecord {
-  readonly changes: readonly LockChange[]
-  readonly requests: readonly SentRequest[]
-  readonly waits: readonly RecordedWait[]
-  /** When the record was closed. */
-  readonly endMs: number
-}
+import type { LockChange, LockRecord, RecordedWait, SentRequest, WaitEnd, WaitingFor } from './lock-record.ts'
+import { type ObservedCall, observedStore } from './observed-store.ts'
 
 type Noted<T> = { -readonly [P in keyof T]: T[P] }
-
-/** Makes a store's call, and does something before and after it. What a call answers is one outcome, or a list of them. */
-type Around = <O>(
-  name: 'acquire' | 'renew' | 'release' | 'inspect' | 'revoke',
-  requests: readonly { readonly key: string }[],
-  signal: AbortSignal,
-  call: () => Promise<O>,
-) => Promise<O>
 
 /**
  * Writes down what happens to locks, for `livenessFaults` to judge. It stands at two places: before the real store, whose
@@ -97,7 +30,7 @@ export class LockHistory implements LockRecord {
 
   /** The real store: what it answers has happened. */
   behind(store: LeaseStore): LeaseStore {
-    return around(store, async (name, requests, _, call) => {
+    return observedStore(store, async (name, requests, _, call) => {
       const answer = await call()
       const outcomes: readonly unknown[] = [answer].flat()
       for (const [index, request] of requests.entries()) this.#note(name, request, outcomes[index])
@@ -107,21 +40,11 @@ export class LockHistory implements LockRecord {
 
   /** The store as a process reaches it. */
   before(store: LeaseStore, process: string): LeaseStore {
-    return around(store, async (name, requests, signal, call) => {
-      const atMs = this.#clock.monotonicMs()
-      const noted: Noted<SentRequest>[] = []
-      if (name === 'acquire' || name === 'inspect' || name === 'release') {
-        for (const { key } of requests) noted.push({ name, key, process, atMs, answered: false })
-      }
-      for (const request of requests) {
-        const { acquisitionId } = request as { acquisitionId?: string }
-        if (name === 'acquire' && acquisitionId !== undefined) this.#processes.set(acquisitionId, process)
-      }
-      this.requests.push(...noted)
+    return observedStore(store, async (name, requests, signal, call) => {
+      const sent = this.#sent(name, requests, process)
       const end = (answered: boolean): void => {
-        for (const request of noted) {
-          if (request.endedAtMs === undefined)
-            Object.assign(request, { answered, endedAtMs: this.#clock.monotonicMs() })
+        for (const request of sent) {
+          if (request.endedAtMs === undefined) Object.assign(request, { answered, endedAtMs: this.endMs })
         }
       }
       signal.addEventListener('abort', () => end(false), { once: true })
@@ -161,7 +84,23 @@ export class LockHistory implements LockRecord {
     if (wait) wait.leftAtMs ??= this.#clock.monotonicMs()
   }
 
-  #note(name: Parameters<Around>[0], request: { readonly key: string }, outcome: unknown): void {
+  /** Records what a process sends, but for renewals and revocations, which take no part in a wait. */
+  #sent(
+    name: ObservedCall,
+    requests: readonly { readonly key: string; readonly acquisitionId?: string }[],
+    process: string,
+  ): readonly Noted<SentRequest>[] {
+    if (name === 'renew' || name === 'revoke') return []
+    const atMs = this.#clock.monotonicMs()
+    const sent: Noted<SentRequest>[] = requests.map(({ key }) => ({ name, key, process, atMs, answered: false }))
+    for (const { acquisitionId } of requests) {
+      if (name === 'acquire' && acquisitionId !== undefined) this.#processes.set(acquisitionId, process)
+    }
+    this.requests.push(...sent)
+    return sent
+  }
+
+  #note(name: ObservedCall, request: { readonly key: string }, outcome: unknown): void {
     const { key } = request
     const {
       acquisitionId,
@@ -199,15 +138,3 @@ function endOf(error: unknown): WaitEnd {
   if (code === 'ACQUIRE_TIMEOUT') return 'busy'
   return code === 'STORE_UNAVAILABLE' ? 'unavailable' : 'failed'
 }
-
-const around = (store: LeaseStore, run: Around): LeaseStore => ({
-  commandDeadlineMs: store.commandDeadlineMs,
-  prefix: store.prefix,
-  nodeOf: (key) => store.nodeOf(key),
-  acquire: (requests, call) => run('acquire', requests, call.signal, () => store.acquire(requests, call)),
-  renew: (requests, call) => run('renew', requests, call.signal, () => store.renew(requests, call)),
-  release: (requests, call) => run('release', requests, call.signal, () => store.release(requests, call)),
-  checkHolders: (requests, call) => store.checkHolders(requests, call),
-  inspect: (key, call) => run('inspect', [{ key }], call.signal, () => store.inspect(key, call)),
-  revoke: (key, call) => run('revoke', [{ key }], call.signal, () => store.revoke(key, call)),
-})

@@ -1,4 +1,4 @@
-import type { LockRecord, RecordedWait } from './lock-history.ts'
+import type { LockRecord, RecordedWait } from './lock-record.ts'
 
 /** A time from one moment to another. */
 export interface Span {
@@ -66,7 +66,7 @@ export function freeSpansOf(entries: readonly Entry[], endMs: number): readonly 
 }
 
 /** The time in which a caller had the lease, as far as it knew. */
-export function ownedSpan({ end, endedAtMs, leftAtMs }: RecordedWait, endMs: number): readonly Span[] {
+export function heldSpan({ end, endedAtMs, leftAtMs }: RecordedWait, endMs: number): readonly Span[] {
   return end === 'granted' && endedAtMs !== undefined ? [{ fromMs: endedAtMs, toMs: leftAtMs ?? endMs }] : []
 }
 

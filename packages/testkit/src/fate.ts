@@ -1,0 +1,87 @@
+import type { Clock, Executed } from '@leasehold/core'
+import type { Refused, Unknown } from '@leasehold/core/adapter'
+
+/** The calls of the store port. */
+export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke'
+
+/** One call as it reached the store. */
+export interface StoreCall {
+  readonly name: StoreCallName
+  /** When, by the monotonic clock. */
+  readonly atMs: number
+  readonly requests: readonly {
+    readonly key: string
+    readonly acquisitionId?: string
+    readonly token?: string
+    readonly ttlMs?: number
+  }[]
+}
+
+/** A call on its way: whether and when it is carried out, and what of the answer comes back, is up to its fate. */
+export interface Sending<O> {
+  readonly clock: Clock
+  /** What is asked for; the caller expects an outcome for each. */
+  readonly requests: StoreCall['requests']
+  /** The caller's: aborted when it waits for the answer no longer. */
+  readonly signal: AbortSignal
+  /** Carries the requests out, in the real store. */
+  execute(): Promise<readonly O[]>
+}
+
+/** What becomes of one call. */
+export type Fate = <O>(sending: Sending<O>) => Promise<readonly (O | Unknown | Refused)[]>
+
+/** The ordinary one: carried out and answered. */
+export const answered: Fate = ({ execute }) => execute()
+
+/** Carried out, and the answer never comes; as a client does, it says so once the caller gives up. */
+export const replyLost: Fate = async (sending) => {
+  await sending.execute()
+  return silence(sending)
+}
+
+/** Neither carried out nor answered; as a client does, it says so once the caller gives up. */
+export const requestLost: Fate = (sending) => silence(sending)
+
+/** Carried out at once, answered `ms` later. */
+export const replyAfter =
+  (ms: number): Fate =>
+  async ({ clock, execute }) => {
+    const outcomes = await execute()
+    await later(clock, ms)
+    return outcomes
+  }
+
+/** Carried out `ms` later, whoever has given up by then, and answered at once. */
+export const requestAfter =
+  (ms: number): Fate =>
+  async ({ clock, execute }) => {
+    await later(clock, ms)
+    return execute()
+  }
+
+/** Answered at once as unknown; carried out only if nobody can know that it was not. */
+export const unavailable =
+  (executed: Executed, cause: unknown = new Error('connection is closed')): Fate =>
+  async ({ requests, execute }) => {
+    if (executed === 'unknown') await execute()
+    return requests.map(() => ({ type: 'unknown', executed, cause }))
+  }
+
+/** Refused for good, and not carried out. */
+export const refusing =
+  (error: Refused['error']): Fate =>
+  async ({ requests }) =>
+    requests.map(() => ({ type: 'refused', error }))
+
+const silence = ({ requests, signal }: Pick<Sending<unknown>, 'requests' | 'signal'>): Promise<readonly Unknown[]> =>
+  new Promise((resolve) => {
+    const giveUp = (): void => resolve(requests.map(() => ({ type: 'unknown', executed: 'unknown' })))
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+  })
+
+const later = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.schedule(resolve, ms)
+  })

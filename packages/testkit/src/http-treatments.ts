@@ -1,0 +1,50 @@
+import type { CannedReply, Exchange } from './http-proxy-exchange.ts'
+import type { HttpRoute } from './http-route.ts'
+import type { Ending } from './reply-drop.ts'
+
+/** Decides what becomes of one request, from when it would leave the proxy for the server. */
+export type Treatment = (exchange: Exchange, route: HttpRoute) => Promise<void>
+
+/** The ordinary one: carried out and answered. */
+export const forward: Treatment = async (exchange, route) => route.deliver(exchange, await route.send(exchange))
+
+/** The proxy answers, and the server does not hear of it. */
+export const answerWith =
+  (reply: CannedReply): Treatment =>
+  async (exchange) =>
+    exchange.answer(reply)
+
+/** Carried out, and nothing of the reply is delivered. */
+export const dropReply =
+  (ending: Ending): Treatment =>
+  async (exchange, route) => {
+    const reply = await route.send(exchange)
+    reply.resume()
+    if (ending === 'cut') exchange.cut()
+  }
+
+/** Carried out twice, one after the other. */
+export const sendTwice =
+  (delivered: 'first' | 'last'): Treatment =>
+  async (exchange, route) => {
+    const replies = { first: await route.send(exchange), last: await route.send(exchange) }
+    replies[delivered === 'first' ? 'last' : 'first'].resume()
+    await route.deliver(exchange, replies[delivered])
+  }
+
+/** Carried out; only the first request of a connection is answered. */
+export const cutUnlessFirst: Treatment = (exchange, route) =>
+  (exchange.isFirst ? forward : dropReply('cut'))(exchange, route)
+
+/** Kept back until the server has answered `others` that arrived later. `sent` is called when it has been carried out, too. */
+export const overtakenBy =
+  (others: number, sent: () => void): Treatment =>
+  async (held, route) => {
+    for (let overtaken = 0; overtaken < others; ) {
+      const answered = await route.nextReply()
+      if (answered.place > held.place) overtaken++
+    }
+    const reply = await route.send(held)
+    sent()
+    await route.deliver(held, reply)
+  }

@@ -1,0 +1,46 @@
+import type { Link } from './tcp-link.ts'
+
+/**
+ * What becomes of a connection whose reply is dropped: it ends (`cut`), or it stays open and never carries anything
+ * again (`silence`).
+ */
+export type Ending = 'cut' | 'silence'
+
+/** A reply that is to be dropped. First it belongs to no connection, then to the one whose request passed next. */
+interface Wanted {
+  readonly ending: Ending
+  readonly dropped: () => void
+  readonly link?: Link
+}
+
+/** Drops one reply when it is asked to: that to the next request. */
+export class ReplyDrop {
+  #wanted: Wanted | undefined
+
+  /** Resolves when a reply has been dropped. */
+  next(ending: Ending): Promise<void> {
+    return new Promise((dropped) => {
+      this.#wanted = { ending, dropped }
+    })
+  }
+
+  requestPassed(link: Link): void {
+    if (this.#wanted && !this.#wanted.link) this.#wanted = { ...this.#wanted, link }
+  }
+
+  /** Whether the reply was the one to drop. */
+  take(link: Link): boolean {
+    const wanted = this.#wanted
+    if (wanted?.link !== link) return false
+    this.#wanted = undefined
+    if (wanted.ending === 'cut') link.cut()
+    else link.silence()
+    wanted.dropped()
+    return true
+  }
+
+  /** It ended without a reply; the next request will do. */
+  closed(link: Link): void {
+    if (this.#wanted?.link === link) this.#wanted = { ending: this.#wanted.ending, dropped: this.#wanted.dropped }
+  }
+}
