@@ -69,7 +69,7 @@ const messageOf = (cause: unknown): string | undefined => (cause as Error | unde
 
 /**
  * The same error, about this key and with the stack of who throws it: of an error that was made while a reply was read, or
- * for many callers, the stack tells no caller anything. What is no error of ours stays as it is.
+ * for many callers, the stack tells no caller anything. An error that is not ours stays as it is.
  */
 export function about(key: string, error: unknown, details?: object | false): unknown {
   if (!(error instanceof LeaseholdError)) return error

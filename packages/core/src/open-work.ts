@@ -4,18 +4,18 @@ import type { Home } from './sharing/home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
 
-/** What a locker has going on: waits, leases held, and clean-up that nobody waits for. Knows how to end it. */
+/** What a locker has under way: waits, leases held, and clean-up that nobody waits for. Knows how to end it. */
 export interface OpenWork {
   /** @throws LeaseholdError with code `CLOSED` once the locker is being closed */
   assertOpen(): void
   /** Runs a wait under a signal of its own, which the caller's signal and closing abort. */
   wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Counts a lease in, until it is dropped. One that comes while the locker is being closed is taken away at once. */
+  /** Counts a lease in, until it is dropped. A lease that comes while the locker closes is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
-  /** Does clean-up that no caller waits for, keeps track of it, and hands it over. */
+  /** Runs clean-up that no caller waits for, keeps track of it, and hands it over. */
   background(task: () => Promise<unknown>): void
-  /** Hands over what a caller need not wait for, to what keeps the runtime at it. */
+  /** Hands a task that no caller need wait for to `waitUntil`, which keeps the runtime alive for it. */
   handOver(task: Promise<unknown>): void
   /**
    * Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up, though no longer
@@ -24,18 +24,18 @@ export interface OpenWork {
   close(clock: Clock, graceMs: number, cleanUpMs: number): Promise<void>
 }
 
-/** Keeps the runtime at what a promise stands for, such as `ctx.waitUntil` of a Worker. */
+/** Keeps the runtime alive until a promise settles, as a Worker's `ctx.waitUntil` does. */
 export type WaitUntil = (task: Promise<unknown>) => unknown
 
 /** A lease, as far as ending it goes. */
 interface Held {
-  lose(cause: LossReason): void
+  lose(reason: LossReason): void
   release(): Promise<unknown>
 }
 
 /**
- * @param home      runs a task in the locker's own async context, and not in that of the call that gave rise to it
- * @param waitUntil takes what may go on after the call that gave rise to it
+ * @param home      runs a task in the locker's own async context, and not in the caller's
+ * @param waitUntil takes tasks that may outlive the call
  */
 export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
@@ -44,7 +44,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
   let closed = false
   let onIdle: (() => void) | undefined
   const tell = teller(waitUntil)
-  // What is handed over never rejects: there it would be an error of the request.
+  // A task never rejects there, where it would fail the request.
   const handOver = (task: Promise<unknown>): void => waitUntil && tell(task.catch(() => undefined))
 
   const assertOpen = (): void => {
@@ -106,7 +106,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
           return undefined
         })
       }
-      // Whoever hears of a loss does so in the locker's context, and not in that of whoever closes it.
+      // Losses are told in the locker's own context, and not in that of the caller of `close`.
       await home(() => takeAway([...leases]))
       await settledWithin(clock, cleanUpMs, Promise.all(tasks))
     },

@@ -20,9 +20,9 @@ export interface AcquireOptions {
   readonly maxHold?: Duration | undefined
   /** A lease that arrives with less validity left is given back, and the call tries again; default ttl/3. */
   readonly minValidity?: Duration | undefined
-  /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
+  /** When the event `long-held` tells of a lease, and again each time that has doubled. Default: 1 minute. */
   readonly longHeld?: Duration | undefined
-  /** How long a waiter relies on the notifier before it looks for itself; default what the notifier says. */
+  /** How long a waiter relies on the notifier before it checks for itself. Default: what the notifier says. */
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined

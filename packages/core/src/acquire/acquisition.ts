@@ -37,7 +37,7 @@ export type Finding = 'held' | 'late' | Unknown
 export interface Knowledge extends Quiet {
   /** What the last try that brought no lease has found. */
   finding: Finding | undefined
-  /** How many grants had come too late for whoever made that try. */
+  /** How many grants had come too late for the call that made that try. */
   lateGrants: number
 }
 
@@ -129,7 +129,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     }
   }
 
-  /** Draws its conclusions from a try that brought no lease, and pauses. Answers whether another try is worth it. */
+  /** Learns from a try that brought no lease, and pauses. Answers whether another try is worth it. */
   async function heed(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
     if (outcome.type === 'unknown') {
       // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
@@ -145,13 +145,13 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
       return waitMs > 0
     }
     if (answered('acquire', key, outcome, executed).type !== 'state') {
-      // It came too late, or unseen: from now on this acquisition id would be told that its grant is spent.
+      // The grant came too late, or went unseen. The store would tell this acquisition id from now on that its grant is spent.
       claim.abandon()
       claim = begin()
       lateGrants++
       learn('late')
     }
-    // Nothing says when a try is worth it. Who is seen to hold the lock may be we ourselves, by a try without an answer.
+    // Nothing says when the next try is worth it. The holder we see may be this acquire itself, by a try without an answer.
     await sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
     return true
   }

@@ -11,7 +11,7 @@ import { mostSilentTries } from './figures.ts'
 /** What a try may come to; `state` where it was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
-/** One acquisition id's dealings with the store for one key, from its first try until it is granted or given up. */
+/** The tries of one acquisition id for one key, until one is granted or all are given up. */
 export interface Claim {
   /** Tries until there is an answer or no time is left. */
   attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<TryOutcome>>
@@ -23,10 +23,10 @@ export interface Claim {
 
 /**
  * Begins a claim. All its tries carry the same acquisition id, so a repeat after a lost reply finds its own lease. A try without
- * an answer may have been granted: whoever gives the claim up calls `abandon`.
+ * an answer may have been granted, so a caller that gives up calls `abandon`.
  *
- * Each try without an answer re-arms an entry that nobody may know of, and so keeps others out. So after two of them in a
- * row the claim only checks, which changes nothing, until the store answers again.
+ * Each try without an answer may extend an entry that nobody knows of, and that keeps others out. So after two of them in a row the
+ * claim only checks, which changes nothing, until the store answers again.
  *
  * @param quiet       heeded by its tries, and by what undoes them
  * @param onSend      a store command is sent

@@ -1,19 +1,19 @@
 /*
- * The figures of this room. They stand here and not beside their use because bundlers put the constants of a module that
- * imports nothing where they are used.
+ * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
+ * modules only.
  */
 
-/** The pause after an unanswered renewal, doubled by each further one, in milliseconds … */
+/** The pause after an unanswered renewal, in milliseconds. Each further one doubles it … */
 export const firstRenewalPauseMs = 50
 /** … and never less than this. */
 export const leastRenewalPauseMs = 10
-/** Leases renewed by one command: a script over more would keep Redis from others for too long. */
+/** How many leases one command renews. A script over more would keep Redis busy for too long. */
 export const chunkSize = 100
-/** Commands under way at once. */
+/** How many commands are under way at once. */
 export const mostInFlight = 4
-/** The share of its ttl after which a lease that nobody renews is announced as expiring. */
+/** A lease that nobody renews is told as expiring after this share of its ttl. */
 export const warnAt = 0.8
-/** How much later than due `long-held` may be told, in milliseconds, so that many share one timer. Never sooner. */
+/** `long-held` may come this much late, in milliseconds, and never early, so that many leases share one timer. */
 export const longHeldWithinMs = 1_000
-/** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
+/** How long to wait, at most, for the release of a lease that is lost already, in milliseconds. */
 export const lostReleaseMs = 250

@@ -4,23 +4,23 @@ import type { Clock } from '../timing/clock.ts'
 import { elapsedMs, type Instant, instant, remainingMs, type Validity } from '../timing/validity.ts'
 
 /**
- * What the store granted: one token, how long it may be trusted, and how it ended.
+ * What the store granted: one token, how long to trust it, and how it ended.
  *
- * States: *held*, by one holder after another → *lost* (final, with its cause) or *ended* (given back). Renewal and loss
- * belong to the grant; what a caller has of it is a `Lease`.
+ * States: *held*, by one holder after another → *lost* (final, with its reason) or *ended* (given back). Renewal and loss belong
+ * to the grant. A caller sees it as a `Lease`.
  */
 export class Grant {
   declare readonly key: string
   declare readonly token: string
-  /** Its present holder's. */
+  /** The present holder's. */
   declare fence: number
-  /** Since when its present holder has had it. */
+  /** When the present holder got it. */
   declare heldSince: Instant
-  /** The ttl that its present holder asked for and that scheduled renewals ask for again, in milliseconds. */
+  /** The ttl the present holder asked for, in milliseconds. Scheduled renewals ask for it again. */
   declare ttlMs: number
-  /** Somebody outside of this process may know the token. */
+  /** Somebody outside this process may know the token. */
   tokenLeft = false
-  /** Why it was lost; undefined while it is held, and for good once it was given back in time. */
+  /** Why it was lost. Undefined while it is held, and for good once it was given back in time. */
   declare lostBecause: LossReason | undefined
   /** Told once, when the grant is lost. */
   declare holder: { onLost(reason: LossReason): void } | undefined
@@ -29,11 +29,11 @@ export class Grant {
   renews = false
   /** When its next renewal is due, or the warning that it expires, in monotonic milliseconds. */
   dueMs: number = Infinity
-  /** When it will have been held for so long that somebody should be told. */
+  /** When to tell that it has been held for long, in monotonic milliseconds. */
   longHeldAtMs: number = Infinity
-  /** When it has been held for as long as it may. */
+  /** When its `maxHold` is over, in monotonic milliseconds. */
   holdUntilMs: number = Infinity
-  /** Its renewal is under way or waits for a free place; a renewal never overlaps itself. */
+  /** A renewal is under way, or waits for a free place. One renewal never overlaps another. */
   renewing = false
   /** Renewals without an answer since the last answer, and why the last of them had none. */
   unanswered = 0

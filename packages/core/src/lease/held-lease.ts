@@ -19,7 +19,7 @@ export interface Successors {
   ended(grant: Grant, subscribers: number | null): void
 }
 
-/** What a caller has of a grant, for as long as it is this caller's. */
+/** A caller's side of a grant, while the grant is this caller's. */
 export class HeldLease implements Lease {
   declare readonly key: string
   declare readonly fence: number
@@ -102,14 +102,14 @@ export class HeldLease implements Lease {
 
   release(): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
-    // The timer may be late; a validity that is over is a loss whoever notices it.
+    // The timer may be late. A validity that is over is a loss, no matter who notices first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
       let settle: ((result: Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
-      // Whoever waits for an extension is told at once, and it is not asked for again.
+      // A caller that waits for an extension is told at once, and nobody asks for it again.
       this.#stop?.abort(this.#releasedError())
       // Only now: a listener to the events of this release may call it again.
       settle?.(this.#release(this.#grant.heldMs(now)))

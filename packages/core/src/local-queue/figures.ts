@@ -1,6 +1,6 @@
 /*
- * The figures of this room. They stand here and not beside their use because bundlers put the constants of a module that
- * imports nothing where they are used.
+ * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
+ * modules only.
  */
 
 /** How many calls of a line may be checked per millisecond, on average, for those whose wait is over. */

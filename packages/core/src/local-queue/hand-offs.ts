@@ -14,13 +14,13 @@ export class HandOffs {
     this.#first ??= now
   }
 
-  /** It is as many as there may be, or has gone on for as long, before others have a chance. */
+  /** Whether other processes must have a chance now: it was handed off often enough, or for long enough. */
   isOver(now: Instant): boolean {
     return this.#count >= mostHandOffs || (!!this.#first && elapsedMs(now, this.#first) >= longestRunMs)
   }
 }
 
-/** Whether a grant is as good to the next holder as one of its own from the store. */
+/** Whether a grant is as good for the next holder as a new one from the store. */
 export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: Instant): boolean {
   if (!renew || grant.tokenLeft) return false
   if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
@@ -28,7 +28,7 @@ export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: 
   return grant.expiresInMs(now) <= 2 * ttlMs
 }
 
-/** Gives a grant to another holder of this process, with the next fence; whoever that is sets `holder` anew. */
+/** Gives a grant to another holder of this process, with the next fence. The new holder sets `holder`. */
 export function giveTo(grant: Grant, { ttlMs }: Plan, now: Instant): void {
   grant.heldSince = now
   grant.ttlMs = ttlMs

@@ -31,13 +31,13 @@ export class KeyQueue {
   #grant: Grant | undefined
   /** The run of hand-offs of what we hold. */
   #handOffs = new HandOffs()
-  /** Our holder has been told that others of us wait. */
+  /** The holder has been told that calls of this process wait for it. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
   readonly #competitors = new Set<Competitor>()
-  /** Made when somebody has to wait: most keys are held without that. */
+  /** Made when somebody has to wait. Most keys never need it. */
   #line: WaitingLine | undefined
-  /** What one of us finds out, the next one heeds: or each of a long line would ask in its turn. */
+  /** What one call finds out, the next one heeds. Otherwise each call of a long line would ask in turn. */
   readonly #known = nothingKnown()
   readonly #check: HolderCheck
 
@@ -128,7 +128,7 @@ export class KeyQueue {
 
   #beginHeadStart(plan: Plan): void {
     const { notifier, background } = this.#context
-    // Those who poll cannot be told: without a notifier our next one waits as long as it would after a contended try.
+    // Nobody can wake pollers. So without a notifier the next call waits as long as it would after a contended try.
     const pauseMs = notifier ? headStartMs : restHintMs(plan, 1, jitter(), 0)
     const end = (): void => {
       this.#headStart = undefined
@@ -154,14 +154,14 @@ export class KeyQueue {
     return false
   }
 
-  /** The lock may be free: competitors that pause try first, then who is next in line. */
+  /** The lock may be free. Competitors that pause try first, then the next in line. */
   #goOn(): void {
     // With a notifier, that wakes each of them.
     if (!this.#context.notifier) for (const each of this.#competitors) each.wake()
     this.#advance()
   }
 
-  /** Lets those in line compete whom nobody stands in for, unless one of us holds the key. */
+  /** Lets every call in line compete that no competitor stands in for, unless this process holds the key. */
   #advance(): void {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) {
       const { resolve } = call
@@ -174,8 +174,9 @@ export class KeyQueue {
   }
 
   /**
-   * Who in line should compete next, if anybody: the first whom nobody stands in for. While a competitor fails, it is the one with
-   * the most time for a late grant, who then stands in for all: or each of many ttls would have a competitor of its own.
+   * The call in line that should compete next, if any: the first that no competitor stands in for. While a competitor fails, it is
+   * the call with the most time for a late grant, which then stands in for all. Otherwise each of many ttls would get a competitor
+   * of its own.
    */
   #uncovered(): WaitingCall | undefined {
     if (this.#grant) return undefined
@@ -203,7 +204,7 @@ export class KeyQueue {
     })
   }
 
-  /** What has come of a wait in line when its time is over. */
+  /** How a wait in line ends when its time is over. */
   async #inVain({ since }: Caller): Promise<Acquired> {
     const { finding, lateGrants } = this.#known
     const heldHere = this.#grant !== undefined

@@ -2,7 +2,7 @@ import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 
-/** Whoever went on troubles checks again once it is heard, spread over so long, in milliseconds. */
+/** A subscriber that heard nothing for a while checks again once it hears. Checks are spread over this time, in milliseconds. */
 const checkAgainSpreadMs = 250
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../timing/clock.ts'
 import type { Troubles } from './troubles.ts'
 
-/** So many misses in a row are told: a single lock may have been evicted, or removed by hand. */
+/** Tell after this many misses in a row: a single lock may have been evicted, or removed by hand. */
 const toldAfter = 2
 /**
  * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, several may have
@@ -10,15 +10,15 @@ const toldAfter = 2
 const sameMissMs = 2_000
 
 /**
- * Counts releases that were not announced to a subscription that is in order. They are told of as soon as there have
- * been several and no message that anybody waited for in between.
+ * Counts releases that a confirmed subscription did not hear. It tells of them once there were several in a row, without a message
+ * in between that somebody waited for.
  */
 export class MissedReleases {
   readonly #clock: Clock
   readonly #troubles: Troubles
   #misses = 0
   #lastMissMs = -Infinity
-  /** The cursor of whoever released what seems to be missed, while the server is asked. */
+  /** The cursor of the holder whose release seems to be missed, while the server is asked. */
   #suspected: string | undefined
 
   constructor(clock: Clock, troubles: Troubles) {
@@ -27,8 +27,8 @@ export class MissedReleases {
   }
 
   /**
-   * A message was heard. If somebody waits for it, those who release do announce it where we listen; otherwise it may be
-   * our own release, on a channel that is yet to be left.
+   * A message came. If somebody waits for it, releases are announced where we listen. If not, it may be our own release, on a channel
+   * that we have not left yet.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
@@ -38,11 +38,11 @@ export class MissedReleases {
   }
 
   /**
-   * A holder has given a lock back and no message has said so, yet. While one is checked into, others are not.
+   * A holder has given a lock back, and no message has said so yet. Only one such release is looked into at a time.
    *
    * @param cursor the holder's, which is the fence that the message names
-   * @param confirm asks the server to confirm the subscription again. What was published before arrives before its
-   *   answer, so a message that was only on its way is not taken for missing.
+   * @param confirm asks the server to confirm the subscription again. Earlier messages arrive before its answer, so a message on
+   *   its way is not taken for missing.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return

@@ -117,7 +117,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     async revoke(key, call) {
       const lock = await storedValue(key, call)
       if (!('value' in lock)) return lock
-      // Who is seen to hold it and nobody else: a client that sends this again must not hit a successor.
+      // Only the holder it saw: a client that sends this again must not hit a successor.
       const requests: [[string, string], [string, string]][] = [
         [leaseKeys(key), [lock.value, keys.releaseChannel(key)]],
       ]

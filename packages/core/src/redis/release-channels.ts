@@ -7,7 +7,7 @@ import { SubscriberLink } from './subscriber-link.ts'
 import type { Troubles } from './troubles.ts'
 
 /**
- * A channel nobody listens to any more is left subscribed for so long, in milliseconds: on a busy key the next waiter is
+ * How long a channel without subscribers stays subscribed, in milliseconds: on a busy key the next waiter is
  * about to come.
  */
 const lingerMs = 1_000

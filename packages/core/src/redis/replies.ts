@@ -109,7 +109,7 @@ export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<Revo
   other: revokedBefore,
 })
 
-/** It is no longer whoever was seen there: because of us, if this may be the answer to a repeat. */
+/** The holder we saw is gone: because of us, if this may be the answer to a repeat. */
 function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
   return { type: resent ? 'revoked' : 'free' }
 }

@@ -22,7 +22,7 @@ export interface ReconnectPause {
 /** A server restart must not bring all its clients back at the same moment. */
 const defaultPause: ReconnectPause = { from: 100, to: 2_000 }
 
-/** Whoever listens through a {@link SubscriberLink}. */
+/** The user of a {@link SubscriberLink}. */
 export interface LinkUser {
   /** There is a new connection, with nothing subscribed on it yet: subscribe, through `ask`. */
   connected(): void
@@ -204,7 +204,7 @@ export class SubscriberLink {
     if (silent || this.#failures >= toldAfter) this.#user.troubled(troubleBy(cause))
   }
 
-  /** Connects again after a pause, if anybody needs it then. Whoever needs it later than that connects at once. */
+  /** Connects again after a pause, if somebody needs the connection then. After that, the next to need it connects at once. */
   #pause(): void {
     const again = (): void => {
       this.#stopPause = undefined

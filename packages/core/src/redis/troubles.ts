@@ -1,6 +1,6 @@
 import type { NotifierState } from '../waiting/release-notifier.ts'
 
-/** What keeps releases from being heard: no connection, a subscription that is refused, or nobody who announces them. */
+/** Why releases are not heard: there is no connection, a subscription is refused, or nobody announces them. */
 export type Trouble = 'connection' | 'refusal' | 'silence'
 
 /** Tells whether releases are heard: each trouble once, again when its cause changes, and once that all of them are over. */
@@ -10,9 +10,9 @@ export class Troubles {
   /** A trouble was told, and not yet that it is over. */
   #isDisconnected = false
 
-  /** Who comes while there is trouble is told of it at once. */
+  /** A listener that registers while there is trouble is told of it at once. */
   onStateChange(listener: (state: NotifierState) => void): () => void {
-    // Its own function, so that the same listener may come twice and each be withdrawn alone.
+    // A function of its own, so that the same listener may register twice and withdraw each alone.
     const told = (state: NotifierState): void => listener(state)
     this.#listeners.add(told)
     for (const { cause } of this.#troubles.values()) void tell(told, { type: 'disconnected', cause })

@@ -5,7 +5,7 @@ import type { Clock } from '../timing/clock.ts'
  * there, and not what it holds for whichever request happens to give rise to the task. What a task begins (a timer, a
  * socket, a promise chain) stays in that context, so no request's is kept alive by work that goes on after it.
  *
- * What makes it so: an async function goes on in the context in which it was called, whoever ends its await.
+ * It works because an async function goes on in the context in which it was called, no matter who settles what it awaits.
  */
 export function contextKeeper(): (task: () => void) => void {
   const tasks: (() => void)[] = []

@@ -20,7 +20,7 @@ export function sharesBetweenCalls(): boolean {
  */
 export function homeContext(): Home {
   const keep = contextKeeper()
-  // Async, so that a task that throws rejects for whoever waits for it, and hangs nobody.
+  // Async, so that a task that throws rejects for its caller and hangs nobody.
   const run: Home = async (task) => task()
   return (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(run(task)))) : run(task))
 }

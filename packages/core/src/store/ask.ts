@@ -14,40 +14,38 @@ interface Asking {
 }
 
 /**
- * How long a store command may stay unanswered, retry included: the store's own deadline, and never more than a third of
- * the ttl it is about.
+ * How long a store command may stay unanswered, retries included: the store's own deadline, and at most a third of the ttl.
  */
 export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
   Math.min(store.commandDeadlineMs, ttlMs / 3)
 
-/** Until when a store wants to be asked nothing, in monotonic milliseconds. */
+/** Until when a store asks clients to stay away, in monotonic milliseconds. */
 export interface Quiet {
   quietUntilMs: number
 }
 
-/** What an `ask` may be told; by default it goes on for one command deadline. */
+/** How to ask. By default it goes on for one command deadline. */
 export interface AskOptions<O> {
   /** What is left of the time for all attempts, in milliseconds. */
   readonly leftMs?: () => number
   readonly signal?: AbortSignal | undefined
-  /** One attempt, whatever becomes of it. */
+  /** Makes one attempt only. */
   readonly once?: boolean
-  /** What several requests have in common: what one of them is told, the others heed. */
+  /** Shared by several requests: they all stay away when one of them is told to. */
   readonly quiet?: Quiet
-  /** Told when an attempt has come to nothing, unless only the end of the time cut it short. */
+  /** An attempt came to nothing, and not only because time was up. */
   readonly onSilence?: (failure: Unknown) => void
-  /** Gets an answer that came when the question was over, and when its attempt had been sent. */
+  /** An answer came too late; `sentAt` is when its attempt was sent. */
   readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
 }
 
 /**
  * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
  *
- * A store that wants to be asked nothing for a while is left alone for as long. If that is all the time there is, or more, it
- * ends at once: a last attempt would come too soon for the store, and nothing is left to wait for.
+ * It leaves a store alone that asks for that. If the pause would use up the time that is left, it ends at once.
  *
- * An attempt is repeated after half a command deadline, so that a second fits. Its answer counts for the whole of it: on a
- * slow link each would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
+ * It repeats an attempt after half a command deadline, so that a second one fits. An answer to the first still counts after that:
+ * on a slow link each answer would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
  * to, and what it grants counts from when that attempt was sent.
  *
  * @param send sends the request once and answers its outcome; undefined is no answer

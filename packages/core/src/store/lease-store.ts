@@ -4,34 +4,34 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 /**
  * The store port: what a lease means to whatever keeps it.
  *
- * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, both
- * values, or *unknown*: sent, and no answer came, so it may have happened. A store maps whatever its client does to one
- * of these and rejects only with an `InvalidOptionError`, before anything is sent.
+ * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, both values, or
+ * *unknown*: no answer came, so it may have happened. A store maps everything its client does to one of these. It rejects only
+ * with an `InvalidOptionError`, before anything is sent.
  *
  * The caller may assume that a request is carried out at once or not at all, that time is the store's own, and that
  * every request may be repeated with the same acquisition id or token without doing harm. It may not assume that a call ever
- * settles: the core waits for no longer than `call` says, and tells by it when it has ceased to wait.
+ * settles: core waits no longer than `call` says, and says through it when it has stopped waiting.
  *
  * Implemented by `@leasehold/core/redis` and `@leasehold/core/memory`; a new one passes the suite of
  * `@leasehold/testkit`.
  */
 export interface LeaseStore {
-  /** How long one request may stay unanswered, in milliseconds (never more than a third of the ttl is used). */
+  /** How long one request may stay unanswered, in milliseconds. Core uses at most a third of the ttl. */
   readonly commandDeadlineMs: number
   /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
   readonly prefix?: string | undefined
   /**
-   * Names the node that keeps a key at present; always the same name where there is but one. Requests for keys of
-   * different nodes do not share a command, so that a node that falls silent costs nobody else's answer. Does no I/O.
+   * Names the node that keeps a key at present. Always the same name where there is only one. Requests for keys of different nodes
+   * do not share a command, so that a silent node costs no other node's answer. Does no I/O.
    */
   nodeOf(key: string): string
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]>
-  /** Compares each lock with the cursor a refused acquire returned. */
+  /** Compares each lock with the cursor that a contended acquire returned. */
   checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]>
   inspect(key: string, call: CallDeadline): Promise<InspectOutcome>
-  /** Takes the lock from whoever is seen to hold it, a foreign holder included, and from nobody who comes after. */
+  /** Takes the lock from the holder it sees, a foreign holder included, and never from a later one. */
   revoke(key: string, call: CallDeadline): Promise<RevokeOutcome>
 }
 
@@ -47,7 +47,7 @@ export interface AcquireRequest {
 export interface RenewRequest {
   readonly key: string
   readonly token: string
-  /** The asked time to live from now; an entry with more left keeps it. */
+  /** The time to live asked for, from now. An entry with more time left keeps it. */
   readonly ttlMs: number
 }
 
@@ -60,16 +60,16 @@ export type ReleaseRequest = { readonly key: string } & (
 /** A question about one lock. */
 export interface CheckRequest {
   readonly key: string
-  /** What a refused acquire, or the last check, answered; `-` for none. */
+  /** What a contended acquire, or the last check, answered. `-` for none. */
   readonly cursor: string
 }
 
-/** No usable answer; `executed: 'no'` when the request was certainly not carried out. */
+/** No usable answer. `executed` is `'no'` if the request was certainly not carried out. */
 export interface Unknown {
   readonly type: 'unknown'
   readonly executed: Executed
   readonly cause?: unknown
-  /** For so long, from when it came, the store wants to be asked nothing, in milliseconds; where it says so. */
+  /** How long the store asks clients to stay away, in milliseconds from when this came, if it says so. */
   readonly retryAfterMs?: number | undefined
 }
 
@@ -85,7 +85,7 @@ export type AcquireOutcome =
   | { readonly type: 'granted'; readonly token: string; readonly fence: number }
   /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none. */
   | { readonly type: 'held'; readonly expiresInMs: number | null; readonly cursor: string }
-  /** This acquisition id's grant came and went already. Nothing was granted; ask again with a new acquisition id. */
+  /** This acquisition's grant came and went already. Nothing is granted; ask again with a new acquisition id. */
   | { readonly type: 'spent' }
   | Unknown
   | Refused

@@ -1,9 +1,9 @@
 /*
- * The figures of this room. They stand here and not beside their use because bundlers put the constants of a module that
- * imports nothing where they are used.
+ * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
+ * modules only.
  */
 
-/** A holder that is refused anew with so much time left has been renewed, in milliseconds; with less its time is over. */
+/** A holder seen again with more time left than this, in milliseconds, has renewed. With less, its time is over. */
 export const leastExtensionMs = 20
-/** Waiters of one lock must not all check in the very millisecond in which its holder's time ends, in milliseconds. */
+/** Waiters spread their checks over this time after the holder's time ends, in milliseconds, so that they do not all come at once. */
 export const expirySpreadMs = 40

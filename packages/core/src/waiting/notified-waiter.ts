@@ -4,7 +4,7 @@ import { sleep } from '../timing/deadline.ts'
 import { checkMs, contentionCount, floorMs, recheckMs, restMs, type Tally, untilExpiryMs } from './pacing.ts'
 import type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from './release-notifier.ts'
 import { SignalCount } from './signal-count.ts'
-import { hearing } from './unsignalled-release.ts'
+import { unsignalledReleases } from './unsignalled-release.ts'
 
 /** How long a notifier may take until it hears, before the strategy spaces the tries, in milliseconds. */
 const readyMs = 1_000
@@ -22,7 +22,7 @@ const readyMs = 1_000
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   const reliedMs = recheckMs(plan, notifier)
   const count = contentionCount(clock)
-  const heard = hearing(clock)
+  const heard = unsignalledReleases(clock)
   /** Made by the first pause. */
   let subscription: Subscription | undefined
   /** Those of this process who know that a try is worth it. */

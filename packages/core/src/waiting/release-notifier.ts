@@ -4,25 +4,24 @@ import type { Clock } from '../timing/clock.ts'
 /**
  * The notifier port: hints that a lease may be free.
  *
- * A notification is never a grant. It may be lost, late or for nothing, so no wait relies on one alone: every waiter
- * also checks again by itself after `recheckMs`.
+ * A notification is never a grant. It may be lost, late or for nothing, so no wait relies on one alone: every waiter also checks
+ * again after `recheckMs`.
  */
 export interface ReleaseNotifier {
   /**
-   * Whether it compares the store's state with the waiter's cursor by itself once it listens, and signals a change. If
-   * it does not, the waiter tries again after subscribing, which closes the gap between its first try and the
-   * subscription.
+   * Whether it compares the store's state with the waiter's cursor once it listens, and signals a change. If it does not, the
+   * waiter tries again after subscribing: that closes the gap between its first try and the subscription.
    */
   readonly checks: boolean
-  /** How long a waiter may rely on it before it looks for itself, in milliseconds. */
+  /** How long a waiter may rely on it before it checks for itself, in milliseconds. */
   readonly recheckMs: number
   /** The prefix of the store's keys, if it must know it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
   /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
   subscribe(key: string, cursor: string): Subscription
   /**
-   * Makes what one acquire waits with. Every notifier answers `notifiedWaiter(this, clock, plan)`; it is asked for it so
-   * that a program without a notifier does not ship that function.
+   * Makes what one acquire waits with. Every notifier answers `notifiedWaiter(this, clock, plan)`. It is a method so that a program
+   * without a notifier does not ship that function.
    */
   waiter(clock: Clock, plan: WaitPlan): Waiter
   /**
@@ -47,8 +46,8 @@ export interface Subscription {
   /** Whether releases are being heard at this moment. */
   readonly live: boolean
   /**
-   * Whether the notifier watches the present holder at this moment, so that it tells of its end whatever that is; by default as
-   * the notifier `checks`. If not, the waiter checks when the holder's remaining time is over.
+   * Whether the notifier watches the present holder now, so that it signals the holder's end however that comes. Default: what the
+   * notifier's `checks` says. If not, the waiter checks when the holder's remaining time is over.
    */
   readonly checks?: boolean | undefined
   /** A count of signals so far: a level, not an edge, so a signal between two waits is not lost. */
@@ -56,8 +55,8 @@ export interface Subscription {
   /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */
   onSignal(seen: number, callback: () => void): () => void
   /**
-   * Whoever waits has found that the holder with this cursor gave the lock back, and no signal has come: what is taken to
-   * be heard may not be. A hint: a notifier that cannot lose a message, or checks for itself, may ignore it.
+   * The waiter has found that the holder with this cursor gave the lock back, and no signal came: the subscription may be dead
+   * though it seems live. A hint: a notifier that cannot lose a message, or checks for itself, may ignore it.
    */
   suspect(cursor: string): void
   close(): void

@@ -7,7 +7,7 @@ export class SignalCount {
     return this.#signals
   }
 
-  /** One more; whoever waits is called back, once. */
+  /** Counts one more, and calls back everybody who waits, once. */
   add(): void {
     this.#signals++
     const called = [...this.#waiting]
@@ -27,7 +27,7 @@ export class SignalCount {
     return () => this.#waiting.delete(waiting)
   }
 
-  /** Whoever still waits is not called back any more. */
+  /** Calls nobody back any more. */
   forget(): void {
     this.#waiting.clear()
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../timing/clock.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Contention, Subscription } from './release-notifier.ts'
 
-/** What is known of a waiter's last contended try: who held the lock, and what had been heard just before the try. */
+/** A waiter's last contended try: who held the lock, and how many signals had come just before the try. */
 interface Held {
   readonly cursor: string
   readonly expiresInMs: number
@@ -14,10 +14,10 @@ interface Held {
 const foreign = '-'
 
 /**
- * Notices a release that was not signalled: the lock has another holder or none, the former one still had time, and releases
- * were heard throughout.
+ * Notices a release that no signal announced: the lock has another holder or none, the former holder still had time, and the
+ * subscription was live throughout.
  */
-export function hearing(clock: Clock): {
+export function unsignalledReleases(clock: Clock): {
   /** Just before a try. */
   trying(subscription: Subscription): void
   /** The try was contended, or (without a contention) granted. */
@@ -32,7 +32,7 @@ export function hearing(clock: Clock): {
     answered(subscription, contention) {
       const isNews = held && held.cursor !== foreign && held.cursor !== contention?.cursor
       if (isNews && subscription.signals === held?.signals) {
-        // Counted from before the try, so that what may have been an expiry is not taken for a release.
+        // Counted from before the try, so that an expiry is not taken for a release.
         if (elapsedMs(instant(clock), held.triedAt) < held.expiresInMs) subscription.suspect(held.cursor)
       }
       held = contention && tried && { ...tried, cursor: contention.cursor, expiresInMs: contention.expiresInMs ?? 0 }
