@@ -6,20 +6,23 @@ import type { Caller } from './waiting-line.ts'
 
 /** A call that tries the store. */
 export interface Competitor {
-  /** It was not granted the lock in time, or not answered, so it may well never get it. */
+  /** Its last grant came too late or its last try got no answer, so it may well never get the lock. */
   isFailing(): boolean
-  /** Whether it checks about as often as this call would, and is not known to fail where that would not. */
+  /**
+   * Whether this call can leave the store to it: it checks about as often as the call would, and is not failing where the call
+   * might succeed.
+   */
   standsInFor(caller: Caller): boolean
-  /** The lock may be free: it tries now, and stands in for everybody until it has its answer. */
+  /** The lock may be free: it tries now, and stands in for every call until it has its answer. */
   wake(): void
-  /** To be called once. */
+  /** Call it once. */
   run(): Promise<Acquired>
 }
 
 /**
- * @param known         heeded and kept up to date
- * @param toldContended whether this call has been told already that the lock is held, because it stood in line
- * @param onFinding     called when it has found something that brings no lease
+ * @param known         what the calls of this key know; read and kept up to date
+ * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
+ * @param onFinding     called after each try that brought no lease
  */
 export function competitor(
   context: Context,

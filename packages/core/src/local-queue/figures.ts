@@ -3,19 +3,19 @@
  * modules only.
  */
 
-/** How many calls of a line may be checked per millisecond, on average, for those whose wait is over. */
+/** The timer of a line checks all its calls for waits that are over. This many per millisecond, on average, at most. */
 export const callsPerMs = 1_000
-/** A run of hand-offs: how often a grant may be handed off within this process before others have a chance … */
+/** The most hand-offs in a run, before other processes get a chance. */
 export const mostHandOffs = 16
-/** … and for how long, in milliseconds. */
+/** The longest run of hand-offs, in milliseconds. */
 export const longestRunMs = 1_000
-/** Consecutive fences to reserve with a grant, so that each of its holders has one of its own. */
+/** How many consecutive fences to reserve with a grant, so that each of its holders has its own. */
 export const fences: number = mostHandOffs + 1
-/** Others who were told of a release get this head start on our next waiter, in milliseconds. */
+/** The head start on our next waiter that the other subscribers get after a run of hand-offs, in milliseconds. */
 export const headStartMs = 2
-/** Our next waiter does not wait for the answer to a release beyond this share of the store's command deadline. */
+/** The share of the store's command deadline after which our next waiter stops waiting for the answer to a release. */
 export const releaseShare = 0.05
-/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
+/** How often the waiters behind our own holder check the store if there is no notifier, in milliseconds. */
 export const pollingCheckMs = 1_000
-/** Waiters that check within twice each other's time are alike: or each of many plans would have a competitor of its own. */
+/** Waiters are alike if their intervals differ by no more than this factor. Otherwise each of many plans would compete. */
 export const alike = 2

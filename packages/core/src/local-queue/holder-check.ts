@@ -10,15 +10,16 @@ import { pollingCheckMs, releaseShare } from './figures.ts'
 import type { Caller, WaitingLine } from './waiting-line.ts'
 
 /**
- * Those who wait behind our own holder hear nothing from the store. One timer serves them all: it checks whether the lock was
- * revoked elsewhere, and ends the wait for a release that is not answered.
+ * The one timer under the calls that wait behind our own holder. They send nothing to the store, so they would not notice that
+ * the lock was revoked elsewhere: the timer checks that now and then. It also bounds how long they wait for the answer to the
+ * holder's release.
  *
  * States:
- * - *off*: there is no grant to watch.
- * - *held*: the grant is checked when the last answer about it is as old as a waiter may rely on.
- * - *releasing*: our holder gives the grant back. When that takes long, it counts as ended.
+ * - *off*: no grant is watched.
+ * - *held*: the grant is checked when the store's last answer about it is too old for one of the waiting calls.
+ * - *being released*: the grant is given up if the store takes long to answer.
  *
- * There is no timer while nobody waits.
+ * No timer runs while no call waits.
  */
 export class HolderCheck {
   readonly #context: Context
@@ -26,11 +27,11 @@ export class HolderCheck {
   readonly #line: () => WaitingLine | undefined
   readonly #onSlowRelease: (grant: Grant) => void
   #grant: Grant | undefined
-  /** Since when it is being released, in monotonic milliseconds. */
+  /** When its release began, in monotonic milliseconds. */
   #releasingSinceMs: number | undefined
   #timer: { readonly atMs: number; cancel(): void } | undefined
 
-  /** @param onSlowRelease called when the release of this grant is not answered in time */
+  /** @param onSlowRelease called when the store has not answered the release of this grant in time */
   constructor(
     context: Context,
     quiet: Quiet,
@@ -43,26 +44,26 @@ export class HolderCheck {
     this.#onSlowRelease = onSlowRelease
   }
 
-  /** Held by one of us from now on. */
+  /** One of our calls holds this grant now. */
   watch(grant: Grant): void {
     this.stop()
     this.#grant = grant
     this.#arm(this.#untilDueMs(grant))
   }
 
-  /** Its holder gives it back. */
+  /** The holder is giving its grant back to the store. */
   releasing(): void {
     this.#disarm()
     this.#releasingSinceMs = this.#context.clock.monotonicMs()
     this.#arm(0)
   }
 
-  /** One more has started a wait, and may need a check before the others do. */
-  waitStarted(caller: Caller): void {
+  /** A call has begun to wait. It may need a check sooner than the others. */
+  added(caller: Caller): void {
     this.#arm(this.#everyMs([caller]))
   }
 
-  /** The grant is no longer ours, or the waits have been ended. */
+  /** The grant is no longer ours, or no call waits any more. */
   stop(): void {
     this.#disarm()
     this.#grant = undefined
@@ -74,7 +75,7 @@ export class HolderCheck {
     this.#timer = undefined
   }
 
-  /** @param delayMs when to check at the latest, from now */
+  /** @param delayMs how far off the check may be at most, from now */
   #arm(delayMs: number): void {
     const { store, clock, background } = this.#context
     const grant = this.#grant
@@ -95,7 +96,7 @@ export class HolderCheck {
     this.#timer = { atMs, cancel: background.schedule(onTimer, atMs - nowMs, 'background') }
   }
 
-  /** How often one of these calls relies on a check, in milliseconds. */
+  /** The shortest check interval that one of these calls relies on, in milliseconds. */
   #everyMs(calls: Iterable<Caller> = this.#line() ?? []): number {
     const { notifier } = this.#context
     if (!notifier) return pollingCheckMs
@@ -104,12 +105,12 @@ export class HolderCheck {
     return leastMs
   }
 
-  /** How long until the last answer about our grant is as old as a waiter may rely on, in milliseconds. */
+  /** How long until the store's last answer about our grant is too old for one of the waiting calls, in milliseconds. */
   #untilDueMs(grant: Grant): number {
     return Math.max(0, this.#everyMs() - grant.sinceAnswerMs())
   }
 
-  /** Asks the store whether it still knows of our grant, unless it has said so lately. */
+  /** Asks the store whether it still has our grant, unless it has said so recently. */
   async #check(grant: Grant): Promise<void> {
     const untilDueMs = this.#untilDueMs(grant)
     if (untilDueMs > 0) {
@@ -118,12 +119,12 @@ export class HolderCheck {
     }
     const { store } = this.#context
     const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(grant.key, call)
-    // Nobody awaits this: nobody would catch what a store rejects with, and the checks would end.
+    // Nobody awaits this check. Without the catch, a store that rejects would cause an unhandled rejection and end the checks.
     const options = { once: true, quiet: this.#quiet }
     const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome
-      // The store knows the fence of the first holder.
+      // The store knows only the fence of the grant's first holder: hand-offs do not change the token.
       const fence = parseToken(grant.token)?.fence
       if (!state.held) grant.lose('gone')
       else if (fence !== undefined && state.fence !== fence) grant.lose('superseded')

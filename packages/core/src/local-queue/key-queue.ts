@@ -12,16 +12,16 @@ import { HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
 
 /**
- * One key, as this process sees it.
+ * The calls of this process for one key. "Ours" means: of this process.
  *
  * States:
- * - *idle*: nobody here wants it.
- * - *contested*: some of our calls try the store, the *competitors*. Others stand in line while a competitor stands in for them.
- * - *held*: one of us has the grant, or is giving it back. All other calls stand in line.
- * - *head start*: after a run of hand-offs our line leaves the key to other processes for a moment.
+ * - *held*: one of our calls has the grant, or is giving it back. All others stand in line.
+ * - *head start*: a run of hand-offs has ended, and the key is left to other processes for a moment.
+ * - *contested*: some of our calls compete for the key on the store. A call stands in line if a competitor stands in for it.
+ * - *idle*: none of these, and no call in line.
  *
- * A grant from the store makes the key *held*. On release the grant is handed off to the next in line and the key stays *held*;
- * or it goes back to the store, and the line contests the key, if need be after a head start.
+ * Steps: a grant by the store makes the key *held*. On release the grant is either handed off to the next call in line, and the
+ * key stays *held*; or it goes back to the store, and the calls in line *contest* the key, after a *head start* if one is due.
  */
 export class KeyQueue {
   readonly #context: Context
@@ -29,19 +29,19 @@ export class KeyQueue {
   readonly #onIdle: () => void
 
   #grant: Grant | undefined
-  /** The run of hand-offs of what we hold. */
+  /** The present run of hand-offs of the grant. */
   #handOffs = new HandOffs()
-  /** The holder has been told that calls of this process wait for it. */
+  /** The event `wanted` has been emitted for the present holder. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
   readonly #competitors = new Set<Competitor>()
-  /** Made when somebody has to wait. Most keys never need it. */
+  /** Made when the first call has to wait: for most keys none ever does. */
   #line: WaitingLine | undefined
-  /** What one call finds out, the next one heeds. Otherwise each call of a long line would ask in turn. */
+  /** Shared by all our calls. Otherwise each call of a long line would have to ask the store itself. */
   readonly #known = nothingKnown()
   readonly #check: HolderCheck
 
-  /** @param onIdle called when nothing goes on here any more */
+  /** @param onIdle called when the key becomes idle */
   constructor(context: Context, key: string, onIdle: () => void) {
     this.#context = context
     this.#key = key
@@ -62,14 +62,14 @@ export class KeyQueue {
   acquire(plan: Plan): Promise<Acquired> {
     const { clock, notifier } = this.#context
     const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
-    return this.#grant || this.#covers(caller) ? this.#stand(caller) : this.#compete(this.#enter(caller))
+    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#compete(this.#addCompetitor(caller))
   }
 
-  /** One of us has it now, from the store. */
+  /** The store has granted the key to one of our calls. */
   hold(grant: Grant): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
-      // This answer is late: the present holder was granted the key after this grant had ended.
+      // This answer came late: our present holder's grant is newer, so this one has ended already.
       grant.lose('superseded')
       return
     }
@@ -79,17 +79,17 @@ export class KeyQueue {
     this.#known.finding = 'held'
     this.#endHeadStart()
     this.#check.watch(grant)
-    // The former holder cannot have it any more.
+    // The store has granted the key anew, so the former grant has ended.
     if (former) void this.#context.home(() => former.lose('gone'))
-    this.#tellHolder()
+    this.#emitWanted()
   }
 
-  /** Hands a grant off to the next waiter, if it may. Otherwise its holder gives it back to the store now. */
+  /** Hands a grant off to the next waiter if possible. If not, answers false, and its holder gives it back to the store now. */
   handOff(grant: Grant): boolean {
     if (this.#grant !== grant) return false
     const now = instant(this.#context.clock)
     const next = this.#line?.first
-    // A competitor came before those in line.
+    // A competitor came before the calls in line: one that stands in for the next call goes first.
     if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
       this.#check.releasing()
       return false
@@ -99,15 +99,15 @@ export class KeyQueue {
     giveTo(grant, next.plan, now)
     this.#line?.leave(next)
     next.resolve({ grant, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
-    this.#tellHolder()
+    this.#emitWanted()
     return true
   }
 
-  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
+  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void {
     if (this.#grant !== grant) {
-      // Our next waiter tries already, and its try may have met the very entry that is gone now.
-      if (!this.#grant) this.#goOn()
+      // Our next waiter is competing already. Its last try may have found the very entry that is gone now.
+      if (!this.#grant) this.#resume()
       return
     }
     const { clock, notifier } = this.#context
@@ -116,10 +116,10 @@ export class KeyQueue {
     const next = this.#line?.first
     const nobodyElse = notifier && subscribers === 0
     if (next && !nobodyElse && this.#handOffs.isOver(instant(clock))) this.#beginHeadStart(next.plan)
-    else this.#goOn()
+    else this.#resume()
   }
 
-  /** Ends every wait in line: the locker is being closed. */
+  /** Ends every wait in line, because the locker is being closed. */
   close(reason: unknown): void {
     this.#endHeadStart()
     this.#line?.end(reason)
@@ -128,11 +128,11 @@ export class KeyQueue {
 
   #beginHeadStart(plan: Plan): void {
     const { notifier, background } = this.#context
-    // Nobody can wake pollers. So without a notifier the next call waits as long as it would after a contended try.
+    // Without a notifier other processes poll, and nobody can wake them. So our next waiter pauses as after a contended try.
     const pauseMs = notifier ? headStartMs : restHintMs(plan, 1, jitter(), 0)
     const end = (): void => {
       this.#headStart = undefined
-      this.#goOn()
+      this.#resume()
     }
     this.#endHeadStart()
     this.#headStart = { pauseMs, cancel: background.schedule(end, pauseMs, 'background') }
@@ -145,8 +145,8 @@ export class KeyQueue {
   }
 
   /**
-   * Whether this call need not try the store itself, because a competitor stands in for it or a head start ends before its
-   * patience does.
+   * Whether this call need not try the store itself: a competitor stands in for it, or a head start will end within its
+   * patience.
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
@@ -154,29 +154,29 @@ export class KeyQueue {
     return false
   }
 
-  /** The lock may be free. Competitors that pause try first, then the next in line. */
-  #goOn(): void {
-    // With a notifier, that wakes each of them.
+  /** The lock may be free: pausing competitors try first, then the next call in line. */
+  #resume(): void {
+    // A notifier wakes each of them itself.
     if (!this.#context.notifier) for (const each of this.#competitors) each.wake()
     this.#advance()
   }
 
-  /** Lets every call in line compete that no competitor stands in for, unless this process holds the key. */
+  /** Makes competitors of the calls in line that nothing covers, unless we hold the key. */
   #advance(): void {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) {
       const { resolve } = call
       this.#line?.leave(call)
-      const entered = this.#enter(call, true)
-      // It must not run in, and so keep alive, the async context of the call that gave rise to it.
-      void this.#context.home(() => resolve(this.#compete(entered)))
+      const added = this.#addCompetitor(call, true)
+      // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
+      void this.#context.home(() => resolve(this.#compete(added)))
     }
     if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
   }
 
   /**
-   * The call in line that should compete next, if any: the first that no competitor stands in for. While a competitor fails, it is
-   * the call with the most time for a late grant, which then stands in for all. Otherwise each of many ttls would get a competitor
-   * of its own.
+   * The call in line that should try the store next, if any: the first that nothing covers. While a competitor is failing, it
+   * is the one whose grant may come latest. That one then stands in for the rest; otherwise each of many ttls would get a
+   * competitor of its own.
    */
   #uncovered(): WaitingCall | undefined {
     if (this.#grant) return undefined
@@ -184,7 +184,7 @@ export class KeyQueue {
     const isFailing = [...this.#competitors].some((each) => each.isFailing())
     let next: WaitingCall | undefined
     for (const call of this.#line ?? []) {
-      // A wait that is as good as over is not worth a command.
+      // A wait that is all but over is not worth a command.
       if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
       if (!isFailing) return call
       if (!next || slackMs(call.plan) > slackMs(next.plan)) next = call
@@ -192,15 +192,15 @@ export class KeyQueue {
     return next
   }
 
-  #stand(caller: Caller): Promise<Acquired> {
+  #waitInLine(caller: Caller): Promise<Acquired> {
     this.#line ??= new WaitingLine(this.#context.background, (call) => call.resolve(this.#inVain(call)))
     const line = this.#line
     return new Promise((resolve, reject) => {
-      line.startWait({ ...caller, resolve, reject })
-      // Only now: a listener may end what this call waits for.
+      line.add({ ...caller, resolve, reject })
+      // After it is in line: a listener may release the very lease that this call waits for.
       this.#context.emit({ type: 'contended', key: this.#key })
-      this.#tellHolder()
-      this.#check.waitStarted(caller)
+      this.#emitWanted()
+      this.#check.added(caller)
     })
   }
 
@@ -218,26 +218,26 @@ export class KeyQueue {
     }
   }
 
-  /** @param fromLine whether this call stood in line before, and so has been told that the lock is held */
-  #enter(caller: Caller, fromLine = false): Competitor {
-    const entered = competitor(this.#context, caller, this.#known, fromLine, () => this.#advance())
-    this.#competitors.add(entered)
-    return entered
+  /** @param fromLine whether this call stood in line before, and so its event `contended` has been emitted */
+  #addCompetitor(caller: Caller, fromLine = false): Competitor {
+    const added = competitor(this.#context, caller, this.#known, fromLine, () => this.#advance())
+    this.#competitors.add(added)
+    return added
   }
 
-  /** Tries the store, and lets the next one do so if nothing comes of it. */
-  async #compete(entered: Competitor): Promise<Acquired> {
+  /** Lets a competitor try the store. If that brings no lease, the next call in line may try. */
+  async #compete(added: Competitor): Promise<Acquired> {
     try {
-      const acquired = await entered.run()
+      const acquired = await added.run()
       if (acquired.grant) this.hold(acquired.grant)
       return { ...acquired, heldHere: !acquired.grant && this.#grant !== undefined }
     } finally {
-      this.#competitors.delete(entered)
+      this.#competitors.delete(added)
       this.#advance()
     }
   }
 
-  #tellHolder(): void {
+  #emitWanted(): void {
     if (!this.#grant || this.#wanted || !this.#line?.size) return
     this.#wanted = true
     this.#context.emit({ type: 'wanted', key: this.#key, fence: this.#grant.fence })

@@ -10,19 +10,20 @@ import { KeyQueue } from './key-queue.ts'
 /**
  * The waiters of one process, key by key.
  *
- * While this process holds a key, or one of its calls competes for it on the store, the others wait here, in order and
- * without any command. When a lease is given back and the next waiter is one of ours, the grant is handed off without a round
- * trip, with the next of its reserved fences. A run of hand-offs is bounded, so that other processes get their turn.
+ * While this process holds a key, or one of its calls competes for it on the store, its other calls wait here, in order and
+ * without any command. When a lease is given back while one of them waits, the grant is handed off to it without a round trip,
+ * with the next of its reserved fences. The limits on a run of hand-offs let other processes in.
  *
- * No call's options hold up another. Nobody waits behind a call that checks far less often, or that gets its grants too late.
- * A run of hand-offs overtakes a slow competitor, and wakes it when the run ends.
+ * No call's options hold up another call. A call does not wait behind a competitor that checks far less often than the call
+ * would, nor behind one whose grants come too late while the call's own might not. A run of hand-offs passes over a slow
+ * competitor, which is woken when the run ends.
  */
 export interface LocalQueue extends Successors {
-  /** An acquire, if need be after a wait in line. An acquire that may not wait always asks the store. */
+  /** Acquires, after a wait in line if need be. A plan without a wait always asks the store. */
   acquire(plan: Plan): Promise<Acquired>
   /** The grant by which this process holds a key now. */
   holding(key: string): Grant | undefined
-  /** Ends every wait in line: the locker is being closed. */
+  /** Ends every wait in line, because the locker is being closed. */
   close(): void
 }
 

@@ -9,19 +9,19 @@ export interface Caller {
   readonly plan: Plan
   /** When its wait began. */
   readonly since: Instant
-  /** How long it would go without checking the store if it were alone, in milliseconds. */
+  /** How long it would go without checking the store if it were the only call, in milliseconds. */
   readonly patienceMs: number
 }
 
-/** A call that waits in line, and how to end its wait. */
+/** A call that waits in line, with what ends its wait. */
 export interface WaitingCall extends Caller {
   resolve(acquired: Acquired | Promise<Acquired>): void
   reject(reason: unknown): void
 }
 
 /**
- * Calls of one process that wait for one key, in order of arrival. There may be thousands, so each costs little: no
- * command, no timer and no promise beyond its caller's own. One timer, at the earliest end of a wait, serves all.
+ * The calls of one process that wait for one key, in order of arrival. There may be thousands, so each costs little: no
+ * command, no timer and no promise but its caller's own. One timer, set for the earliest end of a wait, serves them all.
  */
 export class WaitingLine {
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class WaitingLine {
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
 
-  /** @param timeUp ends a call whose wait is over; it has left the line. */
+  /** @param timeUp called for each call whose wait is over, after it has left the line */
   constructor(clock: Clock, timeUp: (call: WaitingCall) => void) {
     this.#clock = clock
     this.#timeUp = timeUp
@@ -48,8 +48,8 @@ export class WaitingLine {
     return this.#calls.keys()
   }
 
-  /** Puts a call at the end of the line. It leaves by itself when its time is over, and at once when its signal is aborted. */
-  startWait(call: WaitingCall): void {
+  /** Adds a call at the end of the line. It leaves by itself when its time is over or its signal is aborted. */
+  add(call: WaitingCall): void {
     const { signal } = call.plan
     const onAbort = (): void => {
       this.leave(call)
@@ -80,8 +80,8 @@ export class WaitingLine {
   }
 
   /**
-   * Makes sure that the timer fires no later than this call needs it. A long line takes time to walk through, so it may be a few
-   * milliseconds late. A call that leaves does not touch the timer.
+   * Makes sure that the timer fires no later than this call needs it. In a long line, which takes time to walk through, it may
+   * be a few milliseconds late. A call that leaves does not change the timer.
    */
   #arm(call: WaitingCall, now: Instant): void {
     const leftMs = Math.max(Math.trunc(this.#calls.size / callsPerMs), this.#leftMs(call, now))
