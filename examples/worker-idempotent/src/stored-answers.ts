@@ -39,7 +39,7 @@ export function storedAnswers(transport: RedisTransport): StoredAnswers {
     const call = new Call(transport.commandDeadlineMs)
     const timer = setTimeout(() => call.end(), call.withinMs)
     const [reply] = await transport.run([get], call).finally(() => clearTimeout(timer))
-    if (reply?.type !== 'value') throw new StoreUnavailableError('read', 'no', reply)
+    if (reply?.type !== 'value') throw new StoreUnavailableError('gave no usable answer to a read', 'no', reply)
     return typeof reply.value === 'string' ? (JSON.parse(reply.value) as StoredAnswer) : undefined
   }
 

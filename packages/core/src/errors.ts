@@ -92,18 +92,21 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   declare readonly lateGrants: number
+  /** The name of the locker that had the lock when it was last seen; null if it has none, or is another library's. */
+  declare readonly holder: string | null
   /** Whether this same locker had the lock at the end. On Workers, where calls share nothing, always false. */
   declare readonly heldHere: boolean
 
   /** @param bounds what the call was allowed, for the message */
   constructor(key: string, figures: TimeoutFigures, bounds?: { readonly waitMs: number; readonly budget: number }) {
-    const { waitedMs, commands, lateGrants, heldHere } = figures
+    const { waitedMs, commands, lateGrants, holder = null, heldHere } = figures
     super('ACQUIRE_TIMEOUT', notInTime(key, figures, bounds), {
       name: 'AcquireTimeoutError',
       key,
       waitedMs,
       commands,
       lateGrants,
+      holder,
       heldHere: heldHere === true,
     })
   }
@@ -113,6 +116,7 @@ interface TimeoutFigures {
   readonly waitedMs: number
   readonly commands: number
   readonly lateGrants: number
+  readonly holder?: string | null | undefined
   readonly heldHere?: boolean | undefined
 }
 

@@ -1,9 +1,10 @@
 import { follow, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createLocker } from './locker.ts'
 
-let { locks, clock, elsewhere, events } = testLocker()
+let { locks, store, clock, elsewhere, events } = testLocker()
 beforeEach(() => {
-  ;({ locks, clock, elsewhere, events } = testLocker())
+  ;({ locks, store, clock, elsewhere, events } = testLocker())
 })
 
 describe('a call that finds its own locker holding the key', () => {
@@ -13,6 +14,17 @@ describe('a call that finds its own locker holding the key', () => {
     await clock.advance(wait)
     expect(late.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', heldHere: true })
     expect((late.reason as Error).message).toContain('held by this locker itself')
+  })
+})
+
+describe('a call that times out', () => {
+  it('says who holds the lock, by the name of that locker', async () => {
+    const jobs = createLocker({ store, clock, name: 'jobs-1' })
+    await jobs.acquire('k')
+    const late = follow(locks.acquire('k', { wait: '1s' }), clock)
+    await clock.advance(1_000)
+    expect(late.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', holder: 'jobs-1', heldHere: false })
+    expect((late.reason as Error).message).toMatch(/^Lock "k" is held by "jobs-1" after 1000 ms and \d+ commands;/)
   })
 })
 

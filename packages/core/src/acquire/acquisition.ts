@@ -20,6 +20,8 @@ export interface Acquired {
   readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   readonly lateGrants: number
+  /** Without a grant: the name of who had the lock when it was last seen, null if that has none or nobody was seen. */
+  readonly holder?: string | null
   /** Without a grant: whether one of this locker has the lock, as far as that is known. */
   readonly heldHere?: boolean
 }
@@ -39,6 +41,8 @@ export interface Knowledge extends Quiet {
   finding: Finding | undefined
   /** How many grants had come too late for the call that made that try. */
   lateGrants: number
+  /** The name of the holder that was last seen, null if it has none. */
+  holder: string | null
 }
 
 /**
@@ -50,7 +54,12 @@ export function assertAnswered(finding: Finding | undefined, executed: Executed)
   if (typeof finding !== 'string') throw unanswered('acquire', { type: 'unknown', ...finding, executed })
 }
 
-export const nothingKnown = (): Knowledge => ({ finding: undefined, lateGrants: 0, quietUntilMs: 0 })
+export const nothingKnown = (): Knowledge => ({
+  finding: undefined,
+  lateGrants: 0,
+  holder: null,
+  quietUntilMs: 0,
+})
 
 /** How an acquire goes about it. */
 export interface Terms {
@@ -116,6 +125,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     waitedMs: waitedMs(clock, since),
     commands: plan.commands,
     lateGrants,
+    holder: known.holder,
   })
 
   function learn(found: Finding): void {
@@ -139,6 +149,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
     }
     if (outcome.type === 'held') {
       vain = 0
+      known.holder = outcome.holder
       learn('held')
       if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
       // One try is enough for who does not wait.

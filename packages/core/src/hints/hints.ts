@@ -119,26 +119,27 @@ export const known = (fields: object): object =>
 
 /** Why the lock was not granted in time, and what to do. */
 export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bounds = {}): string {
-  const { waitedMs, commands, lateGrants, heldHere } = figures
+  const { waitedMs, commands, lateGrants, holder, heldHere } = figures
   const lock = `Lock "${key}"`
   const used = commands > 0 ? ` and ${commands} command${commands === 1 ? '' : 's'}` : ''
   if (lateGrants > 0) {
     const times = lateGrants === 1 ? 'once' : `${lateGrants} times`
     return `${lock} was granted too late to be of use, ${times}, in ${waitedMs} ms${used}; allow a longer ttl or less minValidity`
   }
-  const held = `${lock} is held by ${heldHere ? 'this locker itself' : 'another holder'}`
-  const look = heldHere ? 'release the lease that it has' : 'see inspect() for who that is'
-  if (waitMs === 0) return `${held}, and a call with wait: 0 tries once; allow a longer wait, or ${look}`
+  const held = `${lock} is held by ${heldHere ? 'this locker itself' : holder ? `"${holder}"` : 'another holder'}`
+  const remedy = heldHere ? 'release the lease that it has' : 'see inspect() for what is known of it'
+  if (waitMs === 0) return `${held}, and a call with wait: 0 tries once; allow a longer wait, or ${remedy}`
   if (budget !== undefined && commands >= budget) {
-    return `${held}, and the call has spent its budget${used.replace(' and', ' of')} in ${waitedMs} ms; allow a larger budget, or ${look}`
+    return `${held}, and the call has spent its budget${used.replace(' and', ' of')} in ${waitedMs} ms; allow a larger budget, or ${remedy}`
   }
-  return `${held} after ${waitedMs} ms${used}; allow a longer wait, or ${look}`
+  return `${held} after ${waitedMs} ms${used}; allow a longer wait, or ${remedy}`
 }
 
 interface Figures {
   readonly waitedMs: number
   readonly commands: number
   readonly lateGrants: number
+  readonly holder?: string | null | undefined
   readonly heldHere?: boolean | undefined
 }
 

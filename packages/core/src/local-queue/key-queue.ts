@@ -206,7 +206,7 @@ export class KeyQueue {
 
   /** How a wait in line ends when its time is over. */
   async #inVain({ since }: Caller): Promise<Acquired> {
-    const { finding, lateGrants } = this.#known
+    const { finding, lateGrants, holder } = this.#known
     const heldHere = this.#grant !== undefined
     if (!heldHere) assertAnswered(finding, 'no')
     return {
@@ -214,6 +214,7 @@ export class KeyQueue {
       waitedMs: waitedMs(this.#context.clock, since),
       commands: 0,
       lateGrants: !heldHere && finding === 'late' ? lateGrants : 0,
+      holder,
       heldHere,
     }
   }

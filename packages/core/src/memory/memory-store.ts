@@ -131,7 +131,9 @@ export class MemoryStore implements LeaseStore {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
     if (holder) {
-      if (acquisitionIdOf(holder.value) !== acquisitionId) return { type: 'held', ...present(holder, nowMs) }
+      if (acquisitionIdOf(holder.value) !== acquisitionId) {
+        return { type: 'held', ...present(holder, nowMs), holder: parseToken(holder.value)?.name ?? null }
+      }
       // A retry is dated by its own sending, so the whole ttl has to run from here.
       this.#extend(key, ttlMs, nowMs)
       return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }

@@ -191,15 +191,15 @@ describe('a reply', () => {
     expect(await store.acquire([asking('k')], callUntil(signal))).toMatchObject([{ fence: 1_767_225_600_000_123 }])
   })
 
-  it('of a refusal has the remaining time of the holder, or null if that has no expiry', async () => {
+  it('of a contended try has the remaining time of the holder, or null if that has no expiry, and its name', async () => {
     for (const [pttl, expiresInMs] of [
       [1_234, 1_234],
       [0, 0],
       [-1, null],
     ] as const) {
-      const { store } = storeOver([[value([['held', pttl, '-']])]])
+      const { store } = storeOver([[value([['held', pttl, '-', 'jobs-1']])]])
       expect(await store.acquire([asking('k')], callUntil(signal))).toEqual([
-        { type: 'held', expiresInMs, cursor: '-' },
+        { type: 'held', expiresInMs, cursor: '-', holder: 'jobs-1' },
       ])
     }
   })

@@ -73,7 +73,13 @@ export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<Ac
     const parsed = parseToken(token)
     return !!parsed && { type: 'granted', token: token as string, fence: parsed.fence }
   },
-  held: ([pttl, cursor]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), cursor: String(cursor) },
+  held: ([pttl, cursor, holder]) =>
+    isNumber(pttl) && {
+      type: 'held',
+      expiresInMs: orNull(pttl),
+      cursor: String(cursor),
+      holder: (holder as string) || null,
+    },
   spent: itself,
   other: notALock,
 })

@@ -83,8 +83,16 @@ export interface Refused {
 export type AcquireOutcome =
   /** Every store mints a fence: greater than that of any grant of this key before. */
   | { readonly type: 'granted'; readonly token: string; readonly fence: number }
-  /** `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none. */
-  | { readonly type: 'held'; readonly expiresInMs: number | null; readonly cursor: string }
+  /**
+   * `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none.
+   * `holder` is the name of the holding locker, null if it has none or is a foreign holder.
+   */
+  | {
+      readonly type: 'held'
+      readonly expiresInMs: number | null
+      readonly cursor: string
+      readonly holder: string | null
+    }
   /** This acquisition's grant came and went already. Nothing is granted; ask again with a new acquisition id. */
   | { readonly type: 'spent' }
   | Unknown

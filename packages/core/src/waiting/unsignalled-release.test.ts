@@ -110,7 +110,7 @@ describe('a waiter suspects its subscription', () => {
     let tries = 0
     const acquire = real.acquire.bind(real)
     real.acquire = async (requests, signal) =>
-      ++tries > 2 ? acquire(requests, signal) : [{ type: 'held', cursor: '-', expiresInMs: 60_000 }]
+      ++tries > 2 ? acquire(requests, signal) : [{ type: 'held', cursor: '-', expiresInMs: 60_000, holder: null }]
     store = new ScriptedStore(clock, real)
     const subscription = await waiter()
     await clock.advance(1_000)

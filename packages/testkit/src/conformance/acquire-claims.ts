@@ -25,7 +25,16 @@ export function acquireClaims(probe: Probe): void {
     expect(expiresInMs).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('a refusal does not touch the expiry of the holder', async () => {
+  it('a contended try learns the name of the holder, and none where that has none', async () => {
+    const named = probe.key()
+    await probe.grant({ key: named, acquisitionId: probe.acquisitionId('orders-7') })
+    expect((await probe.contention({ key: named })).holder).toBe('orders-7')
+    const nameless = probe.key()
+    await probe.grant({ key: nameless, acquisitionId: probe.acquisitionId() })
+    expect((await probe.contention({ key: nameless })).holder).toBeNull()
+  })
+
+  it('a contended try does not touch the expiry of the holder', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: longMs })
     await probe.contention({ key, ttlMs: 10 * longMs })

@@ -34,6 +34,7 @@ export function foreignHolderClaims(probe: Probe): void {
       type: 'held',
       expiresInMs: null,
       cursor: '-',
+      holder: null,
     })
     expect(await probe.check(key, '-')).toMatchObject({
       changed: false,

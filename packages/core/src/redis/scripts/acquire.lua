@@ -7,7 +7,7 @@
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
 -- @returns {"granted", token}      now, or before: then the expiry is extended, and never shortened
--- @returns {"held", pttl, fence}   by another; pttl -1 means no expiry, fence "-" a foreign holder's value
+-- @returns {"held", pttl, fence, name}  by another; pttl -1 means no expiry, fence "-" a foreign holder's value, name "" none
 -- @returns {"spent"}               this acquisition's grant came and went; nothing is granted
 -- @returns {"failed", error}       the server's own error about the key or its record; WRONGTYPE: something else is there
 local memory = tonumber(ARGV[1])
@@ -21,7 +21,9 @@ local function acquire(lock, record, id, ttl, fences)
     local pttl = redis.call('PTTL', lock)
     if id ~= holdersId then
       -- A foreign holder's number may have any length; a cursor has at most 128 characters.
-      return {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-'}
+      -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
+      local name, random = string.match(holdersId or '', '^([%w_-]+)%.(%x+)$')
+      return {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-', name and #random == 32 and name or ''}
     end
     if ttl > pttl then
       redis.call('PEXPIRE', lock, ttl)
