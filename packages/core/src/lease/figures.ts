@@ -3,17 +3,17 @@
  * imports nothing where they are used.
  */
 
-/** The pause after an unanswered renewal, doubled by each further one, in milliseconds … */
+/** The pause after an unanswered renewal, in milliseconds. It doubles with each further one in a row. */
 export const firstRenewalPauseMs = 50
-/** … and never less than this. */
+/** The shortest pause after an unanswered renewal, in milliseconds. */
 export const leastRenewalPauseMs = 10
-/** Leases renewed by one command: a script over more would keep Redis from others for too long. */
+/** The most leases renewed by one command: a script over more would block Redis for too long. */
 export const chunkSize = 100
-/** Commands under way at once. */
+/** The most commands of one lane under way at once. */
 export const mostInFlight = 4
-/** The share of its ttl after which a lease that nobody renews is announced as expiring. */
+/** The share of its ttl after which the event `expiring` is emitted for a lease without renewal. */
 export const warnAt = 0.8
-/** How much later than due `long-held` may be told, in milliseconds, so that many share one timer. Never sooner. */
+/** How late the event `long-held` may be, in milliseconds, so that many leases share one timer. It is never early. */
 export const longHeldWithinMs = 1_000
-/** After a loss, the release of what is no longer ours is awaited for so long at most, in milliseconds. */
+/** How long `withLock` waits at most for the release of a lease that was lost, in milliseconds. */
 export const lostReleaseMs = 250

@@ -5,18 +5,18 @@ import type { RenewOutcome, Unknown } from '../store/lease-store.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
-/** What a request for several grants came to: an outcome for each, or none at all. */
+/** The answer to a request for several grants: an outcome for each, or no answer at all. */
 type Outcomes = readonly RenewOutcome[] | Unknown
 
 export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
   'type' in outcomes ? outcomes : (outcomes[index] ?? silence)
 
 /**
- * Asks for more time for some grants with one request. Each takes in what the store answers, in time or late, even if it was
- * given back meanwhile: it may have been handed off, and then this is about its present holder.
+ * Asks for more time for several grants with one request. Each grant applies the store's answer, in time or late, even if its
+ * lease was given back meanwhile: the grant may have been handed off, and then the answer is about its present holder.
  *
- * @param ttlMs    what is asked for each; by the time of the answer the grant may have a holder with another ttl
- * @param withinMs a third of this is how long the request may stay unanswered, as of a ttl
+ * @param ttlMs    the ttl to ask for; by the time of the answer the grant may have a holder with another ttl
+ * @param withinMs bounds the request as a ttl does: it may stay unanswered for a third of this
  */
 export async function renewGrants(
   context: Context,
