@@ -3,7 +3,7 @@
  * imports nothing where they are used.
  */
 
-/** A holder that is refused anew with so much time left has been renewed, in milliseconds; with less its time is over. */
+/** The least time left, in milliseconds, that shows a renewal when the same holder is found after its expiry was due. */
 export const leastExtensionMs = 20
-/** Waiters of one lock must not all check in the very millisecond in which its holder's time ends, in milliseconds. */
+/** The waiters of a lock spread their checks over this time after the holder's expiry, in milliseconds. */
 export const expirySpreadMs = 40
