@@ -12,7 +12,7 @@ import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
 import { longestVainPauseMs } from './figures.ts'
 
-/** How an acquire ended. Without a grant its time or budget was over, and the store had answered to the end. */
+/** How an acquire ended. Without a grant, its wait or budget was over, and the store had answered until then. */
 export interface Acquired {
   readonly grant: Grant | undefined
   /** Whole milliseconds. */
@@ -30,14 +30,14 @@ export interface Acquired {
  * What is known of a lock after a try that brought no lease.
  *
  * - `held`: somebody has it
- * - `late`: it was granted with too little validity left, or came and went unseen, and was given back
+ * - `late`: it was granted with too little validity left, or the grant came and went unseen; the grant was given back
  * - an unknown outcome: the store did not answer
  */
 export type Finding = 'held' | 'late' | Unknown
 
-/** What is known of one lock: one object for all who ask for it together. */
+/** What is known of one lock. All calls that wait for it together share one object. */
 export interface Knowledge extends Quiet {
-  /** What the last try that brought no lease has found. */
+  /** What the last try that brought no lease found. */
   finding: Finding | undefined
   /** How many grants had come too late for the call that made that try. */
   lateGrants: number
@@ -61,41 +61,44 @@ export const nothingKnown = (): Knowledge => ({
   quietUntilMs: 0,
 })
 
-/** How an acquire goes about it. */
+/** What an acquire needs besides its plan. */
 export interface Terms {
   /** When its wait began. */
   readonly since: Instant
   /** Consecutive fences to reserve with the grant. */
   readonly fences: number
-  /** Heeded and kept up to date. */
+  /** Read and kept up to date. */
   readonly known: Knowledge
-  /** Whether it has been told already that somebody has the lock. */
+  /** Whether its event `contended` has been emitted already. */
   readonly toldContended?: boolean
-  /** Something was found that brings no lease. */
+  /** Called after each try that brought no lease. */
   onFinding?(finding: Finding): void
 }
 
-/** An acquire on its way. */
+/** An acquire under way. */
 export interface Acquisition {
   /**
-   * To be called once.
+   * Call it once.
    *
-   * @throws StoreUnavailableError when the store did not answer, or no longer
+   * @throws StoreUnavailableError when the store did not answer, or stopped answering
    * @throws the store's error when it refuses for good
    * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
    * @throws the plan's signal's own reason, at once, when that is aborted
    */
   run(): Promise<Acquired>
-  /** Ends the pause of a waiter, though not the one after a try in vain: somebody here knows that a try is worth it. */
+  /**
+   * Somebody in this process knows that a try is worth it. Ends the pause after a contended try, but not the pause after a try
+   * that brought neither a lease nor anything to wait for.
+   */
   wake(): void
 }
 
 /**
- * Tries, waits and tries again, until the lock is granted or the plan's wait is over. Without a wait there is one try,
- * repeated only while it stays unanswered.
+ * Tries, waits and tries again, until the lock is granted or the plan's wait is over. A plan without a wait makes one try,
+ * which is repeated only while it stays unanswered.
  *
- * The last answer decides what the end of the wait means: once the store has fallen silent since, nobody can say that
- * the lock is held.
+ * The last finding decides what the end of the wait means. If the store has fallen silent since its last answer, nobody can say
+ * that the lock is still held.
  */
 export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
   const { clock, notifier } = context
@@ -106,9 +109,9 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   const waiter = notifier?.waiter(clock, plan) ?? pollingWaiter(clock, plan)
   let { toldContended } = terms
   let lateGrants = 0
-  /** Tries in a row that brought neither a lease nor anything to wait for. */
+  /** How many tries in a row brought neither a lease nor anything to wait for. */
   let vain = 0
-  /** Whether a request of this acquire may have been carried out without an answer. */
+  /** `unknown` once an unanswered request of this acquire may have been carried out. */
   let executed: Executed = 'no'
 
   const wake = (): void => waiter.wake()
@@ -140,9 +143,9 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   }
 
   /** Learns from a try that brought no lease, and pauses. Answers whether another try is worth it. */
-  async function heed(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
+  async function handle(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
     if (outcome.type === 'unknown') {
-      // Cut short by the end of the wait it says nothing of the store, unless there is nothing else to say.
+      // A try cut short by the end of the wait says nothing of the store. It counts only if nothing else is known.
       if (typeof finding !== 'string') learn({ ...finding, ...outcome })
       else if (leftMs() > 1) learn(outcome)
       return false
@@ -152,17 +155,19 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
       known.holder = outcome.holder
       learn('held')
       if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
-      // One try is enough for who does not wait.
+      // A call that does not wait makes one try.
       return waitMs > 0
     }
     if (answered('acquire', key, outcome, executed).type !== 'state') {
-      // The grant came too late, or went unseen. The store would tell this acquisition id from now on that its grant is spent.
+      // The grant came too late, or came and went unseen. Once it is given back, the store answers this acquisition id with
+      // `spent`, so the next try needs a new one.
       claim.abandon()
       claim = begin()
       lateGrants++
       learn('late')
     }
-    // Nothing says when the next try is worth it. The holder we see may be this acquire itself, by a try without an answer.
+    // Nothing says when a try is worth it. A holder that a check has seen may be this call itself, granted by a try whose
+    // answer was lost, so there is nobody to wait for.
     await sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
     return true
   }
@@ -180,7 +185,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
             return ended(grant)
           }
         }
-        if ((await heed(outcome, signal)) && leftMs() > 1) continue
+        if ((await handle(outcome, signal)) && leftMs() > 1) continue
         assertAnswered(finding, executed)
         return ended()
       }
@@ -193,7 +198,7 @@ export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisi
   return { run: () => context.work.wait(plan.signal, run), wake }
 }
 
-/** An acquire that knows of no other call of its process. */
+/** Acquires without regard to other calls of this process. */
 export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
   return acquisition(context, plan, { since: instant(context.clock), fences, known: nothingKnown() }).run()
 }

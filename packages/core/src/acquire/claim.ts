@@ -8,30 +8,30 @@ import { sleep } from '../timing/deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import { mostSilentTries } from './figures.ts'
 
-/** What a try may come to; `state` where it was only a check. */
+/** The outcome of a try; `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
-/** The tries of one acquisition id for one key, until one is granted or all are given up. */
+/** All requests for one key under one acquisition id, from the first try until it is granted or given up. */
 export interface Claim {
   /** Tries until there is an answer or no time is left. */
   attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<TryOutcome>>
-  /** The caller takes the grant: from here on `abandon` does nothing. */
+  /** The caller takes the grant. After this `abandon` does nothing. */
   accept(token: string): void
-  /** Undoes, behind the caller's back, what a try was granted or may have been granted. */
+  /** Undoes in the background what a try was granted or may have been granted. */
   abandon(): void
 }
 
 /**
- * Begins a claim. All its tries carry the same acquisition id, so a repeat after a lost reply finds its own lease. A try without
- * an answer may have been granted, so a caller that gives up calls `abandon`.
+ * Begins a claim. All its tries carry the same acquisition id, so a repeat after a lost reply finds its own lease. A try
+ * without an answer may have been granted, so whoever gives the claim up calls `abandon`.
  *
- * Each try without an answer may extend an entry that nobody knows of, and that keeps others out. So after two of them in a row the
- * claim only checks, which changes nothing, until the store answers again.
+ * A try without an answer may extend an entry that nobody knows of, and so keep others out. After two such tries in a row the
+ * claim therefore only checks, which changes nothing, until the store answers again.
  *
- * @param quiet       heeded by its tries, and by what undoes them
- * @param onSend      a store command is sent
- * @param onSilence   a try has come to nothing, and not only because time was up
- * @param onLateGrant a try was granted after it had been given up; the next attempt answers it
+ * @param quiet       when the store wants to be asked nothing; both its tries and their undoing observe that
+ * @param onSend      called for each store command that is sent
+ * @param onSilence   called when a try got no usable answer, unless only the end of the time cut it short
+ * @param onLateGrant called when a try was granted after it had been given up; the next `attempt` answers with that grant
  */
 export function beginClaim(
   context: Context,
@@ -48,7 +48,7 @@ export function beginClaim(
   let open = 0
   let silentTries = 0
   let ended = false
-  /** What the caller has taken. */
+  /** The token of the grant that the caller has taken. */
   let accepted: string | undefined
   let lateGrant: Answer<AcquireOutcome> | undefined
 
@@ -66,7 +66,7 @@ export function beginClaim(
     const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${acquisitionId}.`) ? foreign : answer
     if (outcome && !isPossibleGrant(outcome)) {
       open--
-      // What was certainly not carried out has re-armed nothing.
+      // A try that was certainly not carried out has extended no entry.
       silentTries = Math.max(0, silentTries - 1)
     }
     return outcome
@@ -76,8 +76,8 @@ export function beginClaim(
     ask<ReleaseOutcome>(context, ttlMs, (call) => only(store.release([{ key, acquisitionId }], call)), { quiet })
 
   /**
-   * A release that found nothing may have overtaken the acquire it undoes: it is sent once more, later. Unless the ttl has
-   * undone it before the store wants to be asked anything.
+   * Undoes the tries. A release that finds nothing may have overtaken the acquire it undoes, so it is sent once more, later.
+   * That is not needed if the ttl ends before the store wants to be asked again.
    */
   const undo = async (): Promise<void> => {
     const { outcome } = await release()
@@ -88,19 +88,19 @@ export function beginClaim(
     await release()
   }
 
-  function hearLate(outcome: TryOutcome, sentAt: Instant): void {
+  function onLate(outcome: TryOutcome, sentAt: Instant): void {
     if (outcome.type !== 'granted') return
     lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!ended) onLateGrant()
-    // It may be what was accepted. If not, the network has delivered a copy after that had ended.
+    // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
     else if (outcome.token !== accepted) work.background(release)
   }
 
   return {
     async attempt(leftMs, signal) {
-      // A grant that comes late meanwhile ends it after the present try.
+      // A late grant that arrives meanwhile ends the attempt after its present try.
       const untilLateMs = (): number => (lateGrant ? 0 : leftMs())
-      const options = { leftMs: untilLateMs, signal, quiet, onSilence, onLate: hearLate }
+      const options = { leftMs: untilLateMs, signal, quiet, onSilence, onLate }
       const answer = lateGrant ?? (await ask<TryOutcome>(context, ttlMs, send, options))
       return lateGrant ?? answer
     },
@@ -119,7 +119,7 @@ export function beginClaim(
 const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
   outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')
 
-/** Somebody else's answer, by way of a cache or a connection that is out of step, has told us nothing. */
+/** Somebody else's answer tells us nothing. It can come from a cache, or from a connection that is out of step. */
 const foreign: Unknown = {
   type: 'unknown',
   executed: 'unknown',

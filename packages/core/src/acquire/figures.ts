@@ -3,7 +3,7 @@
  * modules only.
  */
 
-/** After so many tries in a row without an answer there are only checks until something is answered. */
+/** After this many tries in a row without an answer, a claim only checks until the store answers. */
 export const mostSilentTries = 2
-/** The pause after a try that brought neither a lease nor anything to wait for grows up to this, in milliseconds. */
+/** The longest pause after a try that brought neither a lease nor anything to wait for, in milliseconds. */
 export const longestVainPauseMs = 1_000

@@ -1,6 +1,6 @@
 /**
- * What `await using` asks of a value, declared here and not taken from TypeScript's `esnext.disposable`: TypeScript 5.0
- * does not have that library, and later ones load it only where a project asks for it. Where it is loaded, the two merge.
+ * What `await using` needs of a value. Declared here, because TypeScript 5.0 does not have the library `esnext.disposable`,
+ * and later versions load it only for a project that asks for it. Where it is loaded, the two declarations merge.
  */
 declare global {
   interface SymbolConstructor {
@@ -15,5 +15,5 @@ declare global {
   }
 }
 
-/** A value that ends with the block that holds it: `await using lease = …`. */
+/** A value that is disposed at the end of its block: `await using lease = …`. */
 export interface BlockScoped extends AsyncDisposable {}

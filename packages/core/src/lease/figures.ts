@@ -3,17 +3,17 @@
  * modules only.
  */
 
-/** The pause after an unanswered renewal, in milliseconds. Each further one doubles it … */
+/** The pause after an unanswered renewal, in milliseconds. It doubles with each further one in a row. */
 export const firstRenewalPauseMs = 50
-/** … and never less than this. */
+/** The shortest pause after an unanswered renewal, in milliseconds. */
 export const leastRenewalPauseMs = 10
-/** How many leases one command renews. A script over more would keep Redis busy for too long. */
+/** The most leases renewed by one command: a script over more would block Redis for too long. */
 export const chunkSize = 100
-/** How many commands are under way at once. */
+/** The most commands of one lane under way at once. */
 export const mostInFlight = 4
-/** A lease that nobody renews is told as expiring after this share of its ttl. */
+/** The share of its ttl after which the event `expiring` is emitted for a lease without renewal. */
 export const warnAt = 0.8
-/** `long-held` may come this much late, in milliseconds, and never early, so that many leases share one timer. */
+/** How late the event `long-held` may be, in milliseconds, so that many leases share one timer. It is never early. */
 export const longHeldWithinMs = 1_000
-/** How long to wait, at most, for the release of a lease that is lost already, in milliseconds. */
+/** How long `withLock` waits at most for the release of a lease that was lost, in milliseconds. */
 export const lostReleaseMs = 250

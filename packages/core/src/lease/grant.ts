@@ -6,37 +6,39 @@ import { elapsedMs, type Instant, instant, remainingMs, type Validity } from '..
 /**
  * What the store granted: one token, how long to trust it, and how it ended.
  *
- * States: *held*, by one holder after another → *lost* (final, with its reason) or *ended* (given back). Renewal and loss belong
- * to the grant. A caller sees it as a `Lease`.
+ * States: *held*, by one holder after another → *lost* (final, with its reason) or *ended* (given back). Renewal and loss
+ * belong to the grant. A caller sees it as a `Lease`.
  */
 export class Grant {
   declare readonly key: string
   declare readonly token: string
-  /** The present holder's. */
+  /** The fence of its present holder. */
   declare fence: number
-  /** When the present holder got it. */
+  /** When its present holder got it. */
   declare heldSince: Instant
-  /** The ttl the present holder asked for, in milliseconds. Scheduled renewals ask for it again. */
+  /** The ttl that its present holder asked for, in milliseconds. Scheduled renewals ask for it again. */
   declare ttlMs: number
-  /** Somebody outside this process may know the token. */
+  /** The caller has read the token, so somebody outside this process may know it. */
   tokenLeft = false
-  /** Why it was lost. Undefined while it is held, and for good once it was given back in time. */
+  /** Why it was lost. Undefined while it is held, and forever if it was given back in time. */
   declare lostBecause: LossReason | undefined
-  /** Told once, when the grant is lost. */
+  /** The present holder's lease. It is called once, when the grant is lost. */
   declare holder: { onLost(reason: LossReason): void } | undefined
 
-  /** Its place in the schedule of `renewal.ts`: whether it is renewed. */
+  // The schedule of `renewal.ts`, in monotonic milliseconds:
+  /** Whether it is renewed. */
   renews = false
-  /** When its next renewal is due, or the warning that it expires, in monotonic milliseconds. */
+  /** When its next renewal is due, or the event `expiring` if it is not renewed. */
   dueMs: number = Infinity
-  /** When to tell that it has been held for long, in monotonic milliseconds. */
+  /** When the event `long-held` is due. */
   longHeldAtMs: number = Infinity
-  /** When its `maxHold` is over, in monotonic milliseconds. */
+  /** When its `maxHold` is over. */
   holdUntilMs: number = Infinity
-  /** A renewal is under way, or waits for a free place. One renewal never overlaps another. */
+  /** Its renewal is under way or queued. A renewal never overlaps itself. */
   renewing = false
-  /** Renewals without an answer since the last answer, and why the last of them had none. */
+  /** How many renewals in a row have got no answer. */
   unanswered = 0
+  /** Why the last of them got none. */
   trouble: unknown
 
   readonly #clock: Clock
@@ -53,37 +55,37 @@ export class Grant {
     this.#validity = validity
   }
 
-  /** How long the holder may still trust it, in milliseconds; not above 0 when it may not. */
+  /** How long the holder may still trust it, in milliseconds; 0 or less when it may not. */
   remainingMs(now: Instant = instant(this.#clock)): number {
     if (!this.#held) return 0
     return Math.min(remainingMs(now, this.#validity), this.holdUntilMs - now.monotonicMs)
   }
 
-  /** Loses it if its time is over, which a late timer may not have noticed yet. */
+  /** Loses it if its time is over. A late timer may not have noticed that yet. */
   check(now: Instant = instant(this.#clock)): void {
     if (this.remainingMs(now) > 0) return
     const silent = this.unanswered > 0 || this.renewing
     this.lose(this.holdUntilMs <= now.monotonicMs ? 'max-hold' : silent ? 'unreachable' : 'expired')
   }
 
-  /** When the store will let go, as far as we know: the validity without its drift allowance, in milliseconds. */
+  /** How long until its expiry in the store, as far as we know: the validity without the drift allowance, in milliseconds. */
   expiresInMs(now: Instant = instant(this.#clock)): number {
     return this.#validity.ttlMs - this.sinceAnswerMs(now)
   }
 
-  /** For how long the store's last answer about it has been out of date, in milliseconds. */
+  /** The age of the store's last answer about it, counted from when the request was sent, in milliseconds. */
   sinceAnswerMs(now: Instant = instant(this.#clock)): number {
     return elapsedMs(now, this.#validity.sentAt)
   }
 
-  /** For how long its present holder has had it, in milliseconds. */
+  /** How long its present holder has had it, in milliseconds. */
   heldMs(now: Instant = instant(this.#clock)): number {
     return elapsedMs(now, this.heldSince)
   }
 
   /**
-   * Takes in the answer, in time or late, to a renewal that asked for `validity`. Answers can overtake each other: the
-   * one that reaches furthest counts.
+   * Applies the answer, in time or late, to a renewal that asked for `validity`. Answers can overtake each other, so the one
+   * that extends furthest counts.
    */
   take(outcome: RenewOutcome, validity: Validity): void {
     if (outcome.type === 'gone' || outcome.type === 'superseded') this.lose(outcome.type)
@@ -92,7 +94,7 @@ export class Grant {
     if (outcome.type === 'renewed' && further) this.#validity = validity
   }
 
-  /** Ends it by loss, unless it has ended already. */
+  /** Loses it, unless it has ended already. */
   lose(reason: LossReason): void {
     if (!this.#held) return
     this.#held = false
@@ -100,7 +102,7 @@ export class Grant {
     this.holder?.onLost(reason)
   }
 
-  /** Ends it without loss: from here on nothing can be lost any more. */
+  /** Ends it without a loss. It can no longer be lost after this. */
   end(): void {
     this.#held = false
   }

@@ -11,30 +11,30 @@ import { releaseGrant } from './release.ts'
 import { outcomeAt, renewGrants } from './renew.ts'
 import type { Renewal } from './renewal.ts'
 
-/** The waiters of this process, who may get a grant when its holder is done with it. */
+/** The waiters of this process, who may get a grant when its holder gives it back. */
 export interface Successors {
-  /** Gives a grant to the next waiter, if it may. Otherwise its holder gives it back to the store now. */
+  /** Hands a grant off to the next waiter if possible. If not, answers false, and its holder gives it back to the store now. */
   handOff(grant: Grant): boolean
-  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if nobody knows. */
+  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void
 }
 
-/** A caller's side of a grant, while the grant is this caller's. */
+/** A grant as its holder sees it. It may be handed off to another holder afterwards, who gets a lease of its own. */
 export class HeldLease implements Lease {
   declare readonly key: string
   declare readonly fence: number
   declare readonly waitedMs: number
   declare readonly commands: number
-  /** Why it was lost, if it was, while it was this caller's. */
+  /** Why it was lost, if it was lost by this holder. */
   declare lostBecause: LossReason | undefined
   readonly #context: Context
   readonly #grant: Grant
   readonly #renewal: Renewal
   readonly #successors: Successors | undefined
-  /** Made when somebody asks for the signal: most leases are never asked. */
+  /** Made when `signal` is first read: for most leases it never is. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
-  /** Ends the extensions that are being asked for; made with the first. */
+  /** Aborts the calls of `renew` that are under way. Made by the first of them. */
   #stop: AbortController | undefined
 
   static {
@@ -58,7 +58,7 @@ export class HeldLease implements Lease {
     this.waitedMs = waitedMs
     this.commands = commands
     grant.holder = this
-    // It can end between two holders.
+    // A grant can be lost between two holders.
     if (grant.lostBecause) this.onLost(grant.lostBecause)
     else context.work.hold(this)
   }
@@ -91,7 +91,7 @@ export class HeldLease implements Lease {
     demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
     const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
     this.assertValid()
-    // Made absolute once, before anything is sent, so that a repeat of the request does not add once more.
+    // Computed once, before anything is sent, so that a repeat of the request does not add `by` again.
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
     this.#stop ??= new AbortController()
     const { signal } = this.#stop
@@ -102,16 +102,16 @@ export class HeldLease implements Lease {
 
   release(): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
-    // The timer may be late. A validity that is over is a loss, no matter who notices first.
+    // The timer may be late. A validity that is over is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
       let settle: ((result: Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
-      // A caller that waits for an extension is told at once, and nobody asks for it again.
+      // Pending calls of `renew` reject at once and send nothing more.
       this.#stop?.abort(this.#releasedError())
-      // Only now: a listener to the events of this release may call it again.
+      // After `#released` is set: a listener may call `release` again from within an event of this release.
       settle?.(this.#release(this.#grant.heldMs(now)))
       this.#context.work.handOver(this.#released)
     }
@@ -129,7 +129,7 @@ export class HeldLease implements Lease {
   async #release(heldMs: number): Promise<ReleaseResult> {
     let outcome: ReleaseResult = 'released'
     if (!this.#successors?.handOff(this.#grant)) {
-      // It leaves the schedule before anything else, so that no renewal can follow its release.
+      // It leaves the schedule first, so that no renewal can follow its release.
       this.#renewal.forget(this.#grant)
       const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
       this.#successors?.ended(this.#grant, subscribers)
@@ -140,7 +140,7 @@ export class HeldLease implements Lease {
     return outcome
   }
 
-  /** Its grant is lost: what its holder sees of it. */
+  /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */
   onLost(reason: LossReason): void {
     this.lostBecause = reason
     this.#renewal.forget(this.#grant)

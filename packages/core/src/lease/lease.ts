@@ -11,21 +11,21 @@ export type Extension =
 /**
  * A lock granted to this caller for a bounded time.
  *
- * A lease tells what its holder may believe; it cannot stop a process that was paused from going on afterwards. Where
- * that matters, pass `fence` to whatever is guarded and let that refuse a lower one (`@leasehold/core/fencing`).
+ * A lease says what its holder may believe. It cannot stop a process that was paused from going on afterwards. Where that
+ * matters, pass `fence` to the guarded resource and let it refuse a lower one (`@leasehold/core/fencing`).
  */
 export interface Lease extends BlockScoped {
   readonly key: string
   /**
-   * Proves the holder to the store. A secret: keep it out of logs and messages. Once you have read it, the lease goes back to
-   * the store on release and is not handed off to the next waiter of this process.
+   * Proves the holder to the store. It is a secret: keep it out of logs and messages. A lease whose token you have read is not
+   * handed off to the next waiter of this process: its release goes to the store.
    */
   readonly token: string
   /** Grows with every grant of this key. */
   readonly fence: number
   /**
-   * Aborted when the lease is lost, with a {@link LeaseLostError}; never by a release. A held lease does not keep a process
-   * alive: a program that only waits for this needs something else that does.
+   * Aborted with a {@link LeaseLostError} when the lease is lost; never by a release. A held lease does not keep a process
+   * alive: a program that only waits for this signal needs something else that does.
    *
    * @example
    * ```ts
@@ -33,14 +33,15 @@ export interface Lease extends BlockScoped {
    * ```
    */
   readonly signal: AbortSignal
-  /** How long the acquire took, in milliseconds, and how many store commands it used. */
+  /** How long the acquire took, in whole milliseconds. */
   readonly waitedMs: number
+  /** How many store commands the acquire used; 0 if the lease was handed off within this process. */
   readonly commands: number
   /** How long the lease may still be trusted, in milliseconds, by our own clock; 0 when it may not. */
   remaining(): number
   /**
-   * Does nothing while the lease may be trusted. Call it before each side effect: timers can be late, so the signal may
-   * fire after the validity is over. On Workers the clock stands still between I/O, so there it is true as of the last.
+   * Throws unless the lease may still be trusted. Call it before each side effect: timers can be late, so the signal may fire
+   * after the validity is over. On Workers the clock stands still between I/O, so there the answer is as of the last I/O.
    *
    * @example
    * ```ts
@@ -55,7 +56,7 @@ export interface Lease extends BlockScoped {
    */
   assertValid(): void
   /**
-   * Extends the lease once; scheduled renewal goes on with the ttl it had. An expiry is never shortened.
+   * Extends the lease once. Scheduled renewal goes on with the ttl it had. An expiry is never shortened.
    *
    * @example
    * ```ts
@@ -64,17 +65,23 @@ export interface Lease extends BlockScoped {
    * ```
    *
    * @throws LeaseLostError if the lease is no longer ours
-   * @throws StoreUnavailableError if no answer came: it may be extended, and it is not lost
+   * @throws StoreUnavailableError if no answer came: the lease may have been extended, and it is not lost
    * @throws InvalidOptionError for a bad extension
    * @throws LeaseholdError with code `LEASE_RELEASED` after release
    */
   renew(extension: Extension): Promise<void>
   /**
-   * Gives the lease back and says how that ended; never throws, and called again it gives the first answer. It settles
-   * within the store's command deadline.
+   * Gives the lease back and answers how that ended. It never rejects, and settles within the store's command deadline. Called
+   * again, it gives the first answer.
+   *
+   * @example
+   * ```ts
+   * const outcome = await lease.release()
+   * if (outcome !== 'released') console.warn(`The lock was not ours to the end: ${outcome}`)
+   * ```
    */
   release(): Promise<ReleaseResult>
 }
 
-/** What is done under a lock. Its lease is given back when this has settled. */
+/** What `withLock` runs under a lock. The lease is given back when it has settled. */
 export type Work<T> = (lease: Lease) => T | Promise<T>

@@ -7,17 +7,18 @@ import type { Grant } from './grant.ts'
 
 export interface Released {
   readonly result: ReleaseResult
-  /** How many were told that the lock is free; null if nobody knows. */
+  /** How many subscribers were told that the lock is free; null if that is not known. */
   readonly subscribers: number | null
 }
 
 /**
- * Gives a grant back. A lost one is given back too, once: the store may still have it, and its answer says what became
- * of it.
+ * Gives a grant back. A lost grant is given back too, with a single attempt: the store may still have it, and the answer says
+ * what became of it.
  *
- * A repeat that finds the lock gone, or another's, met the work of the first try *if our validity had not ended when
- * that was sent*: until then nobody else could have taken it. Otherwise nobody can tell. That is for an ending of which
- * the store knows nothing; what it knows decides, and a revocation is a loss whatever was sent twice.
+ * A repeated release may find the lock gone, or held by another. *If our validity had not ended when the first attempt was
+ * sent*, then that attempt freed the lock, because nobody else could have taken it until then. Otherwise the result is
+ * unknown. All this applies only where the store does not know how the lease ended. Where it knows, its answer decides: a
+ * revocation is a loss, even if the release was sent twice.
  */
 export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
   const { store } = context

@@ -6,18 +6,18 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
-/** What a request for several grants came to: an outcome for each, or none at all. */
+/** The answer to a request for several grants: an outcome for each, or no answer at all. */
 type Outcomes = readonly RenewOutcome[] | Unknown
 
 export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
   'type' in outcomes ? outcomes : (outcomes[index] ?? silence)
 
 /**
- * Renews grants with one request. Each takes in its answer, in time or late, even when its holder has released it: it may have
- * been handed off, and then the answer is about its present holder.
+ * Asks for more time for several grants with one request. Each grant applies the store's answer, in time or late, even if its
+ * lease was given back meanwhile: the grant may have been handed off, and then the answer is about its present holder.
  *
- * @param ttlMs     the ttl to ask for; a later holder of the grant may have another
- * @param patientMs the ttl that bounds how long the request may stay unanswered
+ * @param ttlMs    the ttl to ask for; by the time of the answer the grant may have a holder with another ttl
+ * @param withinMs bounds the request as a ttl does: it may stay unanswered for a third of this
  */
 export async function renewGrants(
   context: Context,

@@ -3,12 +3,13 @@ import { commandDeadlineMs } from '../store/ask.ts'
 import { chunkSize, mostInFlight } from './figures.ts'
 import type { Grant } from './grant.ts'
 
-/** Renews grants with one command, the shortest ttl first. Settles when they are through; never rejects. */
+/** Renews grants with one command, the shortest ttl first. Settles when the command has ended; never rejects. */
 export type RenewBatch = (grants: readonly Grant[]) => Promise<void>
 
 /**
- * Parts what is due into commands. Leases of one node share a lane, and those that it left unanswered have one of their own:
- * what has fallen silent holds up nobody who is well.
+ * Splits the grants that are due into commands. The grants of one node share a lane. Those whose last renewal it left
+ * unanswered have a lane of their own, so that a silent node holds up no renewal on a healthy one, even where the store does
+ * not tell nodes apart.
  */
 export function renewalLanes(
   context: Context,
@@ -17,7 +18,7 @@ export function renewalLanes(
 ): (due: readonly Grant[]) => void {
   const lanes = new Map<string, RenewalLane>()
 
-  function lane(name: string): RenewalLane {
+  function laneFor(name: string): RenewalLane {
     const known = lanes.get(name)
     if (known) return known
     const attemptMs = ({ ttlMs }: Grant): number => commandDeadlineMs(context, ttlMs)
@@ -29,15 +30,15 @@ export function renewalLanes(
   return (due) => {
     const used = new Set<RenewalLane>()
     for (const grant of due) {
-      const its = lane(`${grant.unanswered > 0} ${context.store.nodeOf(grant.key)}`)
-      its.add(grant)
-      used.add(its)
+      const lane = laneFor(`${grant.unanswered > 0} ${context.store.nodeOf(grant.key)}`)
+      lane.add(grant)
+      used.add(lane)
     }
     for (const each of used) each.send()
   }
 }
 
-/** Renews the grants of one kind of fate, such as those of one node: a batch at a time, a few batches at once. */
+/** Renews grants that are likely to be answered alike, such as those of one node: in batches, a few of them at once. */
 class RenewalLane {
   readonly #renew: RenewBatch
   readonly #isWatched: (grant: Grant) => boolean
@@ -50,7 +51,7 @@ class RenewalLane {
   /**
    * @param isWatched whether a grant is still to be renewed
    * @param attemptMs how long an attempt to renew a grant may stay unanswered, in milliseconds
-   * @param onIdle    called when nothing goes on here any more
+   * @param onIdle    called when no renewal is under way or queued
    */
   constructor(
     renew: RenewBatch,
@@ -64,7 +65,7 @@ class RenewalLane {
     this.#onIdle = onIdle
   }
 
-  /** To be renewed with the next `send`. */
+  /** Queues a grant for the next `send`. */
   add(grant: Grant): void {
     this.#queue.push(grant)
   }
@@ -83,13 +84,13 @@ class RenewalLane {
   }
 
   /**
-   * Takes what may share a command off the queue, the most urgent first. Those of a command have the time for an answer that
-   * the shortest ttl of them allows, so the longest may be of twice that and no more.
+   * Takes the grants that may share a command off the queue, the most urgent first. The shortest ttl among them bounds the time
+   * for the answer, so a grant that allows more than twice that time goes into another command.
    */
   #nextChunk(): readonly Grant[] {
     const [first] = this.#queue
     const chunk = this.#queue.slice(0, chunkSize)
-    const foreign = chunk.findIndex((grant) => first && this.#attemptMs(grant) > 2 * this.#attemptMs(first))
-    return this.#queue.splice(0, foreign < 0 ? chunkSize : foreign)
+    const tooPatient = chunk.findIndex((grant) => first && this.#attemptMs(grant) > 2 * this.#attemptMs(first))
+    return this.#queue.splice(0, tooPatient < 0 ? chunkSize : tooPatient)
   }
 }

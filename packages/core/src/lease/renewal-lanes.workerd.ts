@@ -1,2 +1,2 @@
-/** Replaces `renewal-lanes.ts` where calls share nothing: each lease has a watchdog of its own, with but one to renew. */
+/** Replaces `renewal-lanes.ts` where calls share nothing: each lease has a watchdog of its own, which renews only that one. */
 export const renewalLanes = <R>(_: unknown, renew: R): R => renew

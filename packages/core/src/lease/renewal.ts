@@ -14,10 +14,10 @@ import { outcomeAt, renewGrants } from './renew.ts'
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
  *
- * A renewal is due a third of the ttl after the last answered one, and never while one is under way. When one is due, all
- * that would be within a quarter of their interval join it. Jitter is drawn per batch, so what was renewed together
- * stays together. An unanswered renewal is not a loss: it is repeated until the grant's own validity is over. One timer
- * serves all grants; it does not keep a process alive.
+ * A renewal is due a third of the ttl after the last answered one, and never while one is under way. When a renewal falls due,
+ * it takes along all grants that would fall due within a quarter of their interval. Jitter is drawn per batch, so grants that
+ * were renewed together stay together. An unanswered renewal is not a loss: it is repeated until the grant's own validity is
+ * over. One timer serves all grants. It does not keep a process alive.
  */
 export class Renewal {
   readonly #context: Context
@@ -35,13 +35,13 @@ export class Renewal {
     )
   }
 
-  /** Watches a grant's validity and, unless the plan says no, renews it; at most until its `maxHold` is over. */
+  /** Watches a grant's validity and, unless the plan says otherwise, renews it, though not beyond its `maxHold`. */
   watch(grant: Grant, { renew, maxHoldMs = Infinity, longHeldMs }: Plan): void {
     const now = instant(this.#context.clock)
     const sinceMs = now.monotonicMs - grant.heldMs(now)
-    // Leases taken in a burst would renew in a burst: the first renewal comes anywhere in the second half of its time.
+    // The first renewal comes anywhere in the second half of its interval. Otherwise leases taken in a burst renew in a burst.
     const firstMs = renew ? now.monotonicMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2) : sinceMs + grant.ttlMs * warnAt
-    // A grant that was handed off keeps the time it had, or it might be put off again and again.
+    // A grant that was handed off keeps its due time. Otherwise hand-offs could put off its renewal again and again.
     if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, firstMs)
     grant.renews = renew
     grant.holdUntilMs = sinceMs + maxHoldMs
@@ -63,8 +63,8 @@ export class Renewal {
 
   /** Makes sure that the timer fires no later than this grant needs it. */
   #arm(grant: Grant, now: Instant): void {
-    const toldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
-    const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), toldAtMs)
+    const longHeldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
+    const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), longHeldAtMs)
     if (atMs >= this.#timerAtMs) return
     this.#disarm()
     this.#timerAtMs = atMs
@@ -72,7 +72,7 @@ export class Renewal {
     this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
   }
 
-  /** Goes through all grants: notices which are lost, tells what is due, and renews those that need it. */
+  /** Goes through all grants: notices losses, emits the events that are due, and renews the grants that are due. */
   #onTimer(): void {
     this.#disarm()
     const now = instant(this.#context.clock)
@@ -81,13 +81,13 @@ export class Renewal {
     let isDue = false
     for (const grant of this.#watched) {
       grant.check(now)
-      if (this.#watched.has(grant) && grant.longHeldAtMs <= nowMs) this.#tellLongHeld(grant, now)
+      if (this.#watched.has(grant) && grant.longHeldAtMs <= nowMs) this.#emitLongHeld(grant, now)
       // It was lost, or whoever was told has released it: then no renewal may follow.
       if (!this.#watched.has(grant)) continue
       if (grant.renews) {
         isDue ||= grant.dueMs <= nowMs
         if (grant.dueMs <= nowMs + grant.ttlMs / 12) joining.push(grant)
-      } else if (grant.dueMs <= nowMs) this.#warn(grant, now)
+      } else if (grant.dueMs <= nowMs) this.#emitExpiring(grant, now)
     }
     if (isDue) {
       for (const grant of joining) {
@@ -99,15 +99,15 @@ export class Renewal {
     for (const grant of this.#watched) this.#arm(grant, now)
   }
 
-  #tellLongHeld(grant: Grant, now: Instant): void {
+  #emitLongHeld(grant: Grant, now: Instant): void {
     const { key, fence } = grant
     const heldMs = grant.heldMs(now)
     grant.longHeldAtMs = now.monotonicMs + heldMs
     this.#context.emit({ type: 'long-held', key, fence, heldMs })
   }
 
-  /** Nobody renews this one, and most of its time is over. */
-  #warn(grant: Grant, now: Instant): void {
+  /** Most of the time of a grant without renewal is over: emits `expiring`. */
+  #emitExpiring(grant: Grant, now: Instant): void {
     const { key, fence } = grant
     // Its holder may have extended it since.
     const earlyMs = grant.expiresInMs(now) - grant.ttlMs * (1 - warnAt)
@@ -136,7 +136,7 @@ export class Renewal {
     }
   }
 
-  /** How long after this outcome the next renewal is due, in milliseconds. Tells of a renewal without an answer. */
+  /** How long after this outcome the next renewal is due, in milliseconds. Emits `renewal-unanswered` without an answer. */
   #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number): number {
     const intervalMs = grant.ttlMs / 3
     if (outcome.type === 'renewed') {
@@ -149,7 +149,7 @@ export class Renewal {
     const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
     grant.trouble = error ?? cause
     this.#context.emit({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
-    // No longer than from one renewal to the next: the lease must not end without another try.
+    // A quiet time is observed for one interval at most: the lease must not end without another try.
     return Math.max(leastRenewalPauseMs, restMs, Math.min(retryAfterMs(outcome), intervalMs))
   }
 }

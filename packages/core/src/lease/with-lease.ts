@@ -6,9 +6,10 @@ import type { HeldLease } from './held-lease.ts'
 import type { Work } from './lease.ts'
 
 /**
- * Runs work under a lease and gives the lease back whatever happens. The work's own error wins over everything.
+ * Runs work under a lease and gives the lease back whatever happens.
  *
- * @throws LeaseLostError with the work's `result` if the lease was lost meanwhile, which also shows when it is given back
+ * @throws the work's own error, which wins over every other
+ * @throws LeaseLostError, with the work's `result`, if the lease was lost meanwhile. The loss may show only at the release.
  */
 export async function withLease<T>(clock: Clock, lease: HeldLease, work: Work<T>): Promise<T> {
   let result: T

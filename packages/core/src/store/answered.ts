@@ -3,7 +3,7 @@ import type { Clock } from '../timing/clock.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 
-/** An outcome, when the attempt that brought it was sent, and what became of the others. */
+/** An outcome, when the attempt that brought it was sent, and what may have become of the other attempts. */
 export interface Answer<O> {
   readonly outcome: O
   readonly sentAt: Instant
@@ -13,20 +13,21 @@ export interface Answer<O> {
 
 export const silence: Unknown = { type: 'unknown', executed: 'unknown' }
 
-/** For how long the store wants to be asked nothing after this outcome, in milliseconds. */
+/** How long the store wants to be asked nothing after this outcome, in milliseconds. */
 export const retryAfterMs = (outcome: unknown): number => (outcome as Unknown | undefined)?.retryAfterMs || 0
 
 export const isUnknown = (outcome: unknown): outcome is Unknown => (outcome as Unknown).type === 'unknown'
 
-/** The error for a request that stayed without an answer of use. */
+/** The error for a request that got no usable answer. */
 export const unanswered = (action: string, { executed, cause }: Unknown = silence): StoreUnavailableError =>
   new StoreUnavailableError(`gave no usable answer to ${action}`, executed, cause)
 
 /**
- * The outcome if it is an answer. What it throws has the stack of whoever calls this.
+ * Answers the outcome if it is an answer. The errors it throws have the stack of its caller.
  *
  * @param before whether an attempt other than the answered one may have been carried out
- * @throws StoreUnavailableError if there is none, or the store's own error
+ * @throws StoreUnavailableError if the outcome is unknown
+ * @throws the store's own error if it refused
  */
 export function answered<O extends { readonly type: string }>(
   action: string,
@@ -43,7 +44,7 @@ export function answered<O extends { readonly type: string }>(
 /** The outcome of a call with one request. */
 export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
 
-/** What comes of asking a store that rejects, for those who must not: no store may, but one might. */
+/** Turns a store's rejection into an unknown outcome, for callers that must not reject. No store may reject, but one might. */
 export const failed =
   ({ clock }: { readonly clock: Clock }) =>
   (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

@@ -7,7 +7,7 @@ import { type Answer, isUnknown, retryAfterMs, silence } from './answered.ts'
 import { leastRetryPauseMs, mostRetryPauseMs } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** Who is asked, and by which clock. */
+/** The store that is asked, and the clock that times it. */
 interface Asking {
   readonly store: { readonly commandDeadlineMs: number }
   readonly clock: Clock
@@ -19,36 +19,37 @@ interface Asking {
 export const commandDeadlineMs = ({ store }: Asking, ttlMs: number): number =>
   Math.min(store.commandDeadlineMs, ttlMs / 3)
 
-/** Until when a store asks clients to stay away, in monotonic milliseconds. */
+/** The time until which a store wants to be asked nothing, in monotonic milliseconds. */
 export interface Quiet {
   quietUntilMs: number
 }
 
-/** How to ask. By default it goes on for one command deadline. */
+/** The options of `ask`. */
 export interface AskOptions<O> {
-  /** What is left of the time for all attempts, in milliseconds. */
+  /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
   readonly leftMs?: () => number
   readonly signal?: AbortSignal | undefined
-  /** Makes one attempt only. */
+  /** Makes a single attempt; default false. */
   readonly once?: boolean
-  /** Shared by several requests: they all stay away when one of them is told to. */
+  /** Shared by several requests: when the store asks one of them for a quiet time, the others observe it too. */
   readonly quiet?: Quiet
-  /** An attempt came to nothing, and not only because time was up. */
+  /** Called when an attempt got no usable answer, unless only the end of the time cut it short. */
   readonly onSilence?: (failure: Unknown) => void
-  /** An answer came too late; `sentAt` is when its attempt was sent. */
+  /** Called with an answer that came after this request had ended, and with when its attempt was sent. */
   readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
 }
 
 /**
- * Repeats one request until it is answered or time is up; then the outcome is *unknown*.
+ * Repeats one request until it is answered or time is up. If time is up, the outcome is *unknown*.
  *
- * It leaves a store alone that asks for that. If the pause would use up the time that is left, it ends at once.
+ * Nothing is sent while the store wants to be asked nothing. If that outlasts the time left, and no earlier attempt can still
+ * be answered, the request ends at once: even a last attempt would come too soon for the store.
  *
- * It repeats an attempt after half a command deadline, so that a second one fits. An answer to the first still counts after that:
- * on a slow link each answer would otherwise come just after its attempt was given up. The first answer counts, whichever attempt it is
- * to, and what it grants counts from when that attempt was sent.
+ * An unanswered attempt is repeated after half a command deadline, so that a second one fits. Its answer still counts during
+ * the whole deadline: on a slow link every answer would otherwise come just after its attempt was given up. The first answer
+ * counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
- * @param send sends the request once and answers its outcome; undefined is no answer
+ * @param send sends the request once and answers its outcome; undefined means no answer
  * @throws the signal's own reason when it is aborted, at once
  */
 export async function ask<O>(
@@ -61,16 +62,17 @@ export async function ask<O>(
   const limitMs = commandDeadlineMs(context, ttlMs)
   const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { quietUntilMs: 0 } } = options
   const lifeMs = once ? limitMs : limitMs / 2
-  /** The attempts that may still be answered, the eldest first. */
-  const heard = new Set<Call>()
+  /** The attempts that may still be answered, the oldest first. */
+  const pending = new Set<Call>()
   let latest: Call | undefined
-  /** Answers, or throws what the store rejected with. */
+  /** Once there is a result: returns the answer, or throws what the store rejected with. */
   let result: (() => Pick<Answer<O>, 'outcome' | 'sentAt'>) | undefined
   let failure = silence
-  /** Attempts without an answer that may have been carried out. */
+  /** How many attempts without an answer may have been carried out. */
   let uncertain = 0
-  /** How many failed at once, and how long to pause after the last of them, in milliseconds. */
+  /** How many attempts failed before their time was over. */
   let failures = 0
+  /** How long to pause after the last of them, in milliseconds. */
   let restMs = 0
   let over = false
   let wake: (() => void) | undefined
@@ -78,13 +80,13 @@ export async function ask<O>(
   function begin(call: Call): void {
     const sentAt = instant(clock)
     const settle = (outcome: O | Unknown = silence): void => {
-      heard.delete(call)
+      pending.delete(call)
       if (isUnknown(outcome)) fail(outcome, call)
       else succeed(outcome, sentAt)
     }
     uncertain++
     latest = call
-    heard.add(call)
+    pending.add(call)
     send(call).then(settle, (error: unknown) =>
       end(() => {
         throw error
@@ -102,7 +104,7 @@ export async function ask<O>(
     failure = outcome
     quiet.quietUntilMs = Math.max(quiet.quietUntilMs, clock.monotonicMs() + retryAfterMs(outcome))
     if (outcome.executed === 'no') uncertain--
-    // An earlier attempt that comes to nothing is no news while a later one is under way.
+    // The failure of an earlier attempt changes nothing while a later one is under way.
     if (call === latest) wake?.()
   }
 
@@ -111,7 +113,7 @@ export async function ask<O>(
     wake?.()
   }
 
-  /** Until something is news, or the time is over. */
+  /** Pauses until the latest attempt fails, there is a result, or the time is over. */
   const pause = (ms: number): Promise<void> =>
     sleep(clock, ms, signal, (end) => {
       wake = end
@@ -119,18 +121,18 @@ export async function ask<O>(
     })
 
   const stopAll = (): void => {
-    for (const call of heard) call.end()
+    for (const call of pending) call.end()
   }
 
   async function attempt(): Promise<void> {
-    const [eldest] = heard
-    if (heard.size > 1) eldest?.end()
+    const [oldest] = pending
+    if (pending.size > 1) oldest?.end()
     const availableMs = Math.max(1, leftMs())
     const call = new Call(lifeMs)
     begin(call)
     await pause(Math.min(lifeMs, availableMs))
     if (result) return
-    const failed = !heard.has(call)
+    const failed = !pending.has(call)
     if (failed || lifeMs <= availableMs) onSilence?.(failure)
     // An attempt that used its time needs no pause; one that failed at once does.
     if (failed) restMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
@@ -143,12 +145,12 @@ export async function ask<O>(
       const pauseMs = Math.max(restMs, quietMs)
       restMs = 0
       if (pauseMs <= 0) await attempt()
-      // Not even a last attempt is possible, and none can still be answered.
-      else if (quietMs >= leftMs() && heard.size === 0) break
+      // No further attempt is possible, and no earlier one can still be answered.
+      else if (quietMs >= leftMs() && pending.size === 0) break
       else await pause(Math.min(pauseMs, leftMs()))
     }
     if (!result) {
-      // Told to stop, a transport may still know that it has sent nothing, or have the answer after all.
+      // A transport that is told to stop may still say that it has sent nothing, or have the answer after all.
       stopAll()
       await sleep(clock, 0, signal)
     }

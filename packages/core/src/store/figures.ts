@@ -3,9 +3,12 @@
  * modules only.
  */
 
-/** The pause after an attempt that failed at once, in milliseconds, as a dead server must not be hammered: at first … */
+/**
+ * The first pause after an attempt that failed at once, in milliseconds. It doubles with each further one, so that a dead
+ * server is not hammered.
+ */
 export const leastRetryPauseMs = 20
-/** … and doubled up to this. */
+/** The longest such pause, in milliseconds. */
 export const mostRetryPauseMs = 1_000
 /** The longest key, in bytes of UTF-8. */
 export const longestKey = 512

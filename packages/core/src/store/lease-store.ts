@@ -2,36 +2,35 @@ import type { Executed, LeaseholdError } from '../errors.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 
 /**
- * The store port: what a lease means to whatever keeps it.
+ * The store port: it keeps leases, and says what a lease means.
  *
- * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, both values, or
- * *unknown*: no answer came, so it may have happened. A store maps everything its client does to one of these. It rejects only
- * with an `InvalidOptionError`, before anything is sent.
+ * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, which are
+ * both values, or *unknown*: the request was sent and no answer came, so it may have been carried out. A store maps whatever
+ * its client does to one of these. It rejects only with an `InvalidOptionError`, before anything is sent.
  *
- * The caller may assume that a request is carried out at once or not at all, that time is the store's own, and that
- * every request may be repeated with the same acquisition id or token without doing harm. It may not assume that a call ever
- * settles: core waits no longer than `call` says, and says through it when it has stopped waiting.
+ * The caller may assume that a request is carried out atomically or not at all, that time is the store's own, and that every
+ * request may be repeated with the same acquisition id or token without harm. It may not assume that a call ever settles: the
+ * core waits no longer than `call` says, and `call` tells the store when the core has stopped waiting.
  *
- * Implemented by `@leasehold/core/redis` and `@leasehold/core/memory`; a new one passes the suite of
- * `@leasehold/testkit`.
+ * `@leasehold/core/redis` and `@leasehold/core/memory` implement it. A new store must pass the suite of `@leasehold/testkit`.
  */
 export interface LeaseStore {
-  /** How long one request may stay unanswered, in milliseconds. Core uses at most a third of the ttl. */
+  /** How long one request may stay unanswered, in milliseconds. The core never waits longer than a third of the ttl. */
   readonly commandDeadlineMs: number
   /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
   readonly prefix?: string | undefined
   /**
-   * Names the node that keeps a key at present. Always the same name where there is only one. Requests for keys of different nodes
-   * do not share a command, so that a silent node costs no other node's answer. Does no I/O.
+   * Names the node that keeps a key at present; always the same name if there is only one. Requests for keys of different nodes
+   * do not share a command, so that a silent node does not cost the keys of another node their answer. Does no I/O.
    */
   nodeOf(key: string): string
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]>
-  /** Compares each lock with the cursor that a contended acquire returned. */
+  /** Compares each lock with the cursor that a contended acquire answered. */
   checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]>
   inspect(key: string, call: CallDeadline): Promise<InspectOutcome>
-  /** Takes the lock from the holder it sees, a foreign holder included, and never from a later one. */
+  /** Takes the lock from its present holder, even a foreign one, and never from a successor. */
   revoke(key: string, call: CallDeadline): Promise<RevokeOutcome>
 }
 
@@ -47,7 +46,7 @@ export interface AcquireRequest {
 export interface RenewRequest {
   readonly key: string
   readonly token: string
-  /** The time to live asked for, from now. An entry with more time left keeps it. */
+  /** The time to live to ask for, from now, in milliseconds. An entry with more time left keeps it. */
   readonly ttlMs: number
 }
 
@@ -60,7 +59,7 @@ export type ReleaseRequest = { readonly key: string } & (
 /** A question about one lock. */
 export interface CheckRequest {
   readonly key: string
-  /** What a contended acquire, or the last check, answered. `-` for none. */
+  /** What a contended acquire, or the last check, answered; `-` for none. */
   readonly cursor: string
 }
 
@@ -69,19 +68,19 @@ export interface Unknown {
   readonly type: 'unknown'
   readonly executed: Executed
   readonly cause?: unknown
-  /** How long the store asks clients to stay away, in milliseconds from when this came, if it says so. */
+  /** How long the store wants to be asked nothing, in milliseconds from when this outcome came, if it says so. */
   readonly retryAfterMs?: number | undefined
 }
 
 /** The store will not carry out this request however often it is repeated. */
 export interface Refused {
   readonly type: 'refused'
-  /** Why. The caller gets a copy of it, with the key, what is known of other attempts, and its own stack. */
+  /** Why. The caller gets a copy with the key, what is known of other attempts, and the caller's own stack. */
   readonly error: LeaseholdError
 }
 
 export type AcquireOutcome =
-  /** Every store mints a fence: greater than that of any grant of this key before. */
+  /** Every store mints a fence that is greater than that of any earlier grant of this key. */
   | { readonly type: 'granted'; readonly token: string; readonly fence: number }
   /**
    * `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none.
@@ -107,12 +106,12 @@ export type RenewOutcome =
 
 export type ReleaseOutcome =
   /**
-   * It is free now, or has been since this same release was carried out before. `announced` is false when nobody could be
-   * told (no permission). `subscribers` is how many were told, null when nobody knows: on a cluster, where each node
-   * counts its own, zero is not known; nor is it for a repeat.
+   * The lock is free now, or an earlier attempt of this same release has freed it. `announced` is false when the release could
+   * not be announced (no permission). `subscribers` is how many subscribers were told, null when that is not known: for a
+   * repeat, and for zero on a cluster, where each node counts only its own.
    */
   | { readonly type: 'released'; readonly announced: boolean; readonly subscribers: number | null }
-  /** An operator took it away before. Known for certain, unlike `gone`. */
+  /** An operator revoked the lease before. Unlike with `gone`, the store knows that for certain. */
   | { readonly type: 'revoked' }
   /** `resent`: the client may have sent the request twice, so this may be the answer to the repeat. */
   | { readonly type: 'gone' | 'superseded'; readonly resent: boolean }
@@ -123,14 +122,14 @@ export type ReleaseOutcome =
  * How giving a lease back ended.
  *
  * - `released`: the lock is free
- * - `expired`: the entry was no longer there
+ * - `expired`: the store no longer had the entry
  * - `superseded`: another holder has the lock by now
  * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
  */
 export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
 
 export type CheckOutcome =
-  /** `changed`: the lock is free now. Otherwise the present holder's cursor and remaining time. */
+  /** `changed`: the lock is free now. If not, `cursor` and `expiresInMs` are those of the present holder. */
   | {
       readonly type: 'checked'
       readonly changed: boolean
@@ -151,7 +150,7 @@ export type LockState =
       readonly fence: number | null
       /** When it was granted, by the store's clock; null for a foreign holder. */
       readonly since: Date | null
-      /** Milliseconds until the store lets go, if nobody renews; null for a holder without expiry. */
+      /** How long until the expiry, unless the lease is renewed, in milliseconds; null for a holder without expiry. */
       readonly expiresInMs: number | null
     }
 

@@ -1,8 +1,8 @@
 /**
  * Tokens: `[<name>.]<128 random bits, hex>.<fence>`.
  *
- * The part before the last dot, the *acquisition id*, is drawn by the client, new for each acquisition and kept through its
- * retries. The store appends the fence it mints. An acquire and the release that undoes it know only the acquisition id; every
+ * The client draws the part before the last dot, the *acquisition id*. Each acquisition gets a new one and keeps it through its
+ * retries. The store appends the fence it mints. An acquire and the release that undoes it know only the acquisition id. Every
  * other request compares the whole token.
  */
 
@@ -15,7 +15,7 @@ export function drawAcquisitionId(name?: string): string {
 
 const form = /^(?:([\w-]+)\.)?[\da-f]{32}\.(\d+)$/
 
-/** What a stored value tells about its holder; undefined if it is not one of our tokens (a foreign holder's value). */
+/** The locker's name and the fence in a stored value; undefined if the value is not one of our tokens (a foreign holder's). */
 export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {
   const match = typeof value === 'string' && form.exec(value)
   return match ? { name: match[1] ?? null, fence: Number(match[2]) } : undefined
@@ -24,8 +24,11 @@ export function parseToken(value: unknown): { name: string | null; fence: number
 /** An acquisition id ends with its random part; a locker's name and a dot may precede it. */
 export const randomPart = (acquisitionId: string): string => acquisitionId.slice(-32)
 
-/** What precedes the *last* dot of a stored value: with a name, the acquisition id itself has one. Nothing for a foreign holder's. */
+/**
+ * The acquisition id in a stored value: what precedes its *last* dot, because an acquisition id with a name has a dot itself.
+ * Empty for a value without a dot, such as a foreign holder's.
+ */
 export const acquisitionIdOf = (value: string): string => value.slice(0, Math.max(0, value.lastIndexOf('.')))
 
-/** The fence of a stored value as text, `-` for a value that has none: a foreign holder's. */
+/** The fence of a stored value, as text; `-` for a value without one (a foreign holder's). */
 export const cursorOf = (value: string): string => /\.(\d{1,128})$/.exec(value)?.[1] ?? '-'

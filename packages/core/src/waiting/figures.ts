@@ -3,7 +3,7 @@
  * modules only.
  */
 
-/** A holder seen again with more time left than this, in milliseconds, has renewed. With less, its time is over. */
+/** The least time left, in milliseconds, that shows a renewal when the same holder is found after its expiry was due. */
 export const leastExtensionMs = 20
-/** Waiters spread their checks over this time after the holder's time ends, in milliseconds, so that they do not all come at once. */
+/** The waiters of a lock spread their checks over this time after the holder's expiry, in milliseconds. */
 export const expirySpreadMs = 40

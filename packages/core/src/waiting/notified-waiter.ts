@@ -6,33 +6,33 @@ import type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from
 import { SignalCount } from './signal-count.ts'
 import { unsignalledReleases } from './unsignalled-release.ts'
 
-/** How long a notifier may take until it hears, before the strategy spaces the tries, in milliseconds. */
+/** How long to wait until a notifier hears releases before the strategy spaces the tries, in milliseconds. */
 const readyMs = 1_000
 
 /**
  * A waiter that a notifier wakes.
  *
- * It subscribes after its first contended try and then waits for a signal; a timer under every pause makes sure that a lost
- * signal costs a delay and not a hang. While the notifier hears nothing, the strategy spaces the tries, within that timer.
- * Either way the holder's remaining time bounds the pause, unless the notifier checks for itself.
+ * It subscribes after its first contended try and then waits for a signal. A timer bounds every pause, so that a lost signal
+ * costs a delay and not a hang. While the notifier is disconnected, the strategy spaces the tries, within that timer. Either
+ * way the holder's remaining time bounds the pause, unless the notifier checks by itself.
  *
- * Two floors keep a waiter from spinning: one under the signals, which grows when a signal turned out to be for nothing, and
- * one under the holder's remaining time, which grows when that ended in vain. The first never puts off the second.
+ * Two floors keep a waiter from spinning. The floor on signals grows with each spurious signal. The floor on the holder's
+ * remaining time grows each time that ends without freeing the lock. The first floor never delays the second check.
  */
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   const reliedMs = recheckMs(plan, notifier)
   const count = contentionCount(clock)
-  const heard = unsignalledReleases(clock)
+  const unsignalled = unsignalledReleases(clock)
   /** Made by the first pause. */
   let subscription: Subscription | undefined
-  /** Those of this process who know that a try is worth it. */
+  /** Counts the calls of `wake`. */
   const wakes = new SignalCount()
-  /** What had been counted just before the last try: what came since is news. */
+  /** The counts just before the last try. A higher count means that a signal or a wake-up came since. */
   let seen = 0
   let seenWakes = 0
   /** The last try followed a signal. */
   let signalled = false
-  /** Signals in a row after which the same holder still had the lock. */
+  /** How many signals in a row were spurious: the same holder still had the lock. */
   let falseSignals = 0
 
   const onWake = (wake: () => void): (() => void) => wakes.onSignal(seenWakes, wake)
@@ -43,7 +43,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       return onWake(wake)
     })
 
-  /** How long to pause if nobody says anything, in milliseconds. */
+  /** How long to pause if no signal and no wake-up comes, in milliseconds. */
   function timerMs({ live, checks = notifier.checks }: Subscription, contention: Contention, tally: Tally): number {
     const untilMs = live ? reliedMs : Math.min(reliedMs, restMs(plan, tally.tries, jitter()))
     return live && checks ? untilMs : checkMs(contention, untilMs, tally)
@@ -52,7 +52,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   async function untilSignalled(subscribed: Subscription, delayMs: number, signal: AbortSignal): Promise<void> {
     const distanceMs = Math.min(floorMs(falseSignals, reliedMs), delayMs)
     if (distanceMs > 0) await sleep(clock, distanceMs, signal, onWake)
-    // A signal during that distance is not lost: the count has moved, and this ends at once.
+    // A signal during that sleep is not lost: it has moved the count, so this sleep ends at once.
     await sleep(clock, delayMs - distanceMs, signal, (wake) => {
       const withdrawals = [subscribed.onSignal(seen, wake), onWake(wake)]
       return () => {
@@ -61,10 +61,10 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
     })
   }
 
-  /** Reads the count just before the next try, so that a release during that try is news. */
+  /** Reads the counts just before the next try, so that a signal during that try counts as new. */
   function readSignals(subscribed: Subscription): void {
     const { signals } = subscribed
-    heard.trying(subscribed)
+    unsignalled.trying(subscribed)
     signalled = signals > seen
     seen = signals
     seenWakes = wakes.signals
@@ -79,8 +79,9 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       subscription ??= notifier.subscribe(plan.key, contention.cursor)
       const subscribed = subscription
       if (isNew) await untilReady(subscribed, Math.min(untilExpiryMs(contention), leftMs()), signal)
-      else heard.answered(subscribed, contention)
-      // A release between that try and now was heard by nobody, unless the notifier checks for itself.
+      else unsignalled.answered(subscribed, contention)
+      // Nobody heard a release between that try and the subscription, so a new waiter tries again at once. A notifier that
+      // checks by itself has noticed it.
       if (!isNew || notifier.checks) {
         const present = later(contention, clock.monotonicMs() - sinceMs)
         await untilSignalled(subscribed, Math.min(timerMs(subscribed, present, tally), leftMs()), signal)
@@ -88,12 +89,12 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       readSignals(subscribed)
     },
     wake: () => wakes.add(),
-    granted: () => subscription && heard.answered(subscription),
+    granted: () => subscription && unsignalled.answered(subscription),
     close: () => subscription?.close(),
   }
 }
 
-/** What a contended try says some time after it came. */
+/** What a contended try says some time after its answer: the holder has less time left. */
 const later = ({ cursor, expiresInMs }: Contention, ms: number): Contention => ({
   cursor,
   expiresInMs: expiresInMs && Math.max(0, expiresInMs - ms),

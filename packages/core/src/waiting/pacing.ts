@@ -4,14 +4,18 @@ import type { Clock } from '../timing/clock.ts'
 import { expirySpreadMs, leastExtensionMs } from './figures.ts'
 import type { Contention, WaitPlan } from './release-notifier.ts'
 
-/** What the strategy says. @throws InvalidOptionError for a time that nobody can wait for */
+/**
+ * The pause that the strategy asks for, in milliseconds.
+ *
+ * @throws InvalidOptionError for a negative or endless pause
+ */
 export function restMs({ strategy }: WaitPlan, tries: number, jitter: number): number {
   const delayMs = strategy.delayMs(tries, jitter)
   demandOption(delayMs >= 0 && delayMs < Infinity, 'strategy', 'one whose delayMs is 0 or more')
   return delayMs
 }
 
-/** About what it says, for others than its own caller, who must not suffer from a strategy that fails. */
+/** The same pause, for the use of other calls: a strategy that throws must fail only its own call. */
 export function restHintMs(plan: WaitPlan, tries: number, jitter: number, otherwiseMs: number): number {
   try {
     return restMs(plan, tries, jitter)
@@ -20,12 +24,12 @@ export function restHintMs(plan: WaitPlan, tries: number, jitter: number, otherw
   }
 }
 
-/** What says how long it may be relied on: a notifier. */
+/** A notifier, as far as relying on it goes. */
 interface Relied {
   readonly recheckMs: number
 }
 
-/** After so many contended tries, and with so much jitter, a strategy is as patient as it gets. */
+/** After this many contended tries, and with this much jitter, a strategy's pause is as long as it gets. */
 const mostPatient = { tries: 30, jitter: 0.9999 }
 
 /** How long a waiter may go without checking the store, in milliseconds. */
@@ -35,13 +39,13 @@ export const patienceMs = (plan: WaitPlan, notifier: Relied | undefined): number
 /** How long a waiter relies on its notifier, in milliseconds. */
 export const recheckMs = (plan: WaitPlan, notifier: Relied): number => plan.recheckMs ?? notifier.recheckMs
 
-/** What a waiter's contended tries come to. */
+/** What a waiter's contended tries add up to. */
 export interface Tally {
-  /** All of them. */
+  /** How many there were. */
   readonly tries: number
-  /** The last came from the same holder as the one before. */
+  /** Whether the last two found the same holder. */
   readonly sameHolder: boolean
-  /** How often in a row the holder's announced time was over and that freed nothing. */
+  /** How many times in a row the holder's expiry was due and the lock was still not free. */
   readonly vainExpiries: number
 }
 
@@ -64,17 +68,18 @@ export function contentionCount(clock: Clock): (contention: Contention) => Tally
 }
 
 /**
- * When to check without having been told: after `restMs`, or when the holder's time ends. Not to spin where that never frees
- * the lock, the latter is subject to a floor, which grows only while the holder's time ends in vain.
+ * How long to pause before a check that nothing prompted, in milliseconds: `restMs`, or until the holder's expiry. The latter
+ * has a floor, which grows only while expiries free nothing. Otherwise a waiter would spin where the expiry never frees the
+ * lock.
  */
 export function checkMs(contention: Contention, restMs: number, { vainExpiries }: Tally): number {
   return Math.min(restMs, Math.max(untilExpiryMs(contention), floorMs(vainExpiries, restMs)))
 }
 
-/** Until the holder's time has ended for certain, with jitter; `Infinity` for a holder without expiry. */
+/** How long until the holder's expiry is certainly over, in milliseconds, with jitter; `Infinity` if it has no expiry. */
 export const untilExpiryMs = ({ expiresInMs }: Contention): number =>
   expiresInMs === null ? Infinity : expiresInMs + 1 + jitter() * expirySpreadMs
 
-/** The least distance between two tries that went in vain: 0, then 10 ms doubling up to `mostMs` or a second. */
+/** The shortest time between two tries after `times` in vain, in milliseconds: 0, then 10 doubling up to `mostMs` or 1,000. */
 export const floorMs = (times: number, mostMs: number): number =>
   times === 0 ? 0 : doublingMs(5, Math.min(1_000, mostMs), times)

@@ -4,7 +4,7 @@ import { sleep } from '../timing/deadline.ts'
 import { checkMs, contentionCount, restMs } from './pacing.ts'
 import type { Waiter, WaitPlan } from './release-notifier.ts'
 
-/** A waiter without a notifier: the strategy spaces its tries, and the holder's remaining time bounds the pause. */
+/** A waiter without a notifier: the strategy spaces its tries, and the holder's remaining time bounds each pause. */
 export function pollingWaiter(clock: Clock, plan: WaitPlan): Waiter {
   const count = contentionCount(clock)
   let woken = false

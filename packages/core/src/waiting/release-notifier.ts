@@ -2,31 +2,32 @@ import type { WaitStrategy } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 
 /**
- * The notifier port: hints that a lease may be free.
+ * The notifier port: it hints that a lock may be free.
  *
- * A notification is never a grant. It may be lost, late or for nothing, so no wait relies on one alone: every waiter also checks
- * again after `recheckMs`.
+ * A notification is never a grant. It may be lost, late or spurious, so no wait relies on notifications alone: every waiter
+ * also checks by itself after `recheckMs`.
  */
 export interface ReleaseNotifier {
   /**
-   * Whether it compares the store's state with the waiter's cursor once it listens, and signals a change. If it does not, the
-   * waiter tries again after subscribing: that closes the gap between its first try and the subscription.
+   * Whether it checks by itself: once it listens, it compares the store's state with the waiter's cursor and signals a change.
+   * If it does not, the waiter tries again after subscribing, which closes the gap between its first try and the subscription.
    */
   readonly checks: boolean
-  /** How long a waiter may rely on it before it checks for itself, in milliseconds. */
+  /** How long a waiter may rely on it before the waiter checks by itself, in milliseconds. */
   readonly recheckMs: number
-  /** The prefix of the store's keys, if it must know it. `createLocker` refuses a store with another. */
+  /** The prefix of the store's keys, if the notifier needs it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
-  /** Begins to listen for one key. Does no I/O before the call; nothing remains after the subscription's `close`. */
+  /** Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind. */
   subscribe(key: string, cursor: string): Subscription
   /**
-   * Makes what one acquire waits with. Every notifier answers `notifiedWaiter(this, clock, plan)`. It is a method so that a program
-   * without a notifier does not ship that function.
+   * Makes the waiter of one acquire. Every notifier answers `notifiedWaiter(this, clock, plan)`. It is a method so that a
+   * program without a notifier does not ship that function.
    */
   waiter(clock: Clock, plan: WaitPlan): Waiter
   /**
-   * Calls back when the notifier ceases to hear releases, when the cause of that changes, and when it hears them again. A
-   * listener that registers while it is disconnected is told at once. Returns a function that withdraws the callback.
+   * Calls back when the notifier becomes disconnected, when the cause of that changes, and when it hears releases again. A
+   * listener that registers while the notifier is disconnected is called at once. Returns a function that withdraws the
+   * listener.
    */
   onStateChange(listener: (state: NotifierState) => void): () => void
   /** Ends every subscription. */
@@ -35,50 +36,54 @@ export interface ReleaseNotifier {
 
 /** Whether a notifier hears releases. */
 export type NotifierState =
-  /** It hears nothing, or not every key that is waited for; `cause` says why, without credentials. */
+  /** It hears no releases, or not those of every key that is waited for. `cause` says why, without credentials. */
   | { readonly type: 'disconnected'; readonly cause: unknown }
   /** It hears releases again. */
   | { readonly type: 'reconnected' }
 
 export interface Subscription {
-  /** Settles once releases are being heard, or when that turned out to be impossible for now. Never rejects. */
+  /** Resolves when releases are being heard, or when that turns out to be impossible for now. Never rejects. */
   readonly ready: Promise<void>
   /** Whether releases are being heard at this moment. */
   readonly live: boolean
   /**
-   * Whether the notifier watches the present holder now, so that it signals the holder's end however that comes. Default: what the
-   * notifier's `checks` says. If not, the waiter checks when the holder's remaining time is over.
+   * Whether the notifier watches the present holder at this moment, so that it signals the end of the lease however that comes;
+   * default: the notifier's `checks`. If it does not, the waiter checks when the holder's remaining time is over.
    */
   readonly checks?: boolean | undefined
-  /** A count of signals so far: a level, not an edge, so a signal between two waits is not lost. */
+  /** How many signals there have been. A level, not an edge, so that a signal between two waits is not lost. */
   readonly signals: number
-  /** Calls back once when `signals` has moved beyond `seen`, at once if it has already; returns what withdraws it. */
+  /**
+   * Calls back once, when `signals` has moved beyond `seen`, or at once if it has already. Returns a function that withdraws
+   * the callback.
+   */
   onSignal(seen: number, callback: () => void): () => void
   /**
-   * The waiter has found that the holder with this cursor gave the lock back, and no signal came: the subscription may be dead
-   * though it seems live. A hint: a notifier that cannot lose a message, or checks for itself, may ignore it.
+   * The waiter has found that the holder with this cursor gave the lock back, although no signal came. So releases may go
+   * unheard while the subscription seems `live`. A notifier that cannot lose a message, or checks by itself, may ignore this
+   * hint.
    */
   suspect(cursor: string): void
   close(): void
 }
 
-/** One acquire between its tries: how long it pauses, and what may end the pause sooner. */
+/** Paces one acquire: how long it pauses between its tries, and what ends a pause early. */
 export interface Waiter {
   /**
    * Pauses after a contended try, until another try is worth it or no time is left.
    *
-   * @throws the signal's own reason when it is aborted.
+   * @throws the signal's own reason when it is aborted
    */
   pause(contention: Contention, leftMs: () => number, signal: AbortSignal): Promise<void>
-  /** Ends the present pause, or the next: somebody in this process knows that a try is worth it. */
+  /** Ends the present pause, or the next one: somebody in this process knows that a try is worth it. */
   wake(): void
-  /** The last try was granted: the lock has changed hands. */
+  /** The last try was granted. */
   granted?(): void
-  /** Nothing of this waiter remains. */
+  /** Ends the waiter and leaves nothing behind. */
   close(): void
 }
 
-/** What a refused try tells the waiter. */
+/** What a contended try tells the waiter. */
 export interface Contention {
   readonly cursor: string
   readonly expiresInMs: number | null
@@ -88,6 +93,6 @@ export interface Contention {
 export interface WaitPlan {
   readonly key: string
   readonly strategy: WaitStrategy
-  /** How long to rely on the notifier; undefined for as long as that says. */
+  /** How long to rely on the notifier, in milliseconds; undefined for the notifier's own `recheckMs`. */
   readonly recheckMs: number | undefined
 }

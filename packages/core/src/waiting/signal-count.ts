@@ -1,4 +1,4 @@
-/** Counts signals for one subscription and calls back those who wait for the next. A level, not an edge. */
+/** Counts the signals of one subscription, and calls back whoever waits for the next one. A level, not an edge. */
 export class SignalCount {
   #signals = 0
   readonly #waiting = new Set<() => void>()
@@ -7,7 +7,7 @@ export class SignalCount {
     return this.#signals
   }
 
-  /** Counts one more, and calls back everybody who waits, once. */
+  /** Counts a signal and calls back whoever waits, once. */
   add(): void {
     this.#signals++
     const called = [...this.#waiting]
@@ -15,19 +15,22 @@ export class SignalCount {
     for (const callback of called) callback()
   }
 
-  /** Calls back once when the count has moved beyond `seen`, at once if it has already; returns what withdraws it. */
+  /**
+   * Calls back once, when the count has moved beyond `seen`, or at once if it has already. Returns a function that withdraws
+   * the callback.
+   */
   onSignal(seen: number, callback: () => void): () => void {
     if (this.#signals > seen) {
       callback()
       return () => undefined
     }
-    // Its own function, so that the same callback may wait twice and each be withdrawn alone.
+    // A new function each time, so that the same callback may wait twice and be withdrawn once.
     const waiting = (): void => callback()
     this.#waiting.add(waiting)
     return () => this.#waiting.delete(waiting)
   }
 
-  /** Calls nobody back any more. */
+  /** Drops all callbacks that still wait. */
   forget(): void {
     this.#waiting.clear()
   }

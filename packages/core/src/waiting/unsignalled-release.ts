@@ -2,7 +2,7 @@ import type { Clock } from '../timing/clock.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Contention, Subscription } from './release-notifier.ts'
 
-/** A waiter's last contended try: who held the lock, and how many signals had come just before the try. */
+/** A waiter's last contended try: who held the lock, and how many signals there had been just before the try. */
 interface Held {
   readonly cursor: string
   readonly expiresInMs: number
@@ -10,17 +10,17 @@ interface Held {
   readonly signals: number
 }
 
-/** The cursor of a holder of another library, which announces nothing. */
+/** The cursor of a foreign holder, whose library announces nothing. */
 const foreign = '-'
 
 /**
- * Notices a release that no signal announced: the lock has another holder or none, the former holder still had time, and the
+ * Notices a release that was not signalled: the former holder no longer has the lock although it had time left, and the
  * subscription was live throughout.
  */
 export function unsignalledReleases(clock: Clock): {
-  /** Just before a try. */
+  /** Call it just before a try. */
   trying(subscription: Subscription): void
-  /** The try was contended, or (without a contention) granted. */
+  /** Call it after a try that was contended or, without a contention, granted. */
   answered(subscription: Subscription, contention?: Contention): void
 } {
   let tried: Pick<Held, 'triedAt' | 'signals'> | undefined
@@ -32,7 +32,7 @@ export function unsignalledReleases(clock: Clock): {
     answered(subscription, contention) {
       const isNews = held && held.cursor !== foreign && held.cursor !== contention?.cursor
       if (isNews && subscription.signals === held?.signals) {
-        // Counted from before the try, so that an expiry is not taken for a release.
+        // Counted from before the try, so that a possible expiry is not taken for a release.
         if (elapsedMs(instant(clock), held.triedAt) < held.expiresInMs) subscription.suspect(held.cursor)
       }
       held = contention && tried && { ...tried, cursor: contention.cursor, expiresInMs: contention.expiresInMs ?? 0 }
