@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   store: ['errors', 'timing'], //                                             the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   events: ['errors', 'store'],
-  options: ['errors', 'hints', 'store', 'timing', 'waiting'],
+  options: ['errors', 'store', 'timing', 'waiting'],
   'open-work': ['errors', 'events', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
   lease: ['context', 'errors', 'hints', 'options', 'store', 'timing'],
@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
-  memory: ['sharing', 'store', 'timing', 'waiting'],
+  memory: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
   adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }

@@ -74,16 +74,15 @@ export interface BridgeBody {
  */
 export function checkEndpoint({ url, token }: BridgeEndpoint): void {
   // Fetch would show a password in its error.
-  demandOption(
-    /^https?:\/\/[^\s\\?#@]+$/i.test(url),
-    'url',
-    url == null ? `set, not ${url}` : 'an http(s) URL without query',
-  )
+  demandOption(/^https?:\/\/[^\s\\?#@]+$/i.test(url), 'url', url ? 'an http(s) URL without query' : unset)
   if (typeof token !== 'function') demandToken(token)
 }
 
+/** What must be done about an environment variable that nobody has set. */
+const unset = 'set: it is empty or undefined'
+
 /** @throws InvalidOptionError for what a header cannot carry, which fetch would show, too. */
 export function demandToken(token: string): string {
-  demandOption(/^[!-~]+$/.test(token ?? ''), 'token', token == null ? `set, not ${token}` : 'without spaces')
+  demandOption(/^[!-~]+$/.test(token ?? ''), 'token', token ? 'without spaces' : unset)
   return token
 }

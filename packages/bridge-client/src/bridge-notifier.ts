@@ -49,6 +49,7 @@ const recheckMs = 30_000
  * @throws InvalidOptionError for a bad `url`, `token` or `mode`
  */
 export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
+  demandOption(Object(options) === options, 'options', 'an object')
   const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = defaultPrefix, clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)

@@ -5,9 +5,9 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
-const limit = 2_790
+const limit = 2_820
 /** The same of the client by itself, the core left out. */
-const limitAlone = 3_330
+const limitAlone = 3_360
 
 /** As an edge project would bundle it: nothing shimmed. */
 async function bundle(contents: string, format: 'esm' | 'iife' = 'esm', external: string[] = []): Promise<string> {

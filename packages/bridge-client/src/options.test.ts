@@ -36,7 +36,7 @@ describe('bridgeNotifier', () => {
     'says of a %s that is undefined that it is: an unset variable of the environment',
     (option) => {
       expect(() => bridgeNotifier({ ...good, [option]: undefined })).toThrow(
-        `Option "${option}" must be set, not undefined`,
+        `Option "${option}" must be set: it is empty or undefined`,
       )
     },
   )

@@ -1,4 +1,4 @@
-import { hint, known, notInTime, unavailable } from '#hints'
+import { hint, known, notInTime, unavailable, unknownOption } from '#hints'
 
 /**
  * Every way a call can fail, as a closed set.
@@ -185,4 +185,21 @@ export class InvalidOptionError extends LeaseholdError {
  */
 export function demandOption(fine: boolean, option: string, must: string, value?: unknown): asserts fine {
   if (!fine) throw new InvalidOptionError(option, `must be ${must}`, hint(option, value))
+}
+
+/** @throws InvalidOptionError for options that are not in an object, such as a number in their place */
+export const demandObject = (options: unknown): void =>
+  demandOption(
+    options === undefined || (typeof options === 'object' && options !== null),
+    'options',
+    'an object',
+    options,
+  )
+
+/**
+ * @param rest what is left of some options once the known ones are taken
+ * @throws InvalidOptionError naming the first that is left
+ */
+export function refuseUnknown(rest: object): void {
+  for (const name of Object.keys(rest)) throw new InvalidOptionError(name, 'is not known', unknownOption(name))
 }

@@ -247,7 +247,7 @@ describe('a likely mistake', () => {
 
   it.each([
     ['many keys', plan({}, ['a', 'b']), 'key', /one key for each call/],
-    ['a number for options', plan(5_000), 'options', /\{ wait: 5000 \} or \{ ttl: 5000 \}/],
+    ['a number for options', plan(5_000), 'options', /such as \{ ttl: 5000 \}; .* \{ wait: 5000 \}/],
     ['a duration for options', plan('5s'), 'options', /\{ wait: "5s" \}/],
     ['timeout', plan({ timeout: 1 }), 'timeout', /is not known; it is called "wait" here/],
     ['acquireTimeout', plan({ acquireTimeout: 1 }), 'acquireTimeout', /called "wait"/],
@@ -266,7 +266,7 @@ describe('a likely mistake', () => {
     ],
     ['a client alone', make(client), 'store', /not a client/],
     ['no store', make({}), 'store', /must be a store: createLocker/],
-    ['a client for a notifier', make({ store, notifier: client }), 'notifier', /such as ioredisNotifier/],
+    ['a client for a notifier', make({ store, notifier: client }), 'notifier', /such as that of ioredisBackend/],
     ['an empty prefix', () => keyLayout(''), 'prefix', /is not empty; leave it out for "lock:"/],
     ['days', plan({ ttl: '45d' }), 'ttl', /; write "1080h"$/],
     ['a space', plan({ ttl: '5 s' }), 'ttl', /; write "5s"$/],

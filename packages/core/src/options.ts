@@ -1,5 +1,4 @@
-import { unknownOption } from '#hints'
-import { demandOption, InvalidOptionError } from './errors.ts'
+import { demandObject, demandOption, InvalidOptionError, refuseUnknown } from './errors.ts'
 import { checkKey } from './store/key.ts'
 import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
@@ -78,7 +77,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     budget = Infinity,
     ...unknown
   } = merged(layers)
-  for (const name of Object.keys(unknown)) throw new InvalidOptionError(name, 'is not known', unknownOption(name))
+  refuseUnknown(unknown)
   demandOption(typeof renew === 'boolean', 'renew', 'true or false')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
   demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
@@ -117,15 +116,6 @@ function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions
   }
   return options
 }
-
-/** @throws InvalidOptionError for options that are not in an object, such as a number in their place. */
-export const demandObject = (options: unknown): void =>
-  demandOption(
-    options === undefined || (typeof options === 'object' && options !== null),
-    'options',
-    'an object',
-    options,
-  )
 
 const optional = (name: string, value: Duration | undefined): number | undefined =>
   value === undefined ? undefined : parseDuration(name, value)

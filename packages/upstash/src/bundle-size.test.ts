@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 
 /** What the fetch transport may weigh, minified and compressed, the error class of the core included, in bytes. */
-const limit = 1_730
+const limit = 1_760
 
 /** As an edge project would bundle it: nothing external, nothing shimmed. */
 async function bundle(contents: string, format: 'esm' | 'iife' = 'esm'): Promise<string> {

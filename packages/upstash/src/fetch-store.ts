@@ -1,4 +1,4 @@
-import type { LeaseStore } from '@leasehold/core/adapter'
+import { demandObject, type LeaseStore } from '@leasehold/core/adapter'
 import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
 import { fetchTransport } from './fetch-transport.ts'
 import type { RestEndpoint } from './rest-endpoint.ts'
@@ -17,5 +17,7 @@ export interface FetchStoreOptions extends RestEndpoint, RedisStoreOptions {}
  * @throws InvalidOptionError for a bad `url`, `token`, `fetch`, `prefix` or `fenceMemory`
  */
 export function fetchStore(options: FetchStoreOptions): LeaseStore {
-  return redisStore(fetchTransport(options), options)
+  demandObject(options)
+  const { url, token, fetch, ...store } = options ?? {}
+  return redisStore(fetchTransport({ url, token, fetch }), store)
 }

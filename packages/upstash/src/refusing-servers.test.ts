@@ -12,7 +12,9 @@ let proxy: HttpProxy
 beforeAll(async () => {
   gateway = await startTestGateway()
   // Every script is known to the server, so that a call is one request from here on.
-  await createLocker({ store: fetchStore(gateway) }).withLock('warm', (lease) => lease.renew({ ttl: '10s' }))
+  await createLocker({ store: fetchStore({ url: gateway.url, token: gateway.token }) }).withLock('warm', (lease) =>
+    lease.renew({ ttl: '10s' }),
+  )
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 beforeEach(async () => {

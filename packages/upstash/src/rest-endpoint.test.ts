@@ -52,8 +52,17 @@ describe('an endpoint', () => {
     ['url', undefined],
     ['token', undefined],
     ['url', null],
+    ['url', ''],
+    ['token', ''],
   ])('with the %s %s says that it is: an unset variable of the environment', (option, value) => {
-    expect(() => fetchStore({ url, token, [option]: value })).toThrow(`Option "${option}" is ${value}`)
+    expect(() => fetchStore({ url, token, [option]: value })).toThrow(
+      `Option "${option}" must be set: it is empty or undefined`,
+    )
+  })
+
+  it('takes no option that it does not know: a prefix under another name would be left out in silence', () => {
+    expect(() => fetchStore({ url, token, keyPrefix: 'app:' } as never)).toThrow(refused('keyPrefix'))
+    expect(() => fetchStore(undefined as never)).toThrow(refused('url'))
   })
 
   it('takes undefined for every optional field, as if it were left out', () => {

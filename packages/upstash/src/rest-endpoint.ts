@@ -41,18 +41,19 @@ export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   const { url, token, fetch } = endpoint
   // The parser would silently repair some of what the pattern keeps out, and fetch would show a password in its error.
   if (!/^https?:\/\/[\w[][^\s\\?#@]*$/i.test(url) || !parses(url)) {
-    throw new InvalidOptionError(
-      'url',
-      url == null ? `is ${url}` : 'must be an http(s) URL without credentials or query',
-    )
+    throw new InvalidOptionError('url', isUnset(url) ? unset : 'must be an http(s) URL without credentials or query')
   }
   // What a header cannot carry, fetch would show too.
   if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
-    throw new InvalidOptionError('token', token == null ? `is ${token}` : 'must be ASCII text without spaces')
+    throw new InvalidOptionError('token', isUnset(token) ? unset : 'must be ASCII text without spaces')
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw new InvalidOptionError('fetch', 'must be a function')
   return { ...endpoint, url: `${url}`.replace(/\/+$/, '') }
 }
+
+/** As an environment variable is that nobody has set. */
+const isUnset = (value: unknown): boolean => value == null || value === ''
+const unset = 'must be set: it is empty or undefined'
 
 function parses(url: string): boolean {
   try {

@@ -6,7 +6,7 @@
  * `@leasehold/core/redis`. What users of locks call is in `@leasehold/core`.
  */
 
-export { demandOption } from '../errors.ts'
+export { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
 export { checkKey } from '../store/key.ts'

@@ -18,14 +18,14 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
   key: (value) => (Array.isArray(value) ? ': one key for each call' : ''),
   options: (value) => {
     if (typeof value !== 'number' && typeof value !== 'string') return ''
-    return `, such as { wait: ${JSON.stringify(value)} } or { ttl: ${JSON.stringify(value)} }`
+    return `, such as { ttl: ${JSON.stringify(value)} }; for how long to wait there is { wait: ${JSON.stringify(value)} }`
   },
   work: () => ' and the last argument: withLock(key, options, work)',
   store: (value) =>
     `${isClient(value) ? ' and not a client' : ''}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`,
   notifier: (value) => {
     const { prefix, waiter } = Object(value)
-    return waiter ? `, as the store; it has "${prefix}"` : ', such as ioredisNotifier(client) of @leasehold/ioredis'
+    return waiter ? `, as the store; it has "${prefix}"` : ', such as that of ioredisBackend(client)'
   },
   strategy: () => ', such as poll() or backoff()',
   prefix: (value) => (value === '' ? ' and is not empty; leave it out for "lock:"' : ''),

@@ -136,7 +136,7 @@ export class HeldLease implements Lease {
       outcome = result
     }
     this.#context.work.drop(this)
-    this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs })
+    this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs: Math.round(heldMs) })
     return outcome
   }
 

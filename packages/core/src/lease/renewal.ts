@@ -103,7 +103,7 @@ export class Renewal {
     const { key, fence } = grant
     const heldMs = grant.heldMs(now)
     grant.longHeldAtMs = now.monotonicMs + heldMs
-    this.#context.emit({ type: 'long-held', key, fence, heldMs })
+    this.#context.emit({ type: 'long-held', key, fence, heldMs: Math.round(heldMs) })
   }
 
   /** Most of the time of a grant without renewal is over: emits `expiring`. */

@@ -1,4 +1,5 @@
 import { sharesBetweenCalls } from '#sharing'
+import { demandOption } from '../errors.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
@@ -14,6 +15,7 @@ const recheckMs = 1_000
  * request from within another hangs it.
  */
 export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {
+  demandOption(typeof store?.listen === 'function', 'store', 'the memory store of the locker')
   const open = new Set<MemorySubscription>()
   let closed = false
   return {

@@ -1,3 +1,4 @@
+import { demandObject, refuseUnknown } from '../errors.ts'
 import type { CheckOutcome, LeaseStore, Refused, RevokeOutcome, Unknown } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
@@ -38,8 +39,11 @@ export interface RedisStoreOptions {
  * @throws InvalidOptionError for a bad prefix or duration
  */
 export function redisStore(transport: RedisTransport, options: RedisStoreOptions = {}): LeaseStore {
-  const keys = keyLayout(options.prefix)
-  const memory = String(parseDuration('fenceMemory', options.fenceMemory ?? '10m'))
+  demandObject(options)
+  const { prefix, fenceMemory = '10m', ...rest } = options
+  refuseUnknown(rest)
+  const keys = keyLayout(prefix)
+  const memory = String(parseDuration('fenceMemory', fenceMemory))
   const leaseKeys = (key: string): [string, string] => [keys.lock(key), keys.fence(key)]
   const released = releaseOutcome(transport)
 

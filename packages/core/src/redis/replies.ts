@@ -65,7 +65,7 @@ const orNull = (value: number): number | null => (value < 0 ? null : value)
 
 export const notALock = (): Refused => ({
   type: 'refused',
-  error: new LeaseholdError('KIND_MISMATCH', 'Something else is stored there; use another key or prefix'),
+  error: new LeaseholdError('KIND_MISMATCH', 'The key holds something that is not a lock; use another key or prefix'),
 })
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({

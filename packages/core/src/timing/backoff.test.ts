@@ -37,6 +37,13 @@ describe('backoff', () => {
 })
 
 describe('a strategy', () => {
+  it('takes no number in place of its options, and no option that it does not know', () => {
+    for (const make of [poll, backoff]) {
+      expect(() => make(500 as never)).toThrow(InvalidOptionError)
+      expect(() => make({ interval: 500 } as never)).toThrow('Option "interval" is not known')
+    }
+  })
+
   it('refuses bad bounds by name', () => {
     const refused = (option: string) => expect.objectContaining({ code: 'INVALID_OPTION', option })
     expect(() => poll({ every: 0 })).toThrow(InvalidOptionError)

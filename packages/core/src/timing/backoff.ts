@@ -1,3 +1,4 @@
+import { demandObject, refuseUnknown } from '../errors.ts'
 import { type Duration, parseDuration } from './duration.ts'
 
 /** How a waiter that nobody wakes spaces its tries. */
@@ -21,7 +22,10 @@ export interface WaitStrategy {
  * await locks.acquire('report', { strategy: poll({ every: '100ms' }) })
  */
 export function poll(options: { readonly every?: Duration | undefined } = {}): WaitStrategy {
-  const everyMs = parseDuration('every', options.every ?? 50)
+  demandObject(options)
+  const { every = 50, ...rest } = options
+  refuseUnknown(rest)
+  const everyMs = parseDuration('every', every)
   return { delayMs: (_, jitter) => everyMs * (0.5 + jitter) }
 }
 
@@ -33,8 +37,11 @@ export function poll(options: { readonly every?: Duration | undefined } = {}): W
 export function backoff(
   options: { readonly from?: Duration | undefined; readonly to?: Duration | undefined } = {},
 ): WaitStrategy {
-  const fromMs = parseDuration('from', options.from ?? 10)
-  const toMs = parseDuration('to', options.to ?? 1_000)
+  demandObject(options)
+  const { from = 10, to = 1_000, ...rest } = options
+  refuseUnknown(rest)
+  const fromMs = parseDuration('from', from)
+  const toMs = parseDuration('to', to)
   return { delayMs: (tries, jitter) => backoffMs(fromMs, toMs, tries, jitter) }
 }
 
