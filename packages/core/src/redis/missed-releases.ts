@@ -1,48 +1,49 @@
 import type { Clock } from '../timing/clock.ts'
-import type { Unheard } from './unheard.ts'
+import type { NotifierTroubles } from './notifier-troubles.ts'
 
-/** So many misses in a row are told: a single lock may have been evicted, or removed by hand. */
-const toldAfter = 2
+/** This many misses in a row are reported. A single lock may have been evicted, or removed by hand. */
+const reportedAfter = 2
 /**
- * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, several may have
- * waited for the same one, and each notices when it checks, which is within a second.
+ * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, and several calls may wait
+ * for the same lock. Each of them notices when it checks, which is within a second.
  */
 const sameMissMs = 2_000
 
 /**
- * Counts releases that were not announced to a subscription that is in order. They are told of as soon as there have
- * been several and no message that anybody waited for in between.
+ * Counts releases that were not announced, though the subscription is confirmed. Reports them after several in a row, without
+ * an awaited message in between.
  */
 export class MissedReleases {
   readonly #clock: Clock
-  readonly #unheard: Unheard
+  readonly #troubles: NotifierTroubles
   #misses = 0
   #lastMissMs = -Infinity
-  /** The cursor of whoever released what seems to be missed, while the server is asked. */
+  /** The cursor of the holder whose release seems to have been missed, while the server is asked. */
   #suspected: string | undefined
 
-  constructor(clock: Clock, unheard: Unheard) {
+  constructor(clock: Clock, troubles: NotifierTroubles) {
     this.#clock = clock
-    this.#unheard = unheard
+    this.#troubles = troubles
   }
 
   /**
-   * A message was heard. If somebody waits for it, those who release do announce it where we listen; otherwise it may be
-   * our own release, on a channel that is yet to be left.
+   * A message was heard. If somebody waits for it, it shows that other processes announce their releases where we listen. If
+   * nobody does, it may be our own release, on a channel that is about to be left, and shows nothing.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
     if (!isAwaited) return
     this.#misses = 0
-    this.#unheard.end('silence')
+    this.#troubles.end('silence')
   }
 
   /**
-   * A holder has given a lock back and no message has said so, yet. While one is checked into, others are not.
+   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time; others are ignored
+   * meanwhile.
    *
-   * @param cursor the holder's, which is the fence that the message names
-   * @param confirm asks the server to confirm the subscription again. What was published before arrives before its
-   *   answer, so a message that was only on its way is not taken for missing.
+   * @param cursor the holder's cursor, which is the fence that the message names
+   * @param confirm asks the server to confirm the subscription again. Earlier messages arrive before the answer to that, so a
+   *   message that was only delayed is not taken for missed.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return
@@ -53,9 +54,9 @@ export class MissedReleases {
     const nowMs = this.#clock.monotonicMs()
     if (!confirmed || !isMissed || nowMs - this.#lastMissMs < sameMissMs) return
     this.#lastMissMs = nowMs
-    if (++this.#misses < toldAfter) return
-    const told = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
-    const check = 'check that the notifier has the prefix of the store, and that those who release may publish'
-    this.#unheard.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
+    if (++this.#misses < reportedAfter) return
+    const problem = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
+    const check = 'check that notifier and store have the same prefix, and that those who release may publish'
+    this.#troubles.begin('silence', new Error(`${problem}; ${check} (evicted or flushed locks look the same)`))
   }
 }

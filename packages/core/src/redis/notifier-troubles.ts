@@ -1,25 +1,25 @@
 import type { NotifierState } from '../waiting/release-notifier.ts'
 
-/** What keeps releases from being heard: no connection, a subscription that is refused, or nobody who announces them. */
+/** What keeps releases from being heard: no connection, a refused subscription, or releases that nobody announces. */
 export type Trouble = 'connection' | 'refusal' | 'silence'
 
-/** Tells whether releases are heard: of each trouble once, and once that all of them are over. */
-export class Unheard {
+/** Reports a notifier's troubles: `disconnected` once for each of them, and `reconnected` once when all are over. */
+export class NotifierTroubles {
   readonly #listeners = new Set<(state: NotifierState) => void>()
   readonly #troubles = new Map<Trouble, { readonly cause: unknown; readonly about: string | undefined }>()
-  /** A trouble was told, and not yet that it is over. */
+  /** `disconnected` has been reported, and `reconnected` has not been since. */
   #isDisconnected = false
 
-  /** Who comes while there is trouble is told of it at once. */
+  /** Adds a listener. It is called at once for each present trouble. */
   onStateChange(listener: (state: NotifierState) => void): () => void {
-    // Its own function, so that the same listener may come twice and each be withdrawn alone.
+    // A new function each time, so that the same listener may be added twice and withdrawn once.
     const told = (state: NotifierState): void => listener(state)
     this.#listeners.add(told)
     for (const { cause } of this.#troubles.values()) void tell(told, { type: 'disconnected', cause })
     return () => this.#listeners.delete(told)
   }
 
-  /** @param about what `end` has to name then */
+  /** @param about `end` and `forget` must name the same */
   begin(trouble: Trouble, cause: unknown, about?: string): void {
     if (this.#troubles.has(trouble)) return
     this.#troubles.set(trouble, { cause, about })
@@ -27,7 +27,7 @@ export class Unheard {
     this.#tell({ type: 'disconnected', cause })
   }
 
-  /** The server has shown that the trouble is over. */
+  /** The trouble is over: the server has shown it. */
   end(trouble: Trouble, about?: string): void {
     this.forget(trouble, about)
     if (!this.#isDisconnected || this.#troubles.size > 0) return
@@ -35,7 +35,9 @@ export class Unheard {
     this.#tell({ type: 'reconnected' })
   }
 
-  /** Nobody asks the server any more, so the trouble would never end. Whether it is over nobody knows. */
+  /**
+   * Drops a trouble that nobody asks the server about any more, and that would therefore never end. It may or may not be over.
+   */
   forget(trouble: Trouble, about?: string): void {
     if (this.#troubles.get(trouble)?.about === about) this.#troubles.delete(trouble)
   }
@@ -45,5 +47,5 @@ export class Unheard {
   }
 }
 
-/** Async, so that a listener that throws is an unhandled rejection and does not end what goes on here. */
+/** Async, so that a listener that throws causes an unhandled rejection and does not disturb its caller. */
 const tell = async (listener: (state: NotifierState) => void, state: NotifierState): Promise<void> => listener(state)
