@@ -123,5 +123,5 @@ const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
 const foreign: Unknown = {
   type: 'unknown',
   executed: 'unknown',
-  cause: new Error('The answer is that to another request'),
+  cause: new Error('The answer is to another request'),
 }

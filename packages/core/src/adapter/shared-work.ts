@@ -2,14 +2,14 @@ import { sharesBetweenCalls as chosenAnswer, clockWithin as chosenClock, homeCon
 import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 
-/** Whether calls of one process may share promises, timers and connections: not on Workers. Ask at each call. */
+/** Whether calls of one process may share promises, timers and connections. On Workers they may not. Ask at each call. */
 export const sharesBetweenCalls: () => boolean = chosenAnswer
 
 /**
- * What runs tasks in the async context in which this was called, so that no caller's context is kept alive by work that
- * outlives the call. Where calls share nothing, a task runs at once and where it is.
+ * Makes a function that runs tasks in the async context in which `homeContext` was called, so that work that outlives a call
+ * does not keep the caller's context alive. Where calls share nothing, a task runs at once in its caller's context.
  */
 export const homeContext: () => Home = chosenHome
 
-/** A clock whose timers are armed by `run`: in an async context of its choice. */
+/** Makes a clock that sets its timers through `run`, in the async context that `run` chooses. */
 export const clockWithin: (clock: Clock, run: (task: () => void) => void) => Clock = chosenClock

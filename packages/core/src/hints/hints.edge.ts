@@ -1,6 +1,6 @@
 /*
- * The least that a message must say: see `hints.ts`, which this file replaces under `workerd`, `edge-light` and `browser`.
- * Functions that do nothing are statements: of those bundlers leave not even the call.
+ * The shortest messages that still say what to do. This file replaces `hints.ts` under `workerd`, `edge-light` and `browser`.
+ * The functions that do nothing are declarations, because bundlers then remove even the calls.
  */
 
 export function hint(_option: string, _value: unknown): string | undefined {
@@ -12,7 +12,7 @@ export function unknownOption(_name: string): string | undefined {
 }
 
 export function printLeases(_leases: object): void {
-  // Their plain fields are what is printed.
+  // Only their plain fields are printed.
 }
 
 export const unavailable = (problem: string, words = 'check that it is reachable'): string =>

@@ -1,19 +1,19 @@
 /*
- * What error messages say beyond the fact: what was probably meant, and what to do. The package's `imports` replace this
- * file by `hints.edge.ts` under `workerd`, `edge-light` and `browser`, where each byte is downloaded or started cold.
+ * What error messages add to the fact: what was probably meant, and what to do. Under `workerd`, `edge-light` and `browser`,
+ * where every byte is downloaded or adds to a cold start, the package's `imports` replace this file with `hints.edge.ts`.
  */
 
 /**
- * What somebody who passed this value probably meant, as the rest of a sentence. Empty if nobody can tell.
+ * What the caller probably meant by a bad value, as the rest of a sentence. Empty if that is not clear.
  *
- * @param option the option that the value was given for
+ * @param option the option that got the value
  */
 export function hint(option: string, value: unknown): string {
   const meant = hints[option] ?? ((given: unknown) => (typeof given === 'string' ? durationMeant(given) : ''))
   return meant(value)
 }
 
-/** Those of options that are no durations. */
+/** The hints for options that are not durations. */
 const hints: Readonly<Record<string, (value: unknown) => string>> = {
   key: (value) => (Array.isArray(value) ? ': one key for each call' : ''),
   options: (value) => {
@@ -31,11 +31,11 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
   prefix: (value) => (value === '' ? ' and is not empty; leave it out for "lock:"' : ''),
 }
 
-/** A Redis client of any make has one of these. */
+/** Every Redis client has one of these methods. */
 const isClient = (value: unknown): boolean =>
   ['eval', 'evalsha', 'sendCommand', 'call'].some((name) => typeof Object(value)[name] === 'function')
 
-/** Units as people write them, in those of a `Duration`: how many, of which. */
+/** Units as people write them, and how many of which unit of a `Duration` they are. */
 const units: readonly (readonly [name: RegExp, factor: number, unit: string])[] = [
   [/^(ms|msecs?|millis|milliseconds?)$/, 1, 'ms'],
   [/^(s|secs?|seconds?)$/, 1, 's'],
@@ -55,7 +55,7 @@ function durationMeant(text: string): string {
   return meant && meant !== text ? `; write "${meant}"` : forms
 }
 
-/** What an option of another library, or of a newer version, is here, as the rest of a sentence. */
+/** What an option of another library is called here, as the rest of a sentence. Empty for an option that nobody knows. */
 export function unknownOption(name: string): string {
   const [, meaning] = otherNames.find(([names]) => names.test(name)) ?? []
   return meaning ? `; ${meaning}` : ''
@@ -76,18 +76,18 @@ const otherNames: readonly (readonly [names: RegExp, meaning: string])[] = [
     /^(auto_?(extend|renew(al)?|refresh)|watchdog|heartbeat|keepAlive|refresh_?interval|automaticExtensionThreshold|extend)$/i,
     'it is called "renew" here, and is on unless you pass false',
   ],
-  [/^drift(Factor|Ms)?$/i, 'the drift of clocks is allowed for without an option'],
+  [/^drift(Factor|Ms)?$/i, 'clock drift is allowed for without an option'],
   [/^(identifier|owner|ownerId|holder|id)$/i, '"name" of createLocker says who holds a lock'],
   [/^(key)?prefix$/i, 'it is an option of the store and of the notifier'],
-  [/^(redis|client|clients|connection)$/i, 'pass a store made of it, such as { store: ioredisStore(client) }'],
-  [/^on(Lost|LockLost|Expire|Error)$/i, '"onEvent" of createLocker tells of it, and lease.signal of a loss'],
+  [/^(redis|client|clients|connection)$/i, 'pass a store made from it, such as { store: ioredisStore(client) }'],
+  [/^on(Lost|LockLost|Expire|Error)$/i, '"onEvent" of createLocker reports it, and lease.signal aborts on a loss'],
 ]
 
 /**
- * What kept the store from what it was asked, and what to do.
+ * The message of a `StoreUnavailableError`: why the store did not do what it was asked, and what to do.
  *
- * @param words   the store's own, or the client's
- * @param refused the store said no for good
+ * @param words   the store's own message, or the client's
+ * @param refused whether the store refused the request for good
  */
 export function unavailable(problem: string, words = '', refused = false): string {
   const [, remedy = refused ? '' : 'check that it is reachable'] = remedies.find(([said]) => said.test(words)) ?? []
@@ -101,23 +101,20 @@ const remedies: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/\bLOADING\b/, 'the server is starting: try again when it has read its data'],
   [/\bBUSY\b/, 'a script keeps the server busy: try again later, or end it with SCRIPT KILL'],
   [/\b(MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/, 'the servers are changing roles: try again in a moment'],
-  [/\bNOREPLICAS\b/, 'the primary misses replicas: bring them back, or lower min-replicas-to-write'],
+  [/\bNOREPLICAS\b/, 'the primary lacks replicas: bring them back, or lower min-replicas-to-write'],
   [/\bMISCONF\b/, 'the server cannot write its data to disk: see its log'],
   [/\b(NOAUTH|WRONGPASS)\b/, 'check user and password'],
   [/\bNOPERM\b|no permission/i, 'give the user the permissions that the documentation of the store names'],
-  [
-    /\bHTTP 429\b|max(imum)? (daily |monthly )?requests?/i,
-    'it limits how often it may be asked: ask less often, or raise the limit',
-  ],
+  [/\bHTTP 429\b|max(imum)? (daily |monthly )?requests?/i, 'it limits requests: ask less often, or raise the limit'],
   [/unknown command|unknown subcommand/i, 'it needs Redis 6.2 or later, or Valkey, with scripts allowed'],
   [/; check |; send /, ''],
 ]
 
-/** Without the fields that are not known, which would be printed as undefined. */
+/** Leaves out the fields that are not known: they would be printed as undefined. */
 export const known = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** Why the lock was not granted in time, and what to do. */
+/** The message of an `AcquireTimeoutError`: why the lock was not granted in time, and what to do. */
 export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bounds = {}): string {
   const { waitedMs, commands, lateGrants, holder, heldHere } = figures
   const lock = `Lock "${key}"`
@@ -148,7 +145,7 @@ interface Bounds {
   readonly budget?: number
 }
 
-/** What is printed of a lease. Nothing secret, and nothing internal. */
+/** The part of a lease that is printed. It has no secrets and nothing internal. */
 interface Printed {
   readonly key: string
   readonly fence: number
@@ -157,7 +154,7 @@ interface Printed {
   remaining(): number
 }
 
-/** Lets `JSON.stringify`, and Node's `console.log`, show how much of a lease is left, beside its plain fields. */
+/** Lets `JSON.stringify` and Node's `console.log` show a lease's remaining time beside its plain fields. */
 export function printLeases({ prototype }: { readonly prototype: Printed }): void {
   const print = function (this: Printed): object {
     const { key, fence, waitedMs, commands } = this

@@ -2,14 +2,14 @@ import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 
-/** A subscriber that heard nothing for a while checks again once it hears. Checks are spread over this time, in milliseconds. */
+/** Subscribers that may have missed a release check again over this time after they reconnect, in milliseconds. */
 const checkAgainSpreadMs = 250
 
 /**
- * One who is subscribed to a channel.
+ * One subscriber of a channel.
  *
- * States: *awaiting* confirmation → *hearing*, or *missing* what is released until it has been told to check again →
- * *hearing*.
+ * States: *awaiting* confirmation → *hearing*, or *missing* releases. Once its channel is confirmed, a subscriber that is
+ * *missing* releases is woken to check again → *hearing*.
  */
 export class ChannelSubscriber {
   readonly count: SignalCount = new SignalCount()
@@ -30,7 +30,7 @@ export class ChannelSubscriber {
     return this.#isMissing
   }
 
-  /** Its channel is confirmed. What was released before, while it missed that, was heard by nobody, so it checks. */
+  /** Its channel is confirmed. If it was missing releases, nobody heard them, so it is woken to check. */
   hear(): void {
     this.#settle()
     if (!this.#isMissing || this.#stopCheck) return
@@ -42,7 +42,7 @@ export class ChannelSubscriber {
     this.#stopCheck = this.#clock.schedule(check, jitter() * checkAgainSpreadMs, 'background')
   }
 
-  /** Its channel is not confirmed (any more), and it goes on without. */
+  /** Its channel could not be confirmed, or no longer is. The subscriber goes on without it. */
   miss(): void {
     this.#settle()
     this.#isMissing = true

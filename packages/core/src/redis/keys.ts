@@ -18,14 +18,16 @@ export interface KeyLayout {
   releaseChannel(key: string): string
 }
 
-/** The prefix of every key and channel, unless a store and its notifier are given another. */
+/** The prefix of every key and channel, unless the store and its notifier are given another. */
 export const defaultPrefix = 'lock:'
 
 /**
- * The names that belong to a prefix. Also the check of a prefix: `keyLayout(given).prefix` is one that every store takes.
+ * The names that belong to a prefix. It also checks the prefix: every store accepts `keyLayout(given).prefix`.
  *
- * @throws InvalidOptionError for a prefix that is empty or begins with `{`. The layout throws one for a key with a
- *   `}` but no valid hash tag, because its records would lie in another slot.
+ * The functions of the layout throw an InvalidOptionError for a key with a `}` but no valid hash tag, because its records would
+ * lie in another slot.
+ *
+ * @throws InvalidOptionError for a prefix that is empty or begins with `{`
  */
 export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
   demandOption(
@@ -42,7 +44,7 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
   }
 }
 
-/** The pattern that matches every release channel under the layout's prefix, whatever glob characters the prefix has. */
+/** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
 export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
   `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`
 
@@ -57,7 +59,11 @@ export function recordBeside(key: string, record: string): string {
   return tag ? `{${tag}}:${key}:${record}` : `{${key}}:${record}`
 }
 
-/** The key itself. @throws InvalidOptionError for one whose records could not lie in its slot. */
+/**
+ * Answers the key itself.
+ *
+ * @throws InvalidOptionError for a key whose records could not lie in its slot
+ */
 function withSlot(key: string): string {
   if (key.includes('}') && !hashTag(key)) {
     throw new InvalidOptionError('key', 'needs a hash tag such as "{42}" if it has a "}"')

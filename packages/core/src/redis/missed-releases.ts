@@ -1,34 +1,34 @@
 import type { Clock } from '../timing/clock.ts'
-import type { Troubles } from './troubles.ts'
+import type { NotifierTroubles } from './notifier-troubles.ts'
 
-/** Tell after this many misses in a row: a single lock may have been evicted, or removed by hand. */
-const toldAfter = 2
+/** This many misses in a row are reported. A single lock may have been evicted, or removed by hand. */
+const reportedAfter = 2
 /**
- * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, several may have
- * waited for the same one, and each notices when it checks, which is within a second.
+ * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, and several calls may wait
+ * for the same lock. Each of them notices when it checks, which is within a second.
  */
 const sameMissMs = 2_000
 
 /**
- * Counts releases that a confirmed subscription did not hear. It tells of them once there were several in a row, without a message
- * in between that somebody waited for.
+ * Counts releases that were not announced, though the subscription is confirmed. Reports them after several in a row, without
+ * an awaited message in between.
  */
 export class MissedReleases {
   readonly #clock: Clock
-  readonly #troubles: Troubles
+  readonly #troubles: NotifierTroubles
   #misses = 0
   #lastMissMs = -Infinity
-  /** The cursor of the holder whose release seems to be missed, while the server is asked. */
+  /** The cursor of the holder whose release seems to have been missed, while the server is asked. */
   #suspected: string | undefined
 
-  constructor(clock: Clock, troubles: Troubles) {
+  constructor(clock: Clock, troubles: NotifierTroubles) {
     this.#clock = clock
     this.#troubles = troubles
   }
 
   /**
-   * A message came. If somebody waits for it, releases are announced where we listen. If not, it may be our own release, on a channel
-   * that we have not left yet.
+   * A message was heard. If somebody waits for it, it shows that other processes announce their releases where we listen. If
+   * nobody does, it may be our own release, on a channel that is about to be left, and shows nothing.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
@@ -38,11 +38,12 @@ export class MissedReleases {
   }
 
   /**
-   * A holder has given a lock back, and no message has said so yet. Only one such release is looked into at a time.
+   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time; others are ignored
+   * meanwhile.
    *
-   * @param cursor the holder's, which is the fence that the message names
-   * @param confirm asks the server to confirm the subscription again. Earlier messages arrive before its answer, so a message on
-   *   its way is not taken for missing.
+   * @param cursor the holder's cursor, which is the fence that the message names
+   * @param confirm asks the server to confirm the subscription again. Earlier messages arrive before the answer to that, so a
+   *   message that was only delayed is not taken for missed.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return
@@ -53,9 +54,9 @@ export class MissedReleases {
     const nowMs = this.#clock.monotonicMs()
     if (!confirmed || !isMissed || nowMs - this.#lastMissMs < sameMissMs) return
     this.#lastMissMs = nowMs
-    if (++this.#misses < toldAfter) return
-    const told = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
-    const check = 'check that the notifier has the prefix of the store, and that those who release may publish'
-    this.#troubles.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
+    if (++this.#misses < reportedAfter) return
+    const problem = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
+    const check = 'check that notifier and store have the same prefix, and that those who release may publish'
+    this.#troubles.begin('silence', new Error(`${problem}; ${check} (evicted or flushed locks look the same)`))
   }
 }

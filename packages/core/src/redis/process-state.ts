@@ -1,19 +1,19 @@
 import type { RedisTransport } from './redis-transport.ts'
 
 /*
- * What a process must have once. One that imports this package in one place and requires it in another runs both of its
- * builds; on servers `#process-state` is the same file for both.
+ * State that a process must have only once. A process that imports this package in one place and requires it in another runs
+ * two builds of it. On servers `#process-state` is the same file for both.
  */
 
 /**
- * Transports to what looks like a single server and is a node of a cluster: a plain client on a managed Redis, or HTTP,
- * where nobody knows. One refused a command over two slots once, and would refuse the next.
+ * Transports that reach a node of a cluster although they seem to reach a single server: a plain client of a managed Redis, or
+ * HTTP, which hides what is behind it. Each of them has refused a command over two slots, and would refuse the next one too.
  */
 export const splitTransports: WeakSet<RedisTransport> = new WeakSet()
 
-/** Orders the guarded writes of this process among those with one fence. */
+/** Orders the guarded writes of this process that have the same fence. */
 export const guardedWrites: {
-  /** Who writes. Drawn by the first write: Workers forbid randomness at module scope. */
+  /** Identifies this process. Drawn by the first write, because Workers forbid randomness at module scope. */
   writer?: string
   turns: number
 } = { turns: 0 }

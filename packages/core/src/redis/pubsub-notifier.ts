@@ -3,34 +3,46 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { keyLayout, releasePattern } from './keys.ts'
+import { NotifierTroubles } from './notifier-troubles.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
-import { Troubles } from './troubles.ts'
 
 export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
   readonly prefix?: string | undefined
   /**
-   * `channels` (default) subscribes to the channel of each key that is waited for; `pattern` to all releases under the
-   * prefix, once, which suits a process that waits for very many keys.
+   * `channels` (default) subscribes to the channel of each key that is waited for. `pattern` subscribes once, to all releases
+   * under the prefix, which suits a process that waits for very many keys.
    */
   readonly mode?: 'channels' | 'pattern' | undefined
-  /** Default: the runtime's. */
+  /** Where time comes from; default: the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
-/** How long a waiter relies on it. Redis may drop a message, and a connection may hang: so never for long. */
+/**
+ * How long a waiter relies on it, in milliseconds. That is short because Redis may drop a message and a connection may hang.
+ */
 const recheckMs = 1_000
 
 /**
- * Release notifications over Redis pub/sub, on one connection for all waiters of the process. Where calls share nothing
- * (Workers) each subscription has a connection of its own. Does no I/O before the first subscription.
+ * Makes a notifier over Redis pub/sub, with one connection for all waiters of the process. Where calls share nothing (Workers)
+ * each subscription has a connection of its own. Does no I/O before the first subscription.
  *
- * While anybody waits, a connection that has been quiet for 5 s is asked for a sign of life, and replaced if there is none
- * within 2 s. `onStateChange` tells `disconnected` of a connection that has gone silent so; of one that could not be made
- * three times in a row, or not within 5 s; of a subscription that is refused; and of releases that were missed twice in a
- * row although the subscription was in order. The cause has no credentials in it. It tells `reconnected` when the server
- * has confirmed the subscription again, or a release was heard after some were missed.
+ * While anybody waits, a connection that has been quiet for 5 s is probed, and replaced if it does not answer within 2 s.
+ *
+ * `onStateChange` reports `disconnected`, with a cause that has no credentials in it, when
+ * - a connection has gone silent
+ * - connecting has failed three times in a row, or has taken longer than 5 s
+ * - a subscription is refused
+ * - two releases in a row were missed although the subscription was confirmed
+ *
+ * It reports `reconnected` when the server has confirmed the subscriptions again, or when a release is heard after some were
+ * missed.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: redisStore(transport), notifier: pubsubNotifier(subscriber) })
+ * ```
  *
  * @throws InvalidOptionError for a bad prefix
  */
@@ -38,7 +50,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
   const { prefix, mode = 'channels', clock = systemClock } = options
   const layout = keyLayout(prefix)
   const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
-  const troubles = new Troubles()
+  const troubles = new NotifierTroubles()
   const shared = new ReleaseChannels({ subscriber, clock, pattern, troubles, home: homeContext() })
   return {
     checks: false,

@@ -21,20 +21,25 @@ import { release } from './scripts/generated/release.ts'
 import { renew } from './scripts/generated/renew.ts'
 
 export interface RedisStoreOptions {
-  /** What every key begins with; default `lock:`. A notifier and a bridge need the same. */
+  /** What every key begins with; default `lock:`. The notifier and the bridge need the same prefix. */
   readonly prefix?: string | undefined
   /**
-   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. For
-   * that long, fences rise even if the server's clock is set back. See `docs/guarantees.md`.
+   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. During that
+   * time fences rise even if the server's clock is set back. See `docs/guarantees.md`.
    */
   readonly fenceMemory?: Duration | undefined
 }
 
 /**
- * Leases as plain Redis strings with an expiry. Needs Redis 6.2 or later, or Valkey, and permission for the keys
- * `<prefix>*` and `{*` and for publishing to `<prefix>release:*`.
+ * Makes a store that keeps leases as plain Redis strings with an expiry. It needs Redis 6.2 or later, or Valkey, with
+ * permission for the keys `<prefix>*` and `{*` and for publishing to `<prefix>release:*`.
  *
- * Each call is one command however many requests it has (on a cluster one per hash tag, sent together).
+ * Each call is one command, however many requests it has. On a cluster it is one command per hash tag, all sent together.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: redisStore(transport, { prefix: 'app:' }) })
+ * ```
  *
  * @throws InvalidOptionError for a bad prefix or duration
  */
@@ -113,7 +118,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       if (lock.type === 'other') return notALock()
       if (lock.type !== 'held') return lock
       const { name = null, fence = null } = parseToken(lock.value) ?? {}
-      // A fence is the server's time in microseconds when it was minted.
+      // A fence is the server's time when it was minted, in microseconds.
       const since = fence === null ? null : new Date(fence / 1000)
       return { type: 'state', state: { held: true, holder: name, fence, since, expiresInMs: lock.expiresInMs } }
     },
@@ -121,7 +126,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     async revoke(key, call) {
       const lock = await storedValue(key, call)
       if (!('value' in lock)) return lock
-      // Only the holder it saw: a client that sends this again must not hit a successor.
+      // By the value just read: a client that sends the command again must not hit a successor.
       const requests: [[string, string], [string, string]][] = [
         [leaseKeys(key), [lock.value, keys.releaseChannel(key)]],
       ]
@@ -131,7 +136,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   }
 }
 
-/** What is in the way of a lock, and is none, has no fence. */
+/** The outcome of a check. Something that is not a lock, but is in the way of one, has no fence. */
 function checked(lock: Holding | Unknown | Refused): CheckOutcome {
   if (lock.type === 'free') return { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
   if (!('value' in lock)) return lock

@@ -2,22 +2,19 @@ import type { Clock } from '../timing/clock.ts'
 import type { Subscription } from '../waiting/release-notifier.ts'
 import { ChannelSubscriber } from './channel-subscriber.ts'
 import { MissedReleases } from './missed-releases.ts'
+import type { NotifierTroubles } from './notifier-troubles.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { SubscriberLink } from './subscriber-link.ts'
-import type { Troubles } from './troubles.ts'
 
-/**
- * How long a channel without subscribers stays subscribed, in milliseconds: on a busy key the next waiter is
- * about to come.
- */
+/** How long a channel without subscribers stays subscribed, in milliseconds: on a busy key the next waiter comes soon. */
 const lingerMs = 1_000
 
 /** What the server is asked to confirm: a channel, or the pattern for all of them. */
 interface Topic {
   readonly name: string
-  /** It has been, on the present connection. */
+  /** The server has confirmed it on the present connection. */
   confirmed: boolean
-  /** It is being asked. */
+  /** The server is being asked to confirm it. */
   asking: boolean
 }
 
@@ -25,24 +22,24 @@ interface Channel {
   readonly name: string
   readonly topic: Topic
   readonly subscribers: Set<ChannelSubscriber>
-  /** Withdraws the timer that ends a channel without subscribers. */
+  /** Cancels the timer that ends a channel without subscribers. */
   stopLinger: (() => void) | undefined
 }
 
 export interface ChannelsOptions {
   readonly subscriber: RedisSubscriber
   readonly clock: Clock
-  /** Subscribe to this pattern, once, instead of to each channel. */
+  /** The pattern to subscribe to once, instead of to each channel; undefined for none. */
   readonly pattern: string | undefined
-  readonly troubles: Troubles
-  /** Runs what goes on behind those who listen, in an async context that is not theirs. */
+  readonly troubles: NotifierTroubles
+  /** Runs background work in an async context that is not that of a subscriber. */
   readonly home: (task: () => void) => void
 }
 
-/** The channels that one connection listens to, reference-counted. */
+/** The channels that one connection listens to, with their subscribers counted. */
 export class ReleaseChannels {
   readonly #clock: Clock
-  readonly #troubles: Troubles
+  readonly #troubles: NotifierTroubles
   readonly #home: (task: () => void) => void
   readonly #link: SubscriberLink
   readonly #missed: MissedReleases
@@ -72,7 +69,7 @@ export class ReleaseChannels {
     channel.subscribers.add(subscriber)
     this.#subscribers++
     if (channel.topic.confirmed) subscriber.hear()
-    // Nothing is to be waited for now.
+    // No confirmation is under way that it could wait for.
     else if (this.#closed || this.#link.isPausing) subscriber.miss()
     this.#home(() => this.#attend(channel))
 
@@ -87,7 +84,7 @@ export class ReleaseChannels {
       },
       onSignal: (seen, callback) => subscriber.count.onSignal(seen, callback),
       suspect: (cursor) => {
-        // What was released while it could not be heard is no surprise.
+        // A release that was missed while disconnected needs no other explanation.
         if (isLive() && !subscriber.isMissing) this.#home(() => this.#suspect(channel, cursor))
       },
       close: () => {
@@ -122,15 +119,15 @@ export class ReleaseChannels {
     return channel
   }
 
-  /** Somebody has begun to listen there. */
+  /** Somebody has subscribed to this channel. */
   #attend({ subscribers, topic }: Channel): void {
     if (subscribers.size === 0) return
     this.#link.want(true)
-    // Also a topic that was refused: permissions change.
+    // A topic that was refused is asked for again, because permissions change.
     if (!topic.confirmed && !topic.asking) void this.#confirm([topic])
   }
 
-  /** Somebody has ceased to. */
+  /** A subscriber of this channel has closed. */
   #leave(channel: Channel): void {
     this.#link.want(this.#subscribers > 0)
     if (channel.subscribers.size > 0 || this.#closed) return
@@ -138,7 +135,7 @@ export class ReleaseChannels {
       this.#channels.delete(channel.name)
       if (this.#pattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
-      // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
+      // Nobody asks for this channel any more. Its refusal would never end, and would hide the refusal of another channel.
       this.#troubles.forget('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
@@ -148,7 +145,7 @@ export class ReleaseChannels {
     this.#link.tell((connection) => connection.unsubscribe([name]))
   }
 
-  /** What is listened to. */
+  /** The topics that somebody listens to. */
   #topics(): readonly Topic[] {
     if (this.#pattern) return [this.#pattern]
     return [...this.#channels.values()].filter(({ subscribers }) => subscribers.size > 0).map(({ topic }) => topic)
@@ -158,14 +155,17 @@ export class ReleaseChannels {
     return this.#topics().filter(({ confirmed }) => !confirmed)
   }
 
-  /** Asks for anything, as any answer will do: for something that was refused, as that may have changed. */
+  /**
+   * Asks the server to confirm a topic, because any answer shows that the connection is alive. It prefers a topic that was
+   * refused, because permissions may have changed.
+   */
   async #probe(): Promise<void> {
     const refused = this.#unconfirmed()
     const probed = refused[0] ?? this.#topics()[0]
     if (probed && (await this.#confirm([probed])) && probed === refused[0]) void this.#confirm(this.#unconfirmed())
   }
 
-  /** Has the server confirm these topics, again if it has before, and answers whether it did. */
+  /** Asks the server to confirm these topics, even if it has before, and answers whether it did. */
   async #confirm(topics: readonly Topic[]): Promise<boolean> {
     if (topics.length === 0) return false
     for (const topic of topics) topic.asking = true
@@ -177,13 +177,13 @@ export class ReleaseChannels {
     if (answer.type === 'lost') return false
     const isConfirmed = answer.type === 'confirmed'
     if (!isConfirmed && topics.length > 1) {
-      // One that is forbidden has them all refused.
+      // One forbidden topic makes the server refuse them all, so each is asked for by itself.
       for (const topic of topics) void this.#confirm([topic])
       return false
     }
     if (isConfirmed) for (const topic of topics) this.#confirmed(topic)
     else for (const topic of topics) this.#refuse(topic, answer.cause)
-    // Only now: a subscription that is refused on the new connection is no sign that releases are heard again.
+    // After the refusals: otherwise a new connection whose subscriptions are refused would be reported as reconnected.
     this.#troubles.end('connection')
     return isConfirmed
   }
@@ -191,29 +191,29 @@ export class ReleaseChannels {
   #confirmed(topic: Topic): void {
     topic.confirmed = true
     this.#troubles.end('refusal', topic.name)
-    // Nobody listens any more; its lingering ended before the server had confirmed.
+    // Nobody listens any more: the channel's time without subscribers ended before the server had confirmed it.
     if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
     for (const subscriber of this.#on(topic)) subscriber.hear()
   }
 
   #refuse(topic: Topic, cause: unknown): void {
     topic.confirmed = false
-    // It was left while the server was asked.
+    // The channel was left while the server was asked.
     if (!this.#isKept(topic)) return
     for (const subscriber of this.#on(topic)) subscriber.miss()
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const told = `Releases are not heard, so waiters check by themselves: the subscription to "${topic.name}" was refused`
-    this.#troubles.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
+    const problem = `Releases are not heard, so waiters check by themselves: the subscription to "${topic.name}" was refused`
+    this.#troubles.begin('refusal', new Error(`${problem}: ${reason}`, { cause }), topic.name)
   }
 
-  /** Its channel has not been left. */
+  /** Whether the topic's channel has not been left. */
   #isKept(topic: Topic): boolean {
     return topic === this.#pattern || this.#channels.get(topic.name)?.topic === topic
   }
 
   #on(topic: Topic): readonly ChannelSubscriber[] {
     const channels = this.#pattern ? this.#channels.values() : [this.#channels.get(topic.name)]
-    // Another channel of the same name has a topic of its own.
+    // A later channel of the same name has a topic of its own.
     return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.subscribers] : []))
   }
 

@@ -12,11 +12,11 @@ import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { countsSubscribers } from './run-script.ts'
 
 /*
- * Turns the scripts' replies, `[word, ...details]`, into outcomes. Each is checked by shape, on every transport: there
- * are clients that resolve with something else when they are aborted, and clients that turn "123" into a number.
+ * Turns the scripts' replies, `[word, ...details]`, into outcomes. The shape of each reply is checked, on every transport: some
+ * clients resolve with something else when they are aborted, and some turn "123" into a number.
  */
 
-/** What each word of a script's reply means; nothing for details that do not belong to it. */
+/** What each word of a script's reply means. A function answers false for details that do not fit the word. */
 type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
 
 /** The meaning of a word that is an outcome's type and needs no details. */
@@ -24,8 +24,8 @@ export const itself = 'itself'
 type Itself = typeof itself
 
 /**
- * Reads a script's replies. Silence means the same after every script, and so do the server's own errors, about a whole
- * command or, as `failed`, about one request of it.
+ * Makes the decoder of a script's replies. Every script treats silence alike, and also the server's own errors, whether they
+ * are about a whole command or, as `failed`, about one of its requests.
  */
 export const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
@@ -35,24 +35,24 @@ export const decoder =
     const [word, ...details] = Array.isArray(reply.value) ? reply.value : []
     const { resent } = reply
     const message = word === 'failed' ? String(details[0]) : ''
-    // Only this one says that there is something else; a missing permission, say, does not.
+    // Only WRONGTYPE says that something else is stored there. Other errors, such as a missing permission, do not.
     const meaning = meanings[message.includes('WRONGTYPE') ? 'other' : (word as string)]
     if (meaning === itself) return { type: word } as O
     return meaning?.(details, resent) || (message ? serverError({ type: 'error', message, resent }) : garbled)
   }
 
-/** A client that answers something other than what was asked for has told us nothing. */
+/** A reply that does not fit the script says nothing about the request. */
 const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Error('Unexpected reply') }
 
 /**
- * Errors that pass by themselves; the server says them before it carries anything out. Before version 7, and in
- * Dragonfly, what a command within a script says comes wrapped.
+ * Errors that pass by themselves. The server answers them before it carries anything out. Before version 7, and in Dragonfly,
+ * the error of a command within a script comes wrapped.
  */
 const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
 function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unknown | Refused {
   const cause = new Error(message)
-  // An earlier copy of it may have met with something else.
+  // If the client sent the request twice, the first copy may have been carried out.
   const executed = resent ? 'unknown' : 'no'
   if (passing.test(message)) return { type: 'unknown', executed, cause }
   return { type: 'refused', error: new StoreUnavailableError('refused the request', executed, cause, true) }
@@ -60,7 +60,7 @@ function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unkn
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 
-/** A number, or null for the -1 that says that there is none. */
+/** A number, or null for -1, which means none. */
 const orNull = (value: number): number | null => (value < 0 ? null : value)
 
 export const notALock = (): Refused => ({
@@ -93,7 +93,7 @@ export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewO
 
 const notMine = (_: unknown, resent: boolean): ReleaseOutcome => ({ type: 'superseded', resent })
 
-/** Where a server counts only some of the subscribers, to have reached none of them says nothing. */
+/** Where the server counts only some of the subscribers, a count of zero says nothing. */
 export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
     released: ([told]) => {
@@ -108,22 +108,22 @@ export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply)
 
 export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<RevokeOutcome>({
   revoked: itself,
-  // Its holder was quicker.
+  // Its holder released it first.
   released: () => ({ type: 'free' }),
   gone: revokedBefore,
   superseded: revokedBefore,
   other: revokedBefore,
 })
 
-/** The holder we saw is gone: because of us, if this may be the answer to a repeat. */
+/** The holder that was seen is gone. If this may be the answer to a repeat, we count as having revoked it. */
 function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
   return { type: resent ? 'revoked' : 'free' }
 }
 
-/** A lock as it is stored. */
+/** What is stored under a lock's key. */
 export type Holding =
   | { readonly type: 'held'; readonly expiresInMs: number | null; readonly value: string }
-  /** Something that is not a lock. It is in the way of one, so it counts as held; `value` is the server's error. */
+  /** Something that is not a lock. It is in the way of a lock, so it counts as held. `value` is the server's error. */
   | { readonly type: 'other'; readonly expiresInMs: null; readonly value: string }
   | { readonly type: 'free' }
 

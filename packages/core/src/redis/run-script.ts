@@ -13,8 +13,8 @@ export const countsSubscribers = (transport: RedisTransport): boolean =>
  *
  * On a single server that is one command. On a cluster a script may touch one slot only, so there is one command per hash tag,
  * sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush, failover) gets the text,
- * within the same call. A request that was refused only because of the others in its command is sent again alone: their keys lie
- * in several slots, or in one that is being moved.
+ * within the same call. A request that was refused only because of the others in its command is sent again alone: their keys
+ * lie in several slots, or in one that is being moved.
  *
  * @param args     what the script takes once
  * @param requests the keys and arguments of each request, in the order in which the script names them

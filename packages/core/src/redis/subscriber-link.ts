@@ -6,12 +6,12 @@ import type { RedisSubscriber, SubscriberConnection } from './redis-subscriber.t
 
 /** How long an attempt to connect may take, in milliseconds. */
 const connectDeadlineMs = 5_000
-/** A connection that only listens does not notice its own death. After this long without a sign of life it is probed. */
+/** A connection that only listens does not notice its own death. It is probed after this long without a sign of life. */
 const probeEveryMs = 5_000
-/** How long it may take to answer. */
+/** How long a command may stay unanswered, in milliseconds. */
 const answerDeadlineMs = 2_000
-/** This many failed attempts in a row are reported; fewer are a restart. About half a second if each fails at once. */
-const toldAfter = 3
+/** This many failed attempts in a row are reported: about half a second if each fails at once. A restart causes fewer. */
+const reportedAfter = 3
 
 /** The pause before the next attempt to connect, in milliseconds: it doubles from `from` up to `to`, with jitter. */
 export interface ReconnectPause {
@@ -19,26 +19,26 @@ export interface ReconnectPause {
   readonly to: number
 }
 
-/** A server restart must not bring all its clients back at the same moment. */
+/** With jitter, because the clients of a restarted server must not all come back at the same moment. */
 const defaultPause: ReconnectPause = { from: 100, to: 2_000 }
 
 /** The user of a {@link SubscriberLink}. */
 export interface LinkUser {
-  /** There is a new connection, with nothing subscribed on it yet: subscribe, through `ask`. */
+  /** There is a new connection with no subscriptions yet. Subscribe through `ask`. */
   connected(): void
   message(channel: string, payload: string): void
-  /** The connection is gone, or an attempt to make one has failed, for this reason. The link tries again by itself. */
+  /** The connection is gone, or an attempt to connect has failed, for this reason. The link tries again by itself. */
   lost(cause: unknown): void
   /**
-   * The connection has been quiet for 5 s. Ask the server something, through `ask`: an answer shows that the connection is
-   * alive. Subscribing again to what is subscribed already is enough, and shows that it still is.
+   * The connection has been quiet for 5 s. Ask the server something through `ask`: an answer shows that the connection is
+   * alive. Repeating a subscription is enough, and shows that the subscription still stands.
    */
   probe(): void
-  /** Several attempts in a row have failed, or the connection went silent. For whoever operates the program. */
+  /** Several attempts in a row have failed, or the connection went silent. The cause is for the program's operator. */
   troubled(cause: Error): void
 }
 
-/** What became of a command. `lost`: there was no connection, or it went away before the answer came. */
+/** What became of a command. `lost`: there was no connection, or it was lost before the answer came. */
 export type LinkAnswer =
   | { readonly type: 'confirmed' }
   | { readonly type: 'refused'; readonly cause: unknown }
@@ -48,16 +48,16 @@ export type LinkAnswer =
 interface Attempt {
   readonly gone: AbortController
   connection?: SubscriberConnection
-  /** The server has answered something on it. */
+  /** The server has answered a command on it. */
   answered?: true
 }
 
 /**
- * One connection that listens: it reconnects, lets its user subscribe again, and notices silence.
+ * Keeps one connection that only listens: it reconnects, lets its user subscribe again, and notices silence.
  *
- * States: *idle* → *connecting* → *connected* → *pausing* → *connecting* again after a failure or a loss, while it is
- * wanted → *closed*. A connection that nobody wants at the moment is kept, but neither probed nor replaced. An attempt ends
- * for good with the first of an error, a loss and a deadline; whatever it brings after that is ignored.
+ * States: *idle* → *connecting* → *connected*. After a failure or a loss, while the link is wanted: *pausing* → *connecting*.
+ * From any state: *closed*. A connection that nobody wants at present is kept, but neither probed nor replaced. The first of an
+ * error, a loss and a deadline ends an attempt for good, and whatever it brings after that is ignored.
  *
  * Does nothing before the first `want(true)`.
  */
@@ -70,8 +70,9 @@ export class SubscriberLink {
   #wanted = false
   #closed = false
   #failures = 0
-  /** Signs of life: how many there were, and when the last one was. */
+  /** How many signs of life there were. */
   #signs = 0
+  /** When the last one was, in monotonic milliseconds. */
   #lastSignMs = 0
   #stopPause: (() => void) | undefined
   #stopProbing: (() => void) | undefined
@@ -88,7 +89,7 @@ export class SubscriberLink {
     return this.#stopPause !== undefined
   }
 
-  /** Says whether anybody needs its messages. While nobody does, a lost connection is not replaced. */
+  /** Sets whether anybody needs its messages. While nobody does, a lost connection is not replaced. */
   want(wanted: boolean): void {
     if (this.#closed || wanted === this.#wanted) return
     this.#wanted = wanted
@@ -98,8 +99,8 @@ export class SubscriberLink {
   }
 
   /**
-   * Runs a command. A connection that does not answer within 2 s is dead and is replaced, unless messages keep coming in. Never
-   * rejects.
+   * Runs a command. A connection that does not answer within 2 s counts as dead and is replaced, unless messages keep coming
+   * in. Never rejects.
    */
   async ask(command: (connection: SubscriberConnection) => Promise<void>): Promise<LinkAnswer> {
     const attempt = this.#attempt
@@ -126,13 +127,13 @@ export class SubscriberLink {
     return answer
   }
 
-  /** Runs a command whose answer nobody needs. It can only get lost together with the connection. */
+  /** Runs a command whose answer nobody needs. It is lost only if the connection is. */
   tell(command: (connection: SubscriberConnection) => Promise<void>): void {
     const { connection } = this.#attempt ?? {}
     if (connection) command(connection).catch(() => undefined)
   }
 
-  /** Ends the connection for good. The user is not called any more. */
+  /** Ends the connection for good. The user is not called after this. */
   close(): void {
     this.#closed = true
     this.#stopPause?.()
@@ -191,7 +192,7 @@ export class SubscriberLink {
     if (isDue) this.#user.probe()
   }
 
-  /** @param silent nothing said that it had died, so it may have been dead for a while */
+  /** @param silent nothing reported the end of the connection, so it may have been dead for a while */
   #end(attempt: Attempt, cause: unknown, silent = false): void {
     if (attempt !== this.#attempt) return
     this.#attempt = undefined
@@ -201,10 +202,10 @@ export class SubscriberLink {
     if (!attempt.answered) this.#failures++
     if (this.#wanted) this.#pause()
     this.#user.lost(cause)
-    if (silent || this.#failures >= toldAfter) this.#user.troubled(troubleBy(cause))
+    if (silent || this.#failures >= reportedAfter) this.#user.troubled(troubleBy(cause))
   }
 
-  /** Connects again after a pause, if somebody needs the connection then. After that, the next to need it connects at once. */
+  /** Connects again after a pause, if the link is still wanted then. If it is wanted only later, it connects at once. */
   #pause(): void {
     const again = (): void => {
       this.#stopPause = undefined

@@ -1,16 +1,16 @@
 import type { Clock } from '../timing/clock.ts'
 
 /**
- * Runs tasks, in order and a moment later, in the async context in which this was called: what `AsyncLocalStorage` holds
- * there, and not what it holds for whichever request happens to give rise to the task. What a task begins (a timer, a
- * socket, a promise chain) stays in that context, so no request's is kept alive by work that goes on after it.
+ * Makes a function that runs tasks, in order and a moment later, in the async context in which `contextKeeper` was called. So
+ * `AsyncLocalStorage` holds the same there for every task, whichever request leads to the task. What a task starts (a timer, a
+ * socket, a promise chain) stays in that context too, so work that outlives a request does not keep its context alive.
  *
- * It works because an async function goes on in the context in which it was called, no matter who settles what it awaits.
+ * It works because an async function goes on in the context in which it was called, whoever ends its await.
  */
 export function contextKeeper(): (task: () => void) => void {
   const tasks: (() => void)[] = []
   let wake: (() => void) | undefined
-  // Async, so that a task that throws is an unhandled rejection and does not end the others.
+  // Async, so that a task that throws causes an unhandled rejection and does not end the loop.
   const run = async (task: () => void): Promise<void> => task()
   const serve = async (): Promise<never> => {
     for (;;) {
@@ -27,10 +27,10 @@ export function contextKeeper(): (task: () => void) => void {
   }
 }
 
-/** Runs a task in an async context of its choice, and answers what comes of it. */
+/** Runs a task in an async context of its own choice, and answers the task's result. */
 export type Home = <T>(task: () => T | Promise<T>) => Promise<T>
 
-/** A clock whose timers are armed by `run`, a moment later: in an async context of its choice. */
+/** Makes a clock that sets its timers through `run`, a moment later, in the async context that `run` chooses. */
 export const clockWithin = (clock: Clock, run: (task: () => void) => void): Clock => ({
   monotonicMs: () => clock.monotonicMs(),
   wallMs: () => clock.wallMs(),

@@ -1,7 +1,7 @@
 /** Calls share nothing here: see `sharing.ts`, which this file replaces under `workerd` and `edge-light`. */
 export const sharesBetweenCalls = (): boolean => false
 
-/** Every timer and promise has to stay with the request that made it. */
+/** Runs each task in its caller's context: every timer and promise must stay with the request that made it. */
 export const homeContext =
   () =>
   async <T>(task: () => T | Promise<T>): Promise<T> =>

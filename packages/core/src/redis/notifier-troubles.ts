@@ -4,7 +4,7 @@ import type { NotifierState } from '../waiting/release-notifier.ts'
 export type Trouble = 'connection' | 'refusal' | 'silence'
 
 /** Tells whether releases are heard: each trouble once, again when its cause changes, and once that all of them are over. */
-export class Troubles {
+export class NotifierTroubles {
   readonly #listeners = new Set<(state: NotifierState) => void>()
   readonly #troubles = new Map<Trouble, { readonly cause: unknown; readonly about: string | undefined }>()
   /** A trouble was told, and not yet that it is over. */

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Troubles } from './troubles.ts'
+import { NotifierTroubles } from './notifier-troubles.ts'
 
-let troubles: Troubles
+let troubles: NotifierTroubles
 let told: string[]
 beforeEach(() => {
-  troubles = new Troubles()
+  troubles = new NotifierTroubles()
   told = []
   troubles.onStateChange((state) => told.push(state.type === 'disconnected' ? String(state.cause) : state.type))
 })
