@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto'
 import luamin from 'luamin'
 
-/** A Lua script as its header documents it, and as Redis gets it. */
+/** A Lua script: what its header documents, and the code that Redis gets. */
 export interface LuaScript {
-  /** Arguments given once, before the repeated ones. */
+  /** The arguments that are given once, before those of the requests. */
   readonly args: readonly string[]
-  /** Keys of each request. */
+  /** The keys of each request. */
   readonly keys: readonly string[]
-  /** Arguments of each request. */
+  /** The arguments of each request. */
   readonly each: readonly string[]
-  /** The code with short local names and without comments or needless white space: it is part of every bundle. */
+  /** The code, with short local names and without comments or needless white space, because it is part of every bundle. */
   readonly text: string
 }
 
-/** What locals are usually called. What scripts have in common compresses well if it is called the same in all of them. */
+/** The usual short name of each local. What scripts have in common compresses better if all of them use the same names. */
 export type ShortNames = Map<string, string>
 
-/** What is wrong with a script, as a sentence for whoever wrote it. */
+/** What is wrong with a script, as the rest of a sentence about it for its author. */
 export class LuaScriptError extends Error {
   override readonly name = 'LuaScriptError'
 }
 
-// Whichever begins first wins, so a `--` inside a string is no comment and a quote inside a comment is no string.
+// Whichever begins first wins: a `--` inside a string is not a comment, and a quote inside a comment does not begin a string.
 const commentOrString = /(?<comment>--[^\n]*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g
 const tagLine = /^[ \t]*--[ \t]*@(?<tag>\S+)[ \t]*(?<name>\S*)[ \t]*(?<description>[^\n]*)$/gm
 const nameForm = /^[a-z]\w*$/
@@ -31,9 +31,9 @@ const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ']
 /**
  * Reads the header's tags and shortens the code.
  *
- * @param usual the short names of earlier scripts, to which those of this script are added
- * @throws LuaScriptError for a header that is incomplete, or that documents what the code does not have, and for code
- *   that is no Lua.
+ * @param usual the short names of earlier scripts; those of this script are added to it
+ * @throws LuaScriptError for a header that is incomplete or documents a name that the code does not use
+ * @throws LuaScriptError for code that is not Lua
  */
 export function parseLuaScript(source: string, usual: ShortNames = new Map()): LuaScript {
   if (!/^--[ \t]*[^@\s[]/.test(source)) {
@@ -70,7 +70,7 @@ export function parseLuaScript(source: string, usual: ShortNames = new Map()): L
 function withoutComments(source: string): string {
   const code = source.replace(commentOrString, (match, comment: string | undefined) => {
     if (comment === undefined) return match
-    // Telling these from code would take a parser, and no script needs them.
+    // Telling block comments from code would take a parser, and no script needs them.
     if (/^--\[=*\[/.test(comment)) throw new LuaScriptError('has a block comment; use lines that begin with "--"')
     return ''
   })
@@ -85,7 +85,7 @@ function shorten(code: string, usual: ShortNames): string {
     const names = namesIn(code)
     const shortName = shortener(names, usual)
     const before = names.values()
-    // What is made short keeps its order, and what is no local its name; no such name is of one letter.
+    // Minifying keeps the order of names. It also keeps the names that are not local, none of which has just one letter.
     return luamin.minify(code).replace(nameOrString, (match, name: string | undefined) => {
       if (name === undefined) return match
       const long = before.next().value as string
@@ -96,27 +96,27 @@ function shorten(code: string, usual: ShortNames): string {
   }
 }
 
-/** Gives each local its usual letter, or if that is taken the first that no other of this script has or usually has. */
+/** Gives each local its usual letter. If that is taken, gives it the first one that no other name here has or usually has. */
 function shortener(names: readonly string[], usual: ShortNames): (name: string) => string {
   const short: ShortNames = new Map()
   return (name) => {
     const known = short.get(name)
     if (known) return known
     const taken = new Set(short.values())
-    const spoken = new Set([...taken, ...names.map((other) => usual.get(other))])
+    const reserved = new Set([...taken, ...names.map((other) => usual.get(other))])
     const own = usual.get(name)
-    const made = own && !taken.has(own) ? own : (letters.find((letter) => !spoken.has(letter)) ?? name)
+    const made = own && !taken.has(own) ? own : (letters.find((letter) => !reserved.has(letter)) ?? name)
     short.set(name, made)
     if (!own) usual.set(name, made)
     return made
   }
 }
 
-/** Every name in the code that is not a field, in order: `a`, `b` and `c` of `a.x = b .. c`. */
+/** Every name in the code that is not a field, in order, such as `a`, `b` and `c` in `a.x = b .. c`. */
 const namesIn = (code: string): readonly string[] =>
   Array.from(code.matchAll(nameOrString), ([, name]) => name ?? '').filter((name) => name)
 
-/** The TypeScript module of a script. `typeImport` is where that module finds the type `Script`. */
+/** The TypeScript module of a script. `typeImport` is the path from which that module imports the type `Script`. */
 export function renderScriptModule(name: string, script: LuaScript, typeImport: string): string {
   const exportName = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
   const sha1 = createHash('sha1').update(script.text).digest('hex')

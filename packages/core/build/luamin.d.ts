@@ -1,4 +1,4 @@
-/** What we use of a package that has no types. */
+/** The part that we use of a package without types. */
 declare module 'luamin' {
   const luamin: { minify(code: string): string }
   export = luamin

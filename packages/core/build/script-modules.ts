@@ -9,12 +9,12 @@ export interface Drift {
 }
 
 /**
- * The modules that belong to the Lua scripts under `src`: path relative to `src` → content.
+ * The modules to generate from the Lua scripts under `src`: path relative to `src` → content.
  *
  * @throws LuaScriptError naming the script.
  */
 export function scriptModules(src: string): ReadonlyMap<string, string> {
-  /** One for each folder: its scripts land in the same bundle. */
+  /** The short names of each folder, shared by its scripts because they land in the same bundle. */
   const short = new Map<string, ShortNames>()
   return new Map(
     globSync('**/*.lua', { cwd: src })
@@ -36,7 +36,7 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
   )
 }
 
-/** Where the committed modules under `src` are not those that belong there. */
+/** How the committed modules under `src` differ from those to generate. */
 export function findDrift(src: string, modules: ReadonlyMap<string, string>): readonly Drift[] {
   const present = globSync('**/generated/*.ts', { cwd: src })
   const drifts: Drift[] = []
@@ -48,7 +48,7 @@ export function findDrift(src: string, modules: ReadonlyMap<string, string>): re
   return drifts
 }
 
-/** Makes the committed modules those that belong there. */
+/** Writes and removes modules until the drift is gone. */
 export function repairDrift(src: string, modules: ReadonlyMap<string, string>, drifts: readonly Drift[]): void {
   for (const { module } of drifts) {
     const path = join(src, module)

@@ -5,17 +5,17 @@ import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
-/** What the parts of one locker work with. */
+/** What the parts of one locker share. */
 export interface Context {
   readonly store: LeaseStore
   readonly notifier: ReleaseNotifier | undefined
   readonly clock: Clock
   readonly name: string | undefined
   readonly work: OpenWork
-  /** Runs a task in the async context in which the locker was made, a moment later: for what outlives the call. */
+  /** Runs a task a moment later, in the async context in which the locker was made. For work that outlives the call. */
   readonly home: Home
-  /** The clock whose timers run there. */
+  /** The clock whose timers run in that context. */
   readonly background: Clock
-  /** Tells the locker's listener, if it has one. Never throws. */
+  /** Calls the locker's listener, if it has one. Never throws. */
   readonly emit: OnEvent
 }

@@ -1,10 +1,10 @@
 import { hint, known, notInTime, unavailable, unknownOption } from '#hints'
 
 /**
- * Every way a call can fail, as a closed set.
+ * Every way in which a call can fail, as a closed set.
  *
- * Contention is an answer where it can be one (`tryAcquire` returns `null`), and "someone holds it"
- * (`ACQUIRE_TIMEOUT`) is never confused with "the store did not answer" (`STORE_UNAVAILABLE`).
+ * Contention is an answer where it can be one: `tryAcquire` answers null. "Somebody holds it" (`ACQUIRE_TIMEOUT`) is never
+ * confused with "the store did not answer" (`STORE_UNAVAILABLE`).
  */
 export type LeaseholdErrorCode =
   | 'ACQUIRE_TIMEOUT'
@@ -27,7 +27,7 @@ export type LeaseholdErrorCode =
  */
 export type LossReason = 'expired' | 'superseded' | 'gone' | 'unreachable' | 'max-hold' | 'closed'
 
-/** Whether a request without an answer may have been carried out by the store. */
+/** Whether the store may have carried out a request without an answer. */
 export type Executed = 'no' | 'unknown'
 
 const brand = Symbol.for('leasehold.error')
@@ -35,12 +35,11 @@ const brand = Symbol.for('leasehold.error')
 /**
  * The base of every error of this SDK.
  *
- * `instanceof` compares a `Symbol.for` brand and the code rather than the prototype, so it holds across two
- * copies of the package. A message says what to do and never contains a token, a command or a credential; nor does what
- * `JSON.stringify` makes of an error.
+ * `instanceof` compares a `Symbol.for` brand and the code rather than the prototype, so it works across two copies of the
+ * package. A message says what to do. Neither the message nor the JSON of an error contains a token, a command or a credential.
  */
 export class LeaseholdError extends Error {
-  /** The code that `instanceof` asks for; a subclass sets its own. */
+  /** The code that `instanceof` compares. Each subclass sets its own. */
   declare static readonly code?: LeaseholdErrorCode
 
   declare readonly code: LeaseholdErrorCode
@@ -54,7 +53,7 @@ export class LeaseholdError extends Error {
     Object.defineProperty(this, brand, { value: code })
   }
 
-  /** Name, code, message and figures. Of the cause only its message, and nothing of what a `withLock` returned. */
+  /** The name, code, message and figures. Of the cause it has only the message, and it leaves out the result of `withLock`. */
   toJSON(): object {
     return { ...this, message: this.message, cause: messageOf(this.cause), result: undefined }
   }
@@ -68,8 +67,8 @@ export class LeaseholdError extends Error {
 const messageOf = (cause: unknown): string | undefined => (cause as Error | undefined)?.message
 
 /**
- * The same error, about this key and with the stack of who throws it: of an error that was made while a reply was read, or
- * for many callers, the stack tells no caller anything. An error that is not ours stays as it is.
+ * Copies an error, with the key and with the stack of the present caller. The original may have been made while a reply was
+ * read, or for many callers at once, and then its stack helps none of them. An error that is not ours is answered as it is.
  */
 export function about(key: string, error: unknown, details?: object | false): unknown {
   if (!(error instanceof LeaseholdError)) return error
@@ -78,8 +77,8 @@ export function about(key: string, error: unknown, details?: object | false): un
 }
 
 /**
- * The wait was over (or its command budget spent) and the lock was still held by someone else, or each grant came with less
- * than `minValidity` left.
+ * The wait was over, or the command budget was spent. Until then somebody held the lock, or each grant came with less than
+ * `minValidity` left.
  */
 export class AcquireTimeoutError extends LeaseholdError {
   static override readonly code = 'ACQUIRE_TIMEOUT' as const
@@ -88,7 +87,7 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly key: string
   /** How long the call waited, in whole milliseconds. */
   declare readonly waitedMs: number
-  /** How many store commands the call used; 0 if it only stood behind others of its process. */
+  /** How many store commands the call used; 0 if it only waited in line behind other calls of its process. */
   declare readonly commands: number
   /** How many grants came with too little validity left, and were given back. */
   declare readonly lateGrants: number
@@ -97,7 +96,7 @@ export class AcquireTimeoutError extends LeaseholdError {
   /** Whether this same locker had the lock at the end. On Workers, where calls share nothing, always false. */
   declare readonly heldHere: boolean
 
-  /** @param bounds what the call was allowed, for the message */
+  /** @param bounds the limits of the call, for the message */
   constructor(key: string, figures: TimeoutFigures, bounds?: { readonly waitMs: number; readonly budget: number }) {
     const { waitedMs, commands, lateGrants, holder = null, heldHere } = figures
     super('ACQUIRE_TIMEOUT', notInTime(key, figures, bounds), {
@@ -141,19 +140,19 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/** The store gave no usable answer in time, or refused. `cause` has its own words, or the client's error. */
+/** The store gave no usable answer in time, or refused. `cause` has the store's own message, or the client's error. */
 export class StoreUnavailableError extends LeaseholdError {
   static override readonly code = 'STORE_UNAVAILABLE' as const
   declare readonly code: 'STORE_UNAVAILABLE'
 
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
   declare readonly executed: Executed
-  /** Whether the store said no for good, such as for a missing permission: to repeat the call changes nothing. */
+  /** Whether the store refused for good, such as for a missing permission. Repeating the call then changes nothing. */
   declare readonly refused: boolean
 
   /**
    * @param problem what the store did or did not do
-   * @param cause   why; its message becomes part of this one, so it must not have a secret in it
+   * @param cause   why; its message becomes part of this error's message, so it must not contain a secret
    */
   constructor(problem: string, executed: Executed, cause?: unknown, refused = false) {
     super('STORE_UNAVAILABLE', unavailable(problem, messageOf(cause), refused), {
@@ -173,18 +172,18 @@ export class InvalidOptionError extends LeaseholdError {
   /** The option's name; `key` for a lock's key. */
   declare readonly option: string
 
-  /** @param more what is said beyond the fact, where there is room for it */
+  /** @param more a hint to add to the message, where a bundle has room for hints */
   constructor(option: string, problem: string, more = '') {
     super('INVALID_OPTION', `Option "${option}" ${problem}${more}`, { name: 'InvalidOptionError', option })
   }
 }
 
 /**
- * @param value what was given, if that may tell what was meant
- * @throws InvalidOptionError saying what the option must be, unless it is
+ * @param value what was given, if it may show what was meant
+ * @throws InvalidOptionError saying what the option must be, if it is not
  */
-export function demandOption(fine: boolean, option: string, must: string, value?: unknown): asserts fine {
-  if (!fine) throw new InvalidOptionError(option, `must be ${must}`, hint(option, value))
+export function demandOption(ok: boolean, option: string, must: string, value?: unknown): asserts ok {
+  if (!ok) throw new InvalidOptionError(option, `must be ${must}`, hint(option, value))
 }
 
 /** @throws InvalidOptionError for options that are not in an object, such as a number in their place */

@@ -1,11 +1,11 @@
 import type { LossReason } from './errors.ts'
 import type { ReleaseResult } from './store/lease-store.ts'
 
-/** A lease begins. */
+/** A lock was granted: a lease begins. */
 export interface AcquiredEvent {
   readonly type: 'acquired'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
   /** How long the call took, in whole milliseconds. */
   readonly waitedMs: number
@@ -14,8 +14,8 @@ export interface AcquiredEvent {
 }
 
 /**
- * A call to `acquire`, `tryAcquire` or `withLock` was rejected. Not told: a bad option, what a strategy of your own throws, and
- * the `null` of `tryAcquire`.
+ * A call to `acquire`, `tryAcquire` or `withLock` got no lease and rejected. Not emitted for a bad option, nor when
+ * `tryAcquire` answers null.
  */
 export interface AcquireFailedEvent {
   readonly type: 'acquire-failed'
@@ -23,7 +23,7 @@ export interface AcquireFailedEvent {
   /**
    * - `timeout`: the lock was held, or granted too late, until the wait or the budget was over
    * - `unavailable`: the store gave no usable answer
-   * - `refused`: the store said no for good, such as for a missing permission or a key that is not a lock
+   * - `refused`: the store refused for good, such as for a missing permission or a key that is not a lock
    * - `aborted`: the caller's signal was aborted
    * - `closed`: the locker was closed
    */
@@ -38,31 +38,31 @@ export interface AcquireFailedEvent {
 
 export type AcquireFailure = 'timeout' | 'unavailable' | 'refused' | 'aborted' | 'closed'
 
-/** Somebody has the lock: the call waits, or gives up at once if it was told not to wait. Told once for each call. */
+/** Somebody has the lock. The call waits, or ends at once if it may not wait. Emitted once for each call. */
 export interface ContendedEvent {
   readonly type: 'contended'
   readonly key: string
 }
 
-/** A lease was given back. Also told of one that was lost before. */
+/** A lease was given back. Also emitted for a lease that was lost before. */
 export interface ReleasedEvent {
   readonly type: 'released'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
-  /** What the store said. */
+  /** How giving it back ended. */
   readonly outcome: ReleaseResult
   /** How long the lease was held, in milliseconds. */
   readonly heldMs: number
 }
 
-/** The store refused to give a lease back. The lock frees itself when its ttl is over. */
+/** The store refused to release a lease. The lock is free when its ttl is over. */
 export interface ReleaseRefusedEvent {
   readonly type: 'release-refused'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
-  /** The error with the store's own words, such as those for a user who may not `DEL`. */
+  /** The error with the store's own message, such as that the user may not `DEL`. */
   readonly cause: unknown
 }
 
@@ -70,7 +70,7 @@ export interface ReleaseRefusedEvent {
 export interface LostEvent {
   readonly type: 'lost'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
   readonly reason: LossReason
   /** The error behind the loss, if there is one. */
@@ -81,28 +81,28 @@ export interface LostEvent {
 export interface ExpiringEvent {
   readonly type: 'expiring'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
   /** How long the lease may still be trusted, in milliseconds. */
   readonly remainingMs: number
 }
 
-/** Somebody in this process waits for a lease that this process holds. Told once for each holder. */
+/** Another call of this process waits for a lease that this process holds. Emitted once for each holder. */
 export interface WantedEvent {
   readonly type: 'wanted'
   readonly key: string
-  /** The fencing token of the lease that is waited for. */
+  /** The fence of the lease that is waited for. */
   readonly fence: number
 }
 
 /**
- * A lease has been held for `longHeld`. Told again each time that has doubled, and up to a second late. The promise of its
- * acquire may have lost a race, so that nobody has the lease.
+ * A lease has been held for `longHeld`. Emitted again each time that has doubled, and up to a second late. A common cause is an
+ * acquire whose promise lost a race, so that nobody has the lease.
  */
 export interface LongHeldEvent {
   readonly type: 'long-held'
   readonly key: string
-  /** The lease's fencing token. */
+  /** The lease's fence. */
   readonly fence: number
   /** How long the lease has been held, in milliseconds. */
   readonly heldMs: number
@@ -117,8 +117,8 @@ export interface RenewalUnansweredEvent {
 }
 
 /**
- * The notifier hears no releases, or not all. Waiters check by themselves until it does. Told when that begins, and again
- * when the cause changes.
+ * The notifier hears no releases, or not all of them. Until it does, waiters check by themselves. Emitted when that begins, and
+ * again when the cause changes.
  */
 export interface DisconnectedEvent {
   readonly type: 'disconnected'
@@ -126,19 +126,22 @@ export interface DisconnectedEvent {
   readonly cause: unknown
 }
 
-/** The notifier hears releases again. Told once after `disconnected`. */
+/** The notifier hears releases again. Emitted once after `disconnected`. */
 export interface ReconnectedEvent {
   readonly type: 'reconnected'
 }
 
-/** The store may not announce releases: a permission for the channel is missing. Waiters check by themselves. Told once. */
+/**
+ * The store may not announce releases, because a permission for the channel is missing. Waiters check by themselves. Emitted
+ * once for each locker.
+ */
 export interface UnannouncedEvent {
   readonly type: 'unannounced'
   /** The first key whose release was not announced. */
   readonly key: string
 }
 
-/** What a locker tells of its own work, to `onEvent`. A listener that throws changes nothing. */
+/** What a locker reports to `onEvent` about its own work. A listener that throws changes nothing. */
 export type LockerEvent =
   | AcquiredEvent
   | AcquireFailedEvent
@@ -169,20 +172,20 @@ export const failureOf = (error: unknown): AcquireFailure | undefined => {
 
 export type OnEvent = (event: LockerEvent) => void
 
-/** What tells a listener whose errors are its own: whether it throws at once or later, that changes nothing of a lock. */
-export function teller<T>(listener: ((told: T) => unknown) | undefined): (told: T) => void {
-  const tell = async (told: T): Promise<unknown> => listener?.(told)
-  return (told) => void tell(told).catch(() => undefined)
+/** Makes a function that calls a listener and drops its errors, thrown at once or later: they must not disturb a lock. */
+export function teller<T>(listener: ((value: T) => unknown) | undefined): (value: T) => void {
+  const tell = async (value: T): Promise<unknown> => listener?.(value)
+  return (value) => void tell(value).catch(() => undefined)
 }
 
-/** What tells of events, and only once that releases cannot be announced. */
+/** Makes a function that emits events, `unannounced` only once. */
 export function emitter(onEvent: OnEvent | undefined): OnEvent {
   const tell = teller(onEvent)
-  let toldUnannounced = false
+  let emittedUnannounced = false
   return (event) => {
     if (event.type === 'unannounced') {
-      if (toldUnannounced) return
-      toldUnannounced = true
+      if (emittedUnannounced) return
+      emittedUnannounced = true
     }
     tell(event)
   }

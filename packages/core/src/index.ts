@@ -1,4 +1,6 @@
-/** `@leasehold/core`: the calls people make. Authors of stores, notifiers and clients find theirs in `@leasehold/core/adapter`. */
+/**
+ * `@leasehold/core`: the calls for users of locks. Those for authors of stores and clients are in `@leasehold/core/adapter`.
+ */
 export {
   AcquireTimeoutError,
   type Executed,

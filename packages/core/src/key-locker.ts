@@ -15,13 +15,13 @@ import { checkKey } from './store/key.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './store/lease-store.ts'
 import { instant, waitedMs } from './timing/validity.ts'
 
-/** What may be said to `tryAcquire`, which does not wait. */
+/** The options of `tryAcquire`, which does not wait. */
 export type TryAcquireOptions = Pick<
   AcquireOptions,
   'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld'
 >
 
-/** The calls of a locker for one key, each as that of `Locker`. It holds no state, so there is no pool of them to size. */
+/** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
 export interface KeyLocker {
   acquire(options?: AcquireOptions): Promise<Lease>
   tryAcquire(options?: TryAcquireOptions): Promise<Lease | null>
@@ -32,16 +32,16 @@ export interface KeyLocker {
   revoke(): Promise<boolean>
 }
 
-/** What `withLock` is given: options may stand before the work. */
+/** The arguments of `withLock` after the key: options may come before the work. */
 export type Given<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
 
-/** What a store answers to a question about one key. */
+/** The answer of a store to a question about one key. */
 type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
 
 /**
- * What the calls for any key are made with.
+ * Makes the function that makes the calls for a key.
  *
- * @param queue the waiters of this process, where calls share them: asked at each call
+ * @param queue answers the waiters of this process, or none where calls share nothing; asked at each call
  */
 export function keyLockers(
   context: Context,
@@ -49,18 +49,18 @@ export function keyLockers(
   queue: () => LocalQueue | undefined,
 ): (key: string, bound?: AcquireOptions) => KeyLocker {
   const { clock, emit, home, store, work } = context
-  /** Renews all leases, where calls share a timer. */
+  /** Renews all leases where calls may share a timer. */
   const jointRenewal = new Renewal(context)
 
   const attempt = (plan: Plan): Promise<Acquired> => queue()?.acquire(plan) ?? acquireAlone(context, plan)
 
-  /** What the caller gets of a grant. */
+  /** Makes the caller's lease of a grant. */
   function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
     const successors = queue()
     const renewal = successors ? jointRenewal : new Renewal(context)
     const lease = new HeldLease(context, renewal, successors, grant, acquired)
     if (plan.signal?.aborted) {
-      // The caller gave up in the very moment of the grant and will not check it.
+      // The caller gave up at the very moment of the grant, and will not use the lease.
       work.background(() => lease.release())
       throw plan.signal.reason
     }
@@ -70,7 +70,7 @@ export function keyLockers(
     return lease
   }
 
-  /** @param ifHeld what comes of it when the time is over and somebody else has the lock */
+  /** @param ifHeld answers for the call if its time is over and the lock was not granted */
   async function waitFor<N>(plan: Plan, ifHeld: (acquired: Acquired) => N): Promise<HeldLease | N> {
     const { key, signal } = plan
     const since = instant(clock)
@@ -79,7 +79,7 @@ export function keyLockers(
       return acquired.grant ? leased(plan, acquired.grant, acquired) : ifHeld(acquired)
     } catch (error) {
       const isAborted = error === signal?.reason
-      // An error made while a reply was read, or by a timer, gets the stack of this call: that shows who made it.
+      // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
       const cause = isAborted ? error : about(key, error)
       const reason = isAborted ? 'aborted' : failureOf(cause)
       const { commands } = plan
@@ -91,14 +91,14 @@ export function keyLockers(
   async function query<Q extends 'inspect' | 'revoke'>(action: Q, key: string): Promise<Answered<Q>> {
     checkKey(key)
     work.assertOpen()
-    // A question may be repeated; a revocation may not: the repeat of one whose answer was lost would hit a successor.
+    // A question may be repeated. A revocation may not: if its answer was lost, a repeat would hit a successor.
     const once = action === 'revoke'
     const { outcome, before } = await ask<unknown>(context, Infinity, (call) => store[action](key, call), { once })
     return answered(action, key, outcome as Answered<Q>, before)
   }
 
   return (key, bound) => {
-    /** Rejects for bad options. Not an async function, which would keep its options for as long as the call waits. */
+    /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
     const acquire = (options?: AcquireOptions): Promise<HeldLease> => {
       try {
         const plan = planFor(key, defaults, bound, options)
@@ -131,7 +131,7 @@ export function keyLockers(
       async revoke() {
         const present = queue()?.holding(key)
         const revoked = (await query('revoke', key)).type === 'revoked'
-        // A holder of this process need not wait for its next renewal to learn it.
+        // A holder in this process learns of it at once, without waiting for its next renewal.
         if (revoked && present) void home(() => present.lose('gone'))
         return revoked
       },

@@ -13,28 +13,31 @@ import { type Duration, parseDuration } from './timing/duration.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
 export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
-  /** Where leases are kept. Stores do not know of each other: who contends for a lock must use the same. */
+  /** Where leases are kept. Stores do not know of each other: all who contend for a lock must use the same one. */
   readonly store: LeaseStore
-  /** Tells waiters that a lease was released; without one they poll. Refused if its prefix is not the store's. */
+  /** Wakes waiters when a lock is released. Without one they poll. It must have the prefix of the store. */
   readonly notifier?: ReleaseNotifier | undefined
-  /** Names this locker to those who check its locks: up to 64 of `A-Z a-z 0-9 _ -`. */
+  /** The holder's name that `inspect` shows for this locker's leases: up to 64 of `A-Z a-z 0-9 _ -`; default none. */
   readonly name?: string | undefined
-  /** Told of what the locker does. A listener that throws changes nothing. */
+  /** Called with each event of the locker. A listener that throws changes nothing. */
   readonly onEvent?: OnEvent | undefined
   /**
-   * Takes what goes on behind the caller's back: each release and `close`, awaited or not, and the undoing of an acquire that
-   * was given up. For runtimes that stop once the response is sent: `(task) => ctx.waitUntil(task)`. Its promises never
-   * reject. If it throws, that changes nothing.
+   * Called with the promise of each piece of work that may outlive its call: each release and `close`, awaited or not, and the
+   * undoing of an acquire that was given up. For runtimes that stop once the response is sent:
+   * `(task) => ctx.waitUntil(task)`. The promises never reject. If it throws, that changes nothing.
    */
   readonly waitUntil?: WaitUntil | undefined
-  /** Default: the runtime's. */
+  /** Where time comes from; default: the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
-/** Disposing a locker closes it, with the default grace. */
+/**
+ * The calls of one process for any number of locks in one store; made by {@link createLocker}. Disposing a locker closes it,
+ * with the default grace.
+ */
 export interface Locker extends AsyncDisposable {
   /**
-   * Waits for the lock and takes it.
+   * Acquires the lock, and waits for it if somebody holds it.
    *
    * @example
    * ```ts
@@ -43,7 +46,7 @@ export interface Locker extends AsyncDisposable {
    * await ship({ fence: lease.fence })
    * ```
    *
-   * @throws AcquireTimeoutError when the lock was held until the wait was over, or each grant came too late
+   * @throws AcquireTimeoutError when the lock was still held when the wait or the budget was over, or each grant came too late
    * @throws StoreUnavailableError when the store did not answer
    * @throws InvalidOptionError for a bad key or option
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
@@ -52,7 +55,7 @@ export interface Locker extends AsyncDisposable {
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lease>
   /**
-   * Tries once. Null means that someone holds the lock.
+   * Tries to acquire the lock once. Null means that somebody holds it.
    *
    * @example
    * ```ts
@@ -60,11 +63,11 @@ export interface Locker extends AsyncDisposable {
    * if (!turn) return
    * ```
    *
-   * @throws what `acquire` throws, except AcquireTimeoutError
+   * @throws everything that `acquire` throws, except AcquireTimeoutError
    */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
   /**
-   * Runs work under the lock and gives the lock back whatever happens. Options stand before the work, as in
+   * Runs work under the lock and gives the lock back whatever happens. Options come before the work, as in
    * `navigator.locks.request`.
    *
    * @example
@@ -77,12 +80,12 @@ export interface Locker extends AsyncDisposable {
    *
    * @throws the work's own error, which wins over every other
    * @throws LeaseLostError if the lease was lost meanwhile; its `result` is what the work returned
-   * @throws what `acquire` throws
+   * @throws everything that `acquire` throws
    */
   withLock<T>(key: string, work: Work<T>): Promise<T>
   withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
   /**
-   * Binds a key, and options for each call.
+   * Binds a key, and default options for its calls.
    *
    * @example
    * ```ts
@@ -94,7 +97,7 @@ export interface Locker extends AsyncDisposable {
    */
   for(key: string, options?: AcquireOptions): KeyLocker
   /**
-   * Who has the lock now. By the time you read it, that may have changed.
+   * Answers who has the lock now. By the time you read the answer, that may have changed.
    *
    * @example
    * ```ts
@@ -109,15 +112,20 @@ export interface Locker extends AsyncDisposable {
    */
   inspect(key: string): Promise<LockState>
   /**
-   * Whether somebody has the lock now.
+   * Answers whether somebody has the lock now. By the time you read the answer, that may have changed.
    *
-   * @throws what `inspect` throws
+   * @example
+   * ```ts
+   * const busy = await locks.isLocked('order:1')
+   * ```
+   *
+   * @throws everything that `inspect` throws
    */
   isLocked(key: string): Promise<boolean>
   /**
-   * Takes the lock from whoever holds it: an operator's act. Answers whether it was held. A holder of this locker learns it at
-   * once, any other at its next renewal, and its signal fires. It is sent once: without an answer nobody knows what happened,
-   * so check before you repeat it.
+   * Takes the lock away from its holder, as an operator does. Answers whether the lock was held. A holder of this locker learns
+   * of the loss at once, any other at its next renewal; then its signal fires. The request is sent once. If no answer comes, it
+   * may or may not have been carried out, so check before you repeat it.
    *
    * @example
    * ```ts
@@ -131,8 +139,9 @@ export interface Locker extends AsyncDisposable {
    */
   revoke(key: string): Promise<boolean>
   /**
-   * Refuses new calls and ends waits, both with code `CLOSED`. Lets running work go on for `grace` (default 5 s), then takes
-   * away what is still held (signals fire with reason `closed`) and ends the notifier's subscriptions. Safe to repeat.
+   * Refuses new calls and ends waits, both with code `CLOSED`. Running work may go on for `grace` (default 5 s). Then `close`
+   * takes away the leases that are still held, whose signals fire with reason `closed`, and ends the notifier's subscriptions.
+   * It is safe to repeat.
    *
    * @example
    * ```ts
@@ -145,11 +154,11 @@ export interface Locker extends AsyncDisposable {
 }
 
 /**
- * Makes a locker: the calls of one process for any number of locks in one store. Does no I/O, draws no randomness and
- * sets no timer, so it may stand at module scope, on Workers too.
+ * Makes a locker: the calls of one process for any number of locks in one store. It does no I/O, draws no randomness and sets
+ * no timer, so you can call it at module scope, on Workers too.
  *
- * At most one holder has a lock at a time in the store's own timeline. What is not promised, such as a lock that
- * survives an asynchronous failover, is in `docs/guarantees.md`.
+ * At most one holder has a lock at a time, in the store's own timeline. `docs/guarantees.md` says what is not promised, such as
+ * a lock that survives an asynchronous failover.
  *
  * @example
  * ```ts
@@ -195,19 +204,19 @@ export function createLocker(options: LockerOptions): Locker {
   }
 }
 
-/** What closes a locker, once however often it is called. */
+/** Makes the function that closes a locker. It closes the locker once, however often it is called. */
 function closing(
   { store, notifier, clock, work, emit }: Context,
   queue: () => { close(): void } | undefined,
 ): Locker['close'] {
-  const stopTelling = notifier?.onStateChange(emit)
+  const stopListening = notifier?.onStateChange(emit)
   let closed: Promise<void> | undefined
   return async (options = {}) => {
     demandObject(options)
     const graceMs = parseDuration('grace', options.grace ?? 5_000, 0)
     queue()?.close()
     closed ??= work.close(clock, graceMs, store.commandDeadlineMs).then(() => {
-      stopTelling?.()
+      stopListening?.()
       return notifier?.close()
     })
     work.handOver(closed)

@@ -4,38 +4,38 @@ import type { Home } from './sharing/home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
 
-/** What a locker has under way: waits, leases held, and clean-up that nobody waits for. Knows how to end it. */
+/** A locker's open work: waits, held leases, and clean-up that no caller waits for. It can end all of them. */
 export interface OpenWork {
-  /** @throws LeaseholdError with code `CLOSED` once the locker is being closed */
+  /** @throws LeaseholdError with code `CLOSED` once the locker is closing */
   assertOpen(): void
-  /** Runs a wait under a signal of its own, which the caller's signal and closing abort. */
+  /** Runs a wait under a signal of its own. The caller's signal aborts it, and so does closing. */
   wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Counts a lease in, until it is dropped. A lease that comes while the locker closes is taken away at once. */
+  /** Tracks a lease until it is dropped. A lease that comes while the locker is closing is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
-  /** Runs clean-up that no caller waits for, keeps track of it, and hands it over. */
+  /** Starts clean-up that no caller waits for, tracks it, and hands it over. */
   background(task: () => Promise<unknown>): void
-  /** Hands a task that no caller need wait for to `waitUntil`, which keeps the runtime alive for it. */
+  /** Hands a promise that the caller need not await to `waitUntil`, which keeps the runtime alive for it. */
   handOver(task: Promise<unknown>): void
   /**
-   * Ends waits at once, lets leases be for `graceMs`, takes away what is left, and waits for clean-up, though no longer
-   * than `cleanUpMs`: what it does not reach ends with its ttl.
+   * Ends waits at once, leaves leases alone for `graceMs`, then takes away those that are left. It waits for clean-up, but no
+   * longer than `cleanUpMs`: a lease that clean-up does not reach ends with its ttl.
    */
   close(clock: Clock, graceMs: number, cleanUpMs: number): Promise<void>
 }
 
-/** Keeps the runtime alive until a promise settles, as a Worker's `ctx.waitUntil` does. */
+/** Keeps the runtime alive until a promise settles, such as `ctx.waitUntil` of a Worker. */
 export type WaitUntil = (task: Promise<unknown>) => unknown
 
-/** A lease, as far as ending it goes. */
+/** The part of a lease that ends it. */
 interface Held {
   lose(reason: LossReason): void
   release(): Promise<unknown>
 }
 
 /**
- * @param home      runs a task in the locker's own async context, and not in the caller's
- * @param waitUntil takes tasks that may outlive the call
+ * @param home      runs a task in the locker's own async context, not in that of the call that led to it
+ * @param waitUntil takes the promises of work that may outlive the call that led to it
  */
 export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
   const waits = new Map<AbortController, Promise<unknown>>()
@@ -44,14 +44,14 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
   let closed = false
   let onIdle: (() => void) | undefined
   const tell = teller(waitUntil)
-  // A task never rejects there, where it would fail the request.
+  // A promise that is handed over never rejects: the runtime would report that as an error of the request.
   const handOver = (task: Promise<unknown>): void => waitUntil && tell(task.catch(() => undefined))
 
   const assertOpen = (): void => {
     if (closed) throw closedError()
   }
 
-  /** Signals fire before the locks are given back. */
+  /** Fires every lease's signal before any lock is given back. */
   function takeAway(left: readonly Held[]): void {
     for (const lease of left) lease.lose('closed')
     for (const lease of left) background(() => lease.release())
@@ -98,7 +98,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
     async close(clock, graceMs, cleanUpMs) {
       closed = true
       for (const stop of waits.keys()) stop.abort(closedError())
-      // They end at once; only then is it known what they leave to clean up.
+      // The waits end at once. Only after that is it known what clean-up they leave.
       await settledWithin(clock, cleanUpMs, Promise.allSettled(waits.values()))
       if (leases.size > 0) {
         await sleep(clock, graceMs, undefined, (wake) => {
@@ -106,12 +106,12 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
           return undefined
         })
       }
-      // Losses are told in the locker's own context, and not in that of the caller of `close`.
+      // Listeners learn of the loss in the locker's async context, not in that of the caller of `close`.
       await home(() => takeAway([...leases]))
       await settledWithin(clock, cleanUpMs, Promise.all(tasks))
     },
   }
 }
 
-/** What ends waits when the locker is closed. */
+/** The error that ends waits when the locker is closed. */
 export const closedError = (): LeaseholdError => new LeaseholdError('CLOSED', 'The locker was closed; make a new one')

@@ -5,23 +5,23 @@ import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
 import type { WaitPlan } from './waiting/release-notifier.ts'
 
-/** What every acquire takes. Each but `signal` may also be set on the locker, as the default for all its calls. */
+/** The options of every acquire. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
   /** How long the store keeps the lease without renewal; default 10 s. */
   readonly ttl?: Duration | undefined
   /** How long the call may wait for a held lock; default 10 s, 0 tries once. */
   readonly wait?: Duration | undefined
-  /** Ends the wait; the call rejects with the signal's own reason. */
+  /** Ends the wait when it is aborted. The call then rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined
   /** Renews the lease until it is released; default true. */
   readonly renew?: boolean | undefined
   /** The longest the lease may be held, however often it is renewed; default no limit. */
   readonly maxHold?: Duration | undefined
-  /** A lease that arrives with less validity left is given back, and the call tries again; default ttl/3. */
+  /** The least validity of a new lease. One with less is given back, and the call tries again; default a third of the ttl. */
   readonly minValidity?: Duration | undefined
-  /** When the event `long-held` tells of a lease, and again each time that has doubled. Default: 1 minute. */
+  /** How long a lease is held before the event `long-held`, which repeats each time that doubles; default 1 minute. */
   readonly longHeld?: Duration | undefined
-  /** How long a waiter relies on the notifier before it checks for itself. Default: what the notifier says. */
+  /** How long a waiter relies on the notifier before it checks by itself; default the notifier's own. */
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined
@@ -45,10 +45,10 @@ export interface Plan extends WaitPlan {
 
 const defaultStrategy = backoff()
 
-/** A locker's names become part of its tokens. */
+/** A locker's name becomes part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
 
-/** @throws InvalidOptionError for a locker name that could not stand in a token. */
+/** @throws InvalidOptionError for a locker name that does not fit into a token */
 export function checkName(name: string | undefined): void {
   demandOption(
     name === undefined || (typeof name === 'string' && nameForm.test(name)),
@@ -58,9 +58,9 @@ export function checkName(name: string | undefined): void {
 }
 
 /**
- * Checks the key and every option; later layers win.
+ * Checks the key and every option. Later layers win.
  *
- * @throws InvalidOptionError naming the first that is unknown or bad.
+ * @throws InvalidOptionError naming the first option that is unknown or bad
  */
 export function planFor(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Plan {
   checkKey(key)
@@ -107,7 +107,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
   }
 }
 
-/** Later layers win, but what is undefined there does not undo what an earlier one says. */
+/** Merges layers of options. Later layers win, but an undefined value does not override an earlier one. */
 function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions {
   const options: Record<string, unknown> = {}
   for (const layer of layers) {

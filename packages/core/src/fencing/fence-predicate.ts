@@ -3,8 +3,8 @@ import { checkFence } from './fence.ts'
 
 export interface FencePredicateOptions {
   /**
-   * The placeholder as your statement has it; default `$1`. `$4` for Postgres, `?` or `?4` for MySQL and SQLite, a name
-   * with `:`, `@` or `$` before it where the driver knows those.
+   * The placeholder in the syntax of your driver; default `$1`. `$4` for Postgres, `?` or `?4` for MySQL and SQLite, or a name
+   * after `:`, `@` or `$` where the driver supports those.
    */
   readonly placeholder?: `$${string}` | `?${string}` | `:${string}` | `@${string}` | undefined
 }
@@ -40,8 +40,8 @@ const placeholderForm = /^(?:\?\d*|\$\d+|[$:@][a-z_]\w*)$/i
  * Zero affected rows mean fenced out, provided the driver counts the rows that *matched*. Postgres and SQLite do, and
  * so do mysql2 and mariadb unless the flag `FOUND_ROWS` is switched off; then a repeat that changes nothing counts as 0.
  *
- * @param column an SQL name, qualified by dots or not; each part of letters, digits and `_`, bare or in `""`, backticks
- *   or `[]`. It becomes part of the statement, so nothing else is let through.
+ * @param column an SQL name, with or without qualifiers. Each part has letters, digits and `_`, bare or in `""`, backticks or
+ *   `[]`. The name becomes part of the statement, so nothing else is accepted.
  * @throws InvalidOptionError for a bad `column`, `placeholder` or `fence`
  */
 export function fencePredicate(

@@ -55,7 +55,7 @@ function durationMeant(text: string): string {
   return meant && meant !== text ? `; write "${meant}"` : forms
 }
 
-/** What an option of another library is called here, as the rest of a sentence. Empty for an option that nobody knows. */
+/** What an option of another library is called here, as the rest of a sentence. Empty if it is not known. */
 export function unknownOption(name: string): string {
   const [, meaning] = otherNames.find(([names]) => names.test(name)) ?? []
   return meaning ? `; ${meaning}` : ''

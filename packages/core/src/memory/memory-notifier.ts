@@ -5,14 +5,14 @@ import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.
 import { SignalCount } from '../waiting/signal-count.ts'
 import type { MemoryStore } from './memory-store.ts'
 
-/** How long a waiter relies on it. No message gets lost here, but the rule that no wait does without a timer stays. */
+/** How long a waiter relies on it, in milliseconds. No message gets lost here, but every wait has a timer all the same. */
 const recheckMs = 1_000
 
 /**
  * Wakes the waiters of one memory store. Listening begins within `subscribe`, so it is live at once.
  *
- * Where calls share nothing (Workers) it hears nothing, and waiters check for themselves: to wake the waiter of one
- * request from within another hangs it.
+ * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: a waiter of one request that is woken
+ * from within another would hang.
  */
 export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {
   demandOption(typeof store?.listen === 'function', 'store', 'the memory store of the locker')
@@ -32,7 +32,7 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
     waiter(clock, plan) {
       return notifiedWaiter(this, clock, plan)
     },
-    // Nothing lies between the store and the one who listens.
+    // Nothing lies between the store and the subscriber.
     onStateChange: () => () => undefined,
     async close() {
       closed = true
@@ -59,7 +59,7 @@ class MemorySubscription implements Subscription {
     return this.#count.signals
   }
 
-  /** Whatever the payload says, it is a reason to check. */
+  /** Any payload is a reason to check. */
   hear(store: Pick<MemoryStore, 'listen'>, key: string): void {
     this.#stop = store.listen(key, () => this.#count.add())
   }

@@ -56,7 +56,7 @@ interface FenceRecord {
   readonly random: string
   /** The last fence reserved. */
   readonly last: number
-  /** How the last lease ended that did not simply expire: a repeat of the request that ended it is told so. */
+  /** How the last lease ended, unless it simply expired. It is the answer to a repeat of the request that ended it. */
   ended: Ending | undefined
 }
 
@@ -179,7 +179,7 @@ export class MemoryStore implements LeaseStore {
     return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
   }
 
-  /** Frees a lock, records how for whoever asks again, and answers how many were told. */
+  /** Frees a lock, records how for a repeat of the request, and answers how many subscribers are told. */
   #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
     this.#tables.locks.delete(key)
     const record = this.#tables.fences.get(key, nowMs)?.value
