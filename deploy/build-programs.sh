@@ -1,13 +1,13 @@
 #!/bin/sh
-# Puts the programs of @leasehold/bridge into a folder as a user gets them: from packages as they are published, without
-# what only their development needs. Run it at the root of the sources: sh deploy/build-programs.sh <folder>
+# Installs the programs of @leasehold/bridge into a folder as a user gets them: from the packages as published, without
+# development dependencies. Run it in the root of the repository: sh deploy/build-programs.sh <folder>
 set -eu
 
 folder=$1
 packed=$(mktemp -d)
 trap 'rm -rf "$packed"' EXIT
 
-# The bridge, and the packages of ours that it depends on.
+# The bridge, and our packages that it depends on.
 pnpm() {
   npx -y pnpm@12.21.0 --filter-prod '@leasehold/bridge...' "$@"
 }

@@ -1,5 +1,5 @@
-// Exits with 0 if the program that has this environment is ready; if it is not, prints what it says of that. For
-// health checks in images that have no other client.
+// Exits with 0 if the program with this environment is ready. Prints what /readyz says. It is for health checks in
+// images that have no other HTTP client.
 const { LEASEHOLD_BRIDGE_PORT, LEASEHOLD_GATEWAY_PORT } = process.env
 const url = `http://127.0.0.1:${LEASEHOLD_BRIDGE_PORT ?? LEASEHOLD_GATEWAY_PORT}/readyz`
 try {
