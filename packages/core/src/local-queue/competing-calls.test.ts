@@ -1,4 +1,4 @@
-import { follow, requestLost, testLocker } from '@leasehold/testkit'
+import { answered, follow, requestLost, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { WaitStrategy } from '../timing/backoff.ts'
 
@@ -21,5 +21,28 @@ describe('calls of one process that compete for a key', () => {
     // The one that checks rarely was answered to the end: somebody has the lock. The other has met the outage.
     expect(rare.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', heldHere: false })
     expect(often.reason).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+})
+
+describe('a call that waits behind a holder of its own process', () => {
+  it('is told that the lock was held, although a silence came before the holder was answered', async () => {
+    const stop = new AbortController()
+    store.next('acquire', requestLost, answered, requestLost)
+    const silenced = follow(locks.acquire('k', { wait: '20s', signal: stop.signal }), clock)
+    await clock.advance(0)
+    const lease = await locks.tryAcquire('k')
+    await clock.advance(1_100)
+    stop.abort('left')
+    await clock.advance(0)
+    expect(silenced.state).toBe('rejected')
+
+    const waiting = follow(locks.acquire('k', { wait: '1s' }), clock)
+    await clock.advance(900)
+    store.always('acquire', requestLost)
+    // Whoever has read the token gives the lease back to the store, and not to the next in line.
+    expect(lease?.token).toBeDefined()
+    await lease?.release()
+    await clock.advance(200)
+    expect(waiting.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
   })
 })

@@ -112,6 +112,8 @@ export class KeyQueue {
     }
     const { clock, notifier } = this.#context
     this.#grant = undefined
+    // The store has answered our holder: a silence that a competitor met before is no longer the last word.
+    if (subscribers !== null) this.#known.finding = 'held'
     this.#check.stop()
     const next = this.#line?.first
     const nobodyElse = notifier && subscribers === 0
