@@ -1,6 +1,6 @@
 import type { IoredisClient, IoredisConnection } from './ioredis-client.ts'
 
-/** The connection that a cluster client will use for a key; undefined if it has none yet and will have to ask around. */
+/** The connection that a cluster client will use for a key; undefined if it knows none yet and has to ask other nodes. */
 export function nodeOf(client: IoredisClient, key: string | undefined): IoredisConnection | undefined {
   const name = key === undefined ? undefined : nodeNameOf(client, key)
   return client.nodes?.().find(({ options }) => `${options.host}:${options.port}` === name)
@@ -24,7 +24,7 @@ export function keySlot(key: string): number {
   return crc % slotCount
 }
 
-/** The remainder of each byte: a process asks for thousands of slots with each round of renewals. */
+/** The remainder of each byte, computed once: each round of renewals asks for thousands of slots. */
 const crcTable = (): Uint16Array =>
   Uint16Array.from({ length: 256 }, (_, byte) => {
     let crc = byte << 8

@@ -8,12 +8,12 @@ interface Failure {
   readonly errors?: readonly unknown[]
 }
 
-/** A chain of causes is cut here, in case it is a ring. */
+/** A chain of causes is cut at this depth, in case it is a ring. */
 const deepest = 4
 
 /**
- * A copy of a client's error and of its causes: their names, messages and codes, and nothing else. The client puts the command
- * on an error, and the command of a refused password is `AUTH` with the password. Messages quote no arguments either.
+ * A copy of a client's error and its causes that keeps names, messages and codes, and nothing else. The client puts the command
+ * on an error; for a refused password that is `AUTH` with the password. Arguments that a message quotes are cut off.
  */
 export function plainError(error: unknown, depth = 1): Error {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
@@ -28,11 +28,12 @@ export function plainError(error: unknown, depth = 1): Error {
 }
 
 /**
- * The server's own words, if it will not let this client in however often the client asks: a wrong password or none, or on a
- * cluster no permission to read its slots. Anything else may pass: a server that starts, fails over or cannot be reached.
+ * The server's own words, if it will never let this client in: the password is wrong or missing, or on a cluster the user may not
+ * read the slots. Undefined for what may pass: a server that starts, fails over or cannot be reached.
  */
 export function refusalIn(error: Error): string | undefined {
-  // Behind the error of a cluster is the node's. That of a plain client is about its database, and it connects all the same.
+  // On a plain client NOPERM is about selecting its database, and the client connects all the same. On a cluster it stands
+  // deeper, in the node's error behind the cluster's.
   if (error.message.startsWith('NOPERM')) return undefined
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (/^(WRONGPASS|NOAUTH|NOPERM)\b/.test(each.message)) return each.message

@@ -11,13 +11,13 @@ export const connectionFor = (client: IoredisClient, call: ScriptCall): IoredisC
 export function obstacle(client: IoredisClient, call: ScriptCall): IoredisConnection | undefined {
   if (!isReady(client)) return client
   const node = connectionFor(client, call)
-  // A node that has ended is about to be replaced. The client finds the new one by itself.
+  // A connection that has ended is about to be replaced. The client finds the new one by itself.
   return node && !isReady(node) && node.status !== 'end' ? node : undefined
 }
 
 /**
- * The sockets in use now. A call that was answered while they were all the same was sent once; if any is new or gone, the
- * client may have sent it on both the old and the new one.
+ * The sockets in use now. If they are the same before and after a call, the client sent it once. If one is new or gone, the
+ * client may have sent the call on the old and on the new one.
  */
 export function streams(client: IoredisClient): readonly IoredisStream[] {
   const connections = client.nodes?.() ?? [client]
@@ -28,8 +28,8 @@ export const areSame = (before: readonly IoredisStream[], after: readonly Ioredi
   before.length === after.length && before.every((stream, index) => stream === after[index])
 
 /**
- * What is sent meanwhile leaves in one write for each connection. A pipeline of the client would do that for one node of a
- * cluster only, and is not redirected call by call.
+ * Everything that `send` hands over leaves in one write for each connection. The client's own pipeline works for one node of a
+ * cluster only, and cannot redirect single calls.
  */
 export function inOneWrite(client: IoredisClient, send: () => void): void {
   const corked = streams(client)

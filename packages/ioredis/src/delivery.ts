@@ -11,7 +11,7 @@ import type { SlotsOnTheMove } from './slots-on-the-move.ts'
 export interface Route {
   readonly client: IoredisClient
   readonly commands: Readonly<Record<ScriptCall['command'], BufferCommand>>
-  /** What was said of slots that are being moved. */
+  /** What the cluster said about slots that are being moved. */
   readonly moving: SlotsOnTheMove
   /** Runs a task in the async context that a connection begun here belongs to. */
   readonly home: (task: () => void) => void
@@ -20,16 +20,16 @@ export interface Route {
 /**
  * One call on its way to the server and back.
  *
- * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given up* when
- * the deadline was over first. A delivery that ends while it waits was certainly not sent; one that was handed over may have
- * been carried out, whatever comes of it.
+ * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given up* if
+ * the deadline is over first. A call that is still waiting was certainly not sent. A call that was handed over may have been
+ * carried out, whether or not an answer comes.
  */
 export class Delivery {
   readonly #route: Route
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
   #isHandedOver = false
-  /** The socket it was handed over for, if that is known. */
+  /** The socket that the client uses for it, if that is known. */
   #stream: IoredisStream | undefined
   #reply: ScriptReply | undefined
 
@@ -39,21 +39,21 @@ export class Delivery {
     this.#deadline = deadline
   }
 
-  /** What can be answered at this moment. */
+  /** The reply as of now. */
   get reply(): ScriptReply {
     const { client } = this.#route
     return this.#reply ?? notSent(obstacle(client, this.#call) ?? client)
   }
 
   /**
-   * Resolves when the call is answered or will not be sent. If its connection is ready it is handed over before this
-   * returns, so that calls that begin together leave together.
+   * Resolves when the call is answered or will not be sent. If its connection is ready, the call is handed over before this
+   * returns, so calls that begin together leave together.
    */
   run(): Promise<void> {
     return obstacle(this.#route.client, this.#call) ? this.#sendWhenReady() : this.#send()
   }
 
-  /** The caller does not wait any more. */
+  /** The caller no longer waits. */
   giveUp(): void {
     if (!this.#isHandedOver || this.#reply) return
     countGivenUp(this.#stream)
@@ -74,7 +74,7 @@ export class Delivery {
   async #send(): Promise<void> {
     const { client, commands } = this.#route
     const connection = connectionFor(client, this.#call)
-    // Both are ready: what went wrong before explains nothing that comes.
+    // Both are ready: earlier errors no longer explain anything.
     forgetError(client)
     if (connection) forgetError(connection)
     this.#stream = connection?.stream
@@ -93,10 +93,10 @@ export class Delivery {
     }
   }
 
-  /** Also called with what comes too late for the caller: it tells of the connection, and of slots. */
+  /** Also called with replies that are too late for the caller: they still tell about the connection and about slots. */
   #answer(reply: ScriptReply): void {
     if (reply.type !== 'unknown') noteAnswer(this.#stream)
-    // One that was given up has been counted already.
+    // A call that was given up has been counted already.
     else if (!this.#reply) countGivenUp(this.#stream)
     this.#route.moving.note(this.#call, reply)
     this.#reply ??= reply
@@ -105,14 +105,14 @@ export class Delivery {
 
 const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
 
-/** The answer to a call that was handed to the client, for as long as there is no other. */
+/** The reply to a call that was handed over and has no answer. */
 const unanswered = (said: string | undefined): ScriptReply => ({
   type: 'unknown',
   executed: 'unknown',
-  cause: new Error(`Redis did not answer in time${said ? `; it said before, of the same slot: ${said}` : ''}`),
+  cause: new Error(`Redis did not answer in time${said ? `; before, it said about the same slot: ${said}` : ''}`),
 })
 
-/** What the client itself met with is the cause of the cause: a refused connection, a name that nobody knows. */
+/** The cause of the cause is the client's own error, such as a refused connection or an unknown host name. */
 function notSent(connection: IoredisConnection): ScriptReply {
   const met = connectionError(connection)
   const cause = new Error(

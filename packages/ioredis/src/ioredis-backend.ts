@@ -7,16 +7,16 @@ import { demandKnown } from './known-options.ts'
 import { type ProcessRuntime, processName } from './process-name.ts'
 
 export interface IoredisBackendOptions extends RedisStoreOptions, PubsubNotifierOptions {
-  /** What every key and channel begins with; default `lock:`. It is the store's and the notifier's. */
+  /** What every key and channel begins with, in the store and in the notifier; default `lock:`. */
   readonly prefix?: string | undefined
   /**
-   * Names the locker to whoever reads its locks: up to 64 of `A-Z a-z 0-9 _ -`; default host and pid. A `name` of the
-   * locker itself wins.
+   * The locker's name, which whoever reads its locks can see: up to 64 of `A-Z a-z 0-9 _ -`; default host and pid. A `name`
+   * given to `createLocker` wins.
    */
   readonly name?: string | undefined
 }
 
-/** What a locker needs of a Redis, to spread into the options of `createLocker`. */
+/** What a locker needs from a Redis, to spread into the options of `createLocker`. */
 export interface IoredisBackend {
   readonly store: LeaseStore
   readonly notifier: ReleaseNotifier
@@ -27,8 +27,8 @@ export interface IoredisBackend {
 /**
  * The store and the notifier over one client, with one prefix, and a name for the locker.
  *
- * The client stays yours. The notifier makes one more connection like it when somebody first waits, and closes that with
- * the locker. Does no I/O by itself.
+ * The client stays yours. When somebody first waits, the notifier opens one more connection like the client's; it closes with
+ * the locker. The call itself does no I/O.
  *
  * **Whoever can read a lock sees the name of its holder**: in Redis, by `inspect`, in the log of a bridge. By default that
  * is the host and the pid, reduced to `A-Z a-z 0-9 _ -` and 32 characters, such as `orders-7c9d5b8f7b-x2x4z-1`. Where a
@@ -44,7 +44,7 @@ export interface IoredisBackend {
  * const locks = createLocker({ ...ioredisBackend(redis, { prefix: 'shop:' }), ttl: '5s' })
  * ```
  *
- * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix`, `fenceMemory` or `mode`; `createLocker` throws it
  *   for a bad `name`
  */
@@ -58,6 +58,6 @@ export function ioredisBackend(client: IoredisSubscribable, options: IoredisBack
   }
 }
 
-/** None on Workers, where a process is nobody's and every one is called the same. */
+/** None on Workers: nobody owns a process there, and all have the same name. */
 const defaultName = (): string | undefined =>
   sharesBetweenCalls() ? processName(globalThis as ProcessRuntime) : undefined

@@ -1,11 +1,11 @@
 import { InvalidOptionError } from '@leasehold/core'
 
 /**
- * What we use of a client, by shape rather than by class, so that the user's own version of ioredis 5 or 6, iovalkey, or
- * a client compatible with them fits.
+ * What we use of a client. It is described by shape, not by class, so the user's own version fits: ioredis 5 or 6, iovalkey,
+ * or a client compatible with them.
  */
 export interface IoredisClient extends IoredisConnection {
-  /** Makes a command that is sent at once: automatic pipelining may keep `call` back until an earlier pipeline ends. */
+  /** Makes a command that is sent at once. With automatic pipelining, `call` may wait for an earlier pipeline to end. */
   createBuiltinCommand(name: string): { readonly buffer: BufferCommand }
   readonly isCluster?: boolean
   /** Cluster only: the nodes of each slot as `host:port`, the primary first. */
@@ -14,10 +14,10 @@ export interface IoredisClient extends IoredisConnection {
   nodes?(role?: 'master'): readonly IoredisConnection[]
 }
 
-/** A command whose reply has strings as buffers. */
+/** A command whose reply contains strings as buffers. */
 export type BufferCommand = (this: unknown, ...args: readonly (string | number)[]) => Promise<unknown>
 
-/** A connection to a server; or a cluster client, which has connections in place of a stream. */
+/** A connection to a server, or a cluster client, which has connections instead of a stream. */
 export interface IoredisConnection {
   readonly status: string
   readonly options: {
@@ -40,7 +40,7 @@ export interface IoredisStream {
   uncork(): void
 }
 
-/** @throws InvalidOptionError for what is no such client, or one that renames keys. */
+/** @throws InvalidOptionError for anything but such a client, or for one that renames keys. */
 export function checkClient(client: IoredisClient): void {
   if (typeof client?.createBuiltinCommand !== 'function') {
     throw new InvalidOptionError('client', 'must be a client of ioredis, iovalkey, or one compatible with them')

@@ -7,7 +7,7 @@ import { demandKnown } from './known-options.ts'
 /**
  * Wakes waiters when a lease is released. `ioredisBackend` makes it together with its store.
  *
- * It listens over one connection of its own. That is made like the client's when somebody first waits, and ends with
+ * It listens over a connection of its own, opened like the client's when somebody first waits. The connection ends with
  * `close()` of the locker or of the notifier.
  *
  * @example
@@ -17,7 +17,7 @@ import { demandKnown } from './known-options.ts'
  * ```
  *
  * @param options `prefix` must be the store's
- * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function ioredisNotifier(client: IoredisSubscribable, options?: PubsubNotifierOptions): ReleaseNotifier {

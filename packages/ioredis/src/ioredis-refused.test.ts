@@ -30,7 +30,7 @@ const wrong = 'the-wrong-password'
 
 describe.each(clients)('over $name', ({ create }) => {
   const network = behindProxy(create)
-  const { connect, unheard } = network
+  const { connect, unwatched } = network
   beforeEach(async () => {
     await network.redis.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
   })
@@ -104,11 +104,11 @@ describe.each(clients)('over $name', ({ create }) => {
   it('a client to whose errors nobody listens says them on the console, while a call waits as at any time', async () => {
     const said = vi.spyOn(console, 'error').mockReturnValue(undefined)
     network.proxy.refuse()
-    const waitedFor = unheard({ retryStrategy: () => null })
+    const waitedFor = unwatched({ retryStrategy: () => null })
     expect(await run(waitedFor)).toMatchObject({ executed: 'no', cause: { cause: { code: 'ECONNREFUSED' } } })
     const words = said.mock.calls.map(([first]) => first)
     said.mockClear()
-    const alone = unheard({ retryStrategy: () => null })
+    const alone = unwatched({ retryStrategy: () => null })
     await new Promise((resolve) => alone.once('end', resolve))
     expect(words).toEqual(['[ioredis] Unhandled error event:'])
     expect(said.mock.calls.map(([first]) => first)).toEqual(words)

@@ -8,14 +8,14 @@ import { demandKnown } from './known-options.ts'
  * A lease store over an ioredis-compatible client: standalone, Sentinel or Cluster. `ioredisBackend` makes it together with
  * its notifier.
  *
- * The client stays yours: a call connects it if it was created with `lazyConnect`, and nothing closes it.
+ * The client stays yours. A call connects it if it was created with `lazyConnect`; nothing closes it.
  *
  * @example
  * ```ts
  * const locks = createLocker({ store: ioredisStore(new Redis()) })
  * ```
  *
- * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function ioredisStore(client: IoredisClient, options?: RedisStoreOptions): LeaseStore {

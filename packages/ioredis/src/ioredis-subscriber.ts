@@ -20,20 +20,20 @@ interface ListeningConnection {
   on(event: 'end', listener: () => void): unknown
 }
 
-/** A connection of one attempt: whoever uses it connects anew and subscribes anew, and knows that it did. */
+/** A connection of one attempt. Its user makes a new one and subscribes again, so that it knows when messages were missed. */
 const oneAttempt = {
   lazyConnect: true,
   retryStrategy: () => null,
   sentinelRetryStrategy: () => null,
   autoResubscribe: false,
   autoResendUnfulfilledCommands: false,
-  // It would be taken for the server's refusal. Whoever uses the connection has a deadline of its own.
+  // A timeout would look like a refusal by the server. The user of the connection has a deadline of its own.
   commandTimeout: undefined,
 }
 
 /**
- * Makes connections that listen, each made like the client's. On a cluster each goes to another primary: a plain `PUBLISH`
- * reaches subscribers on every node. For notifiers of your own making, and for a bridge in your own server;
+ * Makes connections that only listen, each like the client's. On a cluster each goes to another primary, because a plain
+ * `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a bridge in your own server.
  * `ioredisNotifier` is built on it.
  *
  * @example
@@ -41,7 +41,7 @@ const oneAttempt = {
  * const bridge = createBridge({ store, subscriber: ioredisSubscriber(redis), auth: { tokens } })
  * ```
  *
- * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
  */
 export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber {
   checkClient(client)
@@ -63,12 +63,12 @@ function duplicate(client: IoredisSubscribable, turn: number): ListeningConnecti
   return make.call(source, oneAttempt)
 }
 
-/** States: *connecting* → *open* → *lost*, of which its listener is told once, or *closed* by its user, of which it is not. */
+/** States: *connecting* → *open* → *lost*, which its listener is told once, or *closed* by its user, which it is not told. */
 class Listening implements SubscriberConnection {
   readonly #connection: ListeningConnection
   readonly #listener: SubscriberListener
   #isEnded = false
-  /** Why the connection fails: the client itself only says that it has. */
+  /** Why the connection failed. The client's `end` event does not say. */
   #lastError: unknown
 
   constructor(connection: ListeningConnection, listener: SubscriberListener) {
@@ -117,7 +117,7 @@ class Listening implements SubscriberConnection {
     try {
       await command
     } catch (error: unknown) {
-      // The client may reject what is under way before it says that the connection has ended.
+      // The client may reject commands in flight before it reports that the connection has ended.
       if (this.#connection.status !== 'ready') this.#lose()
       throw plainError(error)
     }

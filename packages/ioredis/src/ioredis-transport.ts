@@ -7,24 +7,24 @@ import { checkClient, type IoredisClient } from './ioredis-client.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /**
- * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster. For stores of your own making;
+ * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster. It is for stores that you write;
  * `ioredisStore` is built on it.
  *
- * A call waits here until its connection is ready, and not in the client's offline queue, so nothing of it is sent once its
- * deadline is over. The client may send it again after a lost connection (its options `autoResendUnfulfilledCommands` and
- * `maxRetriesPerRequest`; on a cluster `maxRedirections`), and `resent` says that it may have. A connection that has been
- * silent for 2 s after a thousand calls were given up gets one call each half second, until it answers or is replaced. A
- * server that refuses to let the client in is told of at once.
+ * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
+ * over. After a lost connection the client may send a call again (its options `autoResendUnfulfilledCommands` and
+ * `maxRetriesPerRequest`; on a cluster `maxRedirections`); `resent` says that it may have. When a thousand calls were given up
+ * on a connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. If the
+ * server refuses to let the client in, the call ends at once with the server's words.
  *
- * Changes no option of the client, and leaves no listener on it. If a call makes the client connect, that connection belongs
- * to the async context in which this was called.
+ * It changes no option of the client, and leaves no listener on it. If a call makes the client connect, that connection belongs
+ * to the async context in which `ioredisTransport` was called.
  *
  * @example
  * ```ts
  * const store = redisStore(ioredisTransport(redis))
  * ```
  *
- * @throws InvalidOptionError for something that is no such client, or a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
@@ -43,7 +43,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   }
 }
 
-/** Sends what can be sent now in one write for each connection. Resolves when all is answered, or the deadline is over. */
+/** Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over. */
 function run(route: Route, calls: readonly ScriptCall[], deadline: CallDeadline): Promise<readonly ScriptReply[]> {
   const deliveries = calls.map((call) => new Delivery(route, call, deadline))
   let open = deliveries.length

@@ -1,4 +1,4 @@
-/** The parts of a runtime that know its process. Node, Bun and Deno have a global `process`; other runtimes need not. */
+/** The parts of a runtime that know its process. Node, Bun and Deno have a global `process`; others may not. */
 export interface ProcessRuntime {
   readonly process?:
     | {
@@ -11,7 +11,7 @@ export interface ProcessRuntime {
   readonly Deno?: { readonly permissions: { querySync(permission: object): { readonly state: string } } } | undefined
 }
 
-/** Leaves the rest of a locker's name, at most 64 characters, to whoever puts this into a longer one. */
+/** A locker's name may have 64 characters. The rest is for users who add something to this name. */
 const longest = 32
 
 /**
@@ -26,7 +26,7 @@ export function processName(runtime: ProcessRuntime): string | undefined {
 
 function hostOf({ process, Deno }: ProcessRuntime): string | undefined {
   try {
-    // Deno asks whoever sits at the terminal for a permission that is missing. A default is not worth that.
+    // Deno would prompt the user for the missing permission. A default is not worth that.
     if (Deno && Deno.permissions.querySync({ name: 'sys', kind: 'hostname' }).state !== 'granted') return undefined
     return process?.getBuiltinModule?.('node:os')?.hostname() ?? process?.env?.HOSTNAME
   } catch {
@@ -35,7 +35,7 @@ function hostOf({ process, Deno }: ProcessRuntime): string | undefined {
   }
 }
 
-/** A long name loses its domain first, then its beginning: the names of a deployment's pods differ at their end. */
+/** A long name loses its domain first, then its beginning, because the names of a deployment's pods differ at their end. */
 function shortened(host: string, room: number): string {
   const whole = plain(host)
   return whole.length <= room ? whole : plain(plain(host.replace(/\..*/, '')).slice(-room))

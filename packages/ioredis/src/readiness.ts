@@ -2,8 +2,8 @@ import { plainError, refusalIn } from './connection-error.ts'
 import type { IoredisConnection } from './ioredis-client.ts'
 
 /**
- * Whether a command handed over now is written to the socket at once. In any other state the client would keep it in a
- * queue, and might send it long after its caller has given up.
+ * Whether the client writes a command to the socket at once. In any other state it would queue the command, and might send it
+ * long after the caller has given up.
  */
 export const isReady = (connection: IoredisConnection): boolean =>
   connection.status === 'ready' && connection.stream?.writable !== false
@@ -15,24 +15,24 @@ interface Watch {
   readonly stop: () => void
 }
 
-/** One set of listeners for any number of calls (and of stores) that wait for the same connection. */
+/** All calls (and stores) that wait for the same connection share one set of listeners. */
 const watches = new WeakMap<IoredisConnection, Watch>()
 
-/** What went wrong last on a connection that somebody waited for. */
+/** The last error of each connection that somebody waited for. */
 const lastErrors = new WeakMap<IoredisConnection, Error>()
 
-/** Why a connection that is not ready is not, as far as it was seen. */
+/** Why a connection is not ready, if an error was seen. */
 export const connectionError = (connection: IoredisConnection): Error | undefined => lastErrors.get(connection)
 
-/** The connection is ready: what went wrong before explains nothing that comes. */
+/** The connection is ready: earlier errors no longer explain anything. */
 export function forgetError(connection: IoredisConnection): void {
   lastErrors.delete(connection)
 }
 
 /**
- * Resolves when the connection has become ready or has ended, or when the signal is aborted: check them to know which. If the
- * server refused to let this client in, it resolves with the server's words. A connection that was never asked to connect is
- * asked now. Nothing remains when nobody waits.
+ * Resolves when the connection becomes ready or ends, or when the signal is aborted; the caller checks which it was. If the
+ * server refuses to let this client in, it resolves with the server's words. It asks a connection to connect that was never
+ * asked before. When nobody waits, no listener remains.
  *
  * @param home runs a task in the async context that a connection begun here belongs to
  */
@@ -55,8 +55,8 @@ export function readinessChange(
 }
 
 function connect(connection: IoredisConnection): void {
-  // Somebody else may have been quicker. A failed try shows in the status, and the client's own settings decide whether
-  // there is another.
+  // Somebody else may have been quicker. A failed attempt shows in the status; the client's settings decide whether it tries
+  // again.
   if (connection.status === 'wait') connection.connect().catch(() => undefined)
 }
 
@@ -79,7 +79,7 @@ function beginWatch(connection: IoredisConnection): Watch {
   }
   const onChange = (): void => tell()
   const onError = (error: Error): void => {
-    // A client without a listener for errors prints them. While this is its only one, it must print them in its place.
+    // A client without a listener for errors prints them. If ours is the only one, we print them instead.
     // biome-ignore lint/suspicious/noConsole: in place of the client, in its words
     if (connection.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error.stack)
     const plain = plainError(error)

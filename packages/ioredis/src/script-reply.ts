@@ -1,8 +1,8 @@
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
 
 /**
- * A reply whose strings are buffers, as text and numbers. Buffers, because with the client's `stringNumbers` option a
- * number comes as a string, and could not be told from one.
+ * Turns a reply whose strings are buffers into text and numbers. They are buffers because of the client's option
+ * `stringNumbers`: with it, a number comes as a string, and would look like text.
  */
 export function plainValue(value: unknown): unknown {
   // A Buffer, which becomes its UTF-8 text.
@@ -12,10 +12,10 @@ export function plainValue(value: unknown): unknown {
 }
 
 /**
- * What the client rejected with: the server's own error, or no answer.
+ * The reply for a client's rejection: the server's own error, or no answer.
  *
- * The client puts the command with all its arguments on its errors, the token among them, so nothing of an error is kept
- * but its name and message.
+ * The client puts the command with all its arguments on its errors, the token among them. So only the name and the message of an
+ * error are kept.
  */
 export function failure(error: unknown, call: ScriptCall, resent = false): ScriptReply {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
@@ -23,7 +23,7 @@ export function failure(error: unknown, call: ScriptCall, resent = false): Scrip
   const sentOn =
     /^Too many Cluster redirections\. Last error: (ReplyError: (TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b.*)/s.exec(text)
   if (name === 'ReplyError' || sentOn) {
-    // Each node has refused it so far: it was not carried out, and may be when the slot has been moved.
+    // Every node refused it, so it was not carried out. It may be once the slot has been moved.
     const message = sentOn ? `TRYAGAIN The cluster's nodes sent the request from one to the other (${sentOn[1]})` : text
     return { type: 'error', message, ...(resent && { resent }) }
   }

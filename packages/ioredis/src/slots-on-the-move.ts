@@ -1,23 +1,23 @@
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import { keySlot } from './cluster-node.ts'
 
-/** For how long what was said of a slot explains why another call for it stays without an answer. */
+/** For this long, what the client said about a slot explains why another call for it gets no answer. */
 const explainsForMs = 5_000
 
 /**
- * While a slot is being moved its nodes send a call from one to the other, and the client follows until its redirections are
- * used up. That can take longer than the call has, and then nobody hears why. So what the client says in the end is kept, and
- * explains the calls that come after.
+ * While a slot is being moved, its nodes redirect a call from one to the other, and the client follows until its redirections are
+ * used up. That can take longer than the call's deadline, so its caller never hears why. What the client says in the end is kept
+ * here, and explains later calls.
  */
 export interface SlotsOnTheMove {
   /** Takes note of how a call ended, in time or late. */
   note(call: ScriptCall, reply: ScriptReply): void
-  /** What was said not long ago of the slot that this call is for. */
+  /** What the client said recently about the slot of this call. */
   last(call: ScriptCall | undefined): string | undefined
 }
 
 export function slotsOnTheMove(): SlotsOnTheMove {
-  // At most one for each slot. Other keys of it may be well meanwhile, so an answer is no reason to forget.
+  // At most one entry for each slot. An answer does not remove it: other keys of the slot may be fine all along.
   const said = new Map<number, { readonly message: string; readonly atMs: number }>()
   const slotOf = (call: ScriptCall | undefined): number => keySlot(call?.keys[0] ?? '')
   return {

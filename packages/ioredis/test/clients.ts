@@ -39,7 +39,7 @@ export function behindProxy(create: Create): {
   readonly proxy: TcpProxy
   connect(options?: ClientOptions): ReturnType<Create>
   /** A client to whose errors nobody listens. */
-  unheard(options?: ClientOptions): ReturnType<Create>
+  unwatched(options?: ClientOptions): ReturnType<Create>
 } {
   let redis: RedisServer
   let proxy: TcpProxy
@@ -56,7 +56,7 @@ export function behindProxy(create: Create): {
     for (const client of open.splice(0)) client.disconnect()
     await proxy.stop()
   })
-  function unheard(options: ClientOptions = {}): ReturnType<Create> {
+  function unwatched(options: ClientOptions = {}): ReturnType<Create> {
     const client = create({ port: proxy.port, retryStrategy: () => 20, ...options })
     open.push(client)
     return client
@@ -68,9 +68,9 @@ export function behindProxy(create: Create): {
     get proxy() {
       return proxy
     },
-    unheard,
+    unwatched,
     connect(options) {
-      const client = unheard(options)
+      const client = unwatched(options)
       client.on('error', () => undefined)
       return client
     },

@@ -7,7 +7,7 @@ export interface FetchStoreOptions extends RestEndpoint, RedisStoreOptions {}
 
 /**
  * A lease store over `fetch` alone, without a client library: for an Upstash database, or any server that speaks its REST
- * protocol. Sends nothing until a lock is asked for, so it may be made at the module scope of a Worker.
+ * protocol. It sends nothing until a lock is asked for, so you may create it at the module scope of a Worker.
  *
  * @example
  * ```ts

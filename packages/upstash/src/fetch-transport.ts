@@ -3,10 +3,10 @@ import { checkedEndpoint, type RestEndpoint } from './rest-endpoint.ts'
 import { restTransport } from './rest-transport.ts'
 
 /**
- * Runs scripts over `fetch` alone, on a server that speaks the REST protocol of `@upstash/redis`. For stores of your own
- * making; `fetchStore` is built on it.
+ * Runs scripts over `fetch` alone, on a server that speaks the REST protocol of `@upstash/redis`. It is for stores that you write;
+ * `fetchStore` is built on it.
  *
- * It sends each request once, gives it up when its caller does, and marks it so that nothing on the way stores it.
+ * It sends each request once, stops waiting when its caller does, and marks the request so that nothing on the way caches it.
  *
  * @example
  * ```ts

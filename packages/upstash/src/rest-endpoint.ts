@@ -1,14 +1,14 @@
 import { InvalidOptionError } from '@leasehold/core'
 
-/** A server that speaks the REST protocol of `@upstash/redis`: where it is, and what lets us in. */
+/** A server that speaks the REST protocol of `@upstash/redis`: its address and the token that it accepts. */
 export interface RestEndpoint {
   /** Its REST URL, `https://…`, or `http://…` in a network you trust; a path is kept. */
   readonly url: string
   /** Its access token; sent in the `Authorization` header and nowhere else. */
   readonly token: string
   /**
-   * Sends the requests; default: the global `fetch` at the time of a call. It must send each request once, and give up when
-   * the signal is aborted. It is called as a plain function, so bind a method before you pass it.
+   * Sends the requests; default: the global `fetch` at the time of a call. It must send each request once, and stop when the
+   * signal is aborted. It is called as a plain function, so bind a method before you pass it.
    */
   readonly fetch?: Fetch | undefined
 }
@@ -27,26 +27,26 @@ export interface FetchRequest {
 
 export interface FetchAnswer {
   readonly status: number
-  /** Where a limited server says when to ask again. */
+  /** A server over its limit says here when to ask again. */
   readonly headers?: { get(name: string): string | null }
   text(): Promise<string>
 }
 
 /**
- * The endpoint, its URL without a slash at the end. Sends nothing.
+ * Returns the endpoint, with no slash at the end of its URL. Sends nothing.
  *
- * @throws InvalidOptionError for a URL or token that no request could be made with; its message shows neither
+ * @throws InvalidOptionError for a URL or token that cannot work in a request; its message shows neither
  */
 export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   const { url, token, fetch } = endpoint
-  // The parser would silently repair some of what the pattern keeps out, and fetch would show a password in its error.
+  // The URL parser would silently repair some of what this pattern rejects. And an error of fetch would show a password.
   if (!/^https?:\/\/[\w[][^\s\\?#@]*$/i.test(url) || !parses(url)) {
     throw new InvalidOptionError(
       'url',
       url == null ? `is ${url}` : 'must be an http(s) URL without credentials or query',
     )
   }
-  // What a header cannot carry, fetch would show too.
+  // An error of fetch would also show a token that a header cannot carry.
   if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
     throw new InvalidOptionError('token', token == null ? `is ${token}` : 'must be ASCII text without spaces')
   }

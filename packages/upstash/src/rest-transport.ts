@@ -6,12 +6,12 @@ import { withoutSecrets } from './secrets.ts'
 /**
  * Runs scripts over the REST protocol: one call as `POST /`, several as one `POST /pipeline`, each request sent once.
  *
- * Strings come as plain JSON, not as base64: scripts are called with text and answer text, which JSON carries whole,
- * while base64 leaves it open whether a status such as `OK` was encoded.
+ * Strings come as plain JSON, not as base64. Scripts take and return text, which JSON carries unchanged. With base64 it would be
+ * unclear whether a status such as `OK` was encoded.
  */
 export function restTransport(endpoint: RestEndpoint): RedisTransport {
   return {
-    // Over the internet, a new TLS connection included. The core retries within it.
+    // Over the internet, with a new TLS connection. Core retries within it.
     commandDeadlineMs: 5_000,
     cluster: false,
     countsSubscribers: false,
@@ -21,7 +21,7 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
         const none = (executed: 'no' | 'unknown', problem: string): void =>
           resolve(calls.map(() => unanswered(executed, problem)))
         if (deadline.isOver || calls.length === 0) return none('no', 'Not sent in time')
-        // Whatever is answered later is late, and whatever fetch makes of the abort is no answer.
+        // A later answer is too late, and an error of the aborted fetch is no answer.
         deadline.onOver(() => none('unknown', 'The server did not answer in time'))
         void post(endpoint, calls, deadline.signal).then(resolve)
       }),
@@ -45,28 +45,28 @@ async function post(
         'Content-Type': 'application/json',
       },
       body: JSON.stringify(single ? commands[0] : commands),
-      // A redirect would turn the command into a GET, or carry it to another place.
+      // A redirect would turn the command into a GET, or send it somewhere else.
       redirect: 'manual',
       signal,
-      // Older runtimes of Workers throw for a `cache` they do not implement; these have no such property either.
+      // Older Workers runtimes throw for `cache`, which they do not implement. Their `Request` has no such property.
       ...('cache' in Request.prototype && { cache: 'no-store' }),
     })
     return repliesOf(answer, await answer.text(), calls, clean)
   } catch (error) {
-    // Unknown even where no connection was made: runtimes do not say so in any common way.
+    // Unknown even if no connection was made: runtimes have no common way to say so.
     const failed = unanswered('unknown', `The request failed${wordsOf(error, clean)}`)
     return calls.map(() => failed)
   }
 }
 
 /**
- * What an error says, and what is behind it: `: fetch failed: connect ECONNREFUSED 127.0.0.1:8790`. Nothing else of an error is
- * kept: a `fetch` may put the request on it, with the token.
+ * The messages of an error and its causes: `: fetch failed: connect ECONNREFUSED 127.0.0.1:8790`. Nothing else of an error is kept,
+ * because a `fetch` may put the request on it, with the token.
  *
- * @param depth how many causes are read, as they may form a ring
+ * @param depth how many causes are read; they may form a ring
  */
 function wordsOf(error: unknown, clean: (text: string) => string, depth = 4): string {
   const { message, code, cause } = Object(error)
-  // The error of a name with several addresses has a code and no message.
+  // For a host name with several addresses the error has a code and no message.
   return error && depth ? `: ${clean(`${message || code || error}`)}${wordsOf(cause, clean, depth - 1)}` : ''
 }

@@ -1,13 +1,13 @@
 import { InvalidOptionError } from '@leasehold/core'
 import type { FetchRequest, RestEndpoint } from './rest-endpoint.ts'
 
-/** What tells a `Redis` of `@upstash/redis`, for Node, Cloudflare or Fastly, from other clients. */
+/** What distinguishes a `Redis` of `@upstash/redis`, for Node, Cloudflare or Fastly, from other clients. */
 export interface UpstashClient {
   createScript(script: string): unknown
   pipeline(): unknown
 }
 
-/** What such a client keeps of its configuration: since version 1.0 the property `client`, protected in its types. */
+/** The configuration that such a client keeps: since version 1.0 in its property `client`, protected in its types. */
 interface Requester {
   readonly baseUrl?: unknown
   readonly headers?: { readonly authorization?: unknown }
@@ -17,12 +17,11 @@ interface Requester {
 /**
  * Where a client sends its requests, and with which token.
  *
- * That is all that is taken from it. Through the client itself a request cannot be made safe: it is sent again by
- * itself, the HTTP status is gone from its errors, so that a proxy's "502" cannot be told from the server's own "no",
- * and a middleware of the user's stands before all of it. What is read here is read at once, so that a future version
- * that keeps it elsewhere is refused, rather than used without these guards.
+ * Nothing else of the client is used, because it cannot send a request safely: it retries by itself, its errors lack the HTTP
+ * status, so a proxy's "502" looks like the server's own "no", and the user's middleware comes first. Both values are read at once.
+ * So a future version that keeps them elsewhere is refused, and not used without these guards.
  *
- * @throws InvalidOptionError for what is no such client, or one without a URL and token of its own
+ * @throws InvalidOptionError for anything but such a client, or for one without a URL and token of its own
  */
 export function endpointOf(redis: UpstashClient): RestEndpoint {
   if (typeof redis?.createScript !== 'function') {
@@ -37,7 +36,7 @@ export function endpointOf(redis: UpstashClient): RestEndpoint {
       'has no url and token of its own to send with; make it by new Redis({ url, token }), or use fetchStore({ url, token })',
     )
   }
-  // Options of the runtime, not of the protocol: Fastly needs the one, fetch in place of the built-in may need the other.
+  // These are for the runtime, not the protocol: Fastly needs `backend`; another `fetch` than the built-in may need `agent`.
   const { agent, backend } = client?.options ?? {}
   if (agent === undefined && backend === undefined) return { url, token }
   return { url, token, fetch: (to, request) => fetch(to, { ...request, agent, backend } as FetchRequest) }

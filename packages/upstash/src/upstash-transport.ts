@@ -4,18 +4,18 @@ import { restTransport } from './rest-transport.ts'
 import { endpointOf, type UpstashClient } from './upstash-client.ts'
 
 /**
- * Runs scripts on the server of an `@upstash/redis` client, with its URL and token. For stores of your own making;
+ * Runs scripts on the server of an `@upstash/redis` client, with its URL and token. It is for stores that you write;
  * `upstashStore` is built on it.
  *
- * It sends requests of its own, past the client's retries, pipelines, decoding, `signal` and middleware. So each is sent
- * once, and its answer is what the server said. Changes nothing of the client, and keeps nothing in it.
+ * It sends requests of its own, past the client's retries, pipelines, decoding, `signal` and middleware. So each request is sent
+ * once, and its answer is what the server said. It changes nothing in the client, and keeps nothing there.
  *
  * @example
  * ```ts
  * const store = redisStore(upstashTransport(Redis.fromEnv()))
  * ```
  *
- * @throws InvalidOptionError for what is no such client, or one made without a URL and token, such as with a requester
+ * @throws InvalidOptionError for anything but such a client, or for one made without a URL and token, such as with a requester
  */
 export function upstashTransport(redis: UpstashClient): RedisTransport {
   return restTransport(checkedEndpoint(endpointOf(redis)))
