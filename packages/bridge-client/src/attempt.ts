@@ -1,15 +1,15 @@
 import type { BridgeReach } from './bridge-reach.ts'
 
-/** Says that the other side is alive, and within how long it has to be said again. Not to be called after the abort. */
+/** Says that the other side is alive, and within how long this must be said again. Do not call it after the abort. */
 export type Alive = (withinMs: number) => void
 
 /**
- * Pauses as long as the bridge must be left alone, then makes a call. The call ends when it settles, when it does not say in
- * time that it is alive, or when it is stopped; then its signal is aborted. It need not heed the signal.
+ * Waits until the bridge may be asked, then makes a call. The call ends when it settles, when it does not say in time that it is
+ * alive, or when it is stopped. Then its signal is aborted; it need not heed that.
  *
- * @param pauseMs  a pause of its own before that, beside the one that all keep
+ * @param pauseMs  a pause of its own first, beside the one that all connections keep
  * @param withinMs how long the call may take until it first says that it is alive
- * @param onEnd    told what it answered, undefined for an error or for silence; not told once it was stopped
+ * @param onEnd    called with the answer, or undefined for an error or silence; not called once the attempt was stopped
  * @returns a function that stops it
  */
 export function attempt<T>(
@@ -36,7 +36,7 @@ export function attempt<T>(
     reach.trouble = trouble
     onEnd(answer)
   }
-  // A process that was frozen meanwhile first reads what has come, before it takes the other side for dead.
+  // A process that was frozen first reads what has arrived, before it takes the other side for dead.
   const alive: Alive = (ms) => after(ms, () => after(0, end))
   function begin(): void {
     const leftMs = reach.pauseMs()

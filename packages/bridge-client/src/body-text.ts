@@ -2,12 +2,12 @@ import type { BridgeAnswer } from './bridge-endpoint.ts'
 import { longestText } from './figures.ts'
 
 /**
- * Reads a body to its end. The callback takes what it left the last time with what has come since, and answers what it leaves
- * for the next.
+ * Reads a body to its end. The callback gets what it left last time, followed by the new text, and returns what it leaves for next
+ * time.
  *
  * @returns what is left at the end
- * @throws what the body or the callback throws
- * @throws Error when more is left than a bridge says in one piece, so that whatever else answers cannot fill the memory
+ * @throws whatever the body or the callback throws
+ * @throws Error if more is left than a bridge sends in one piece, so that a server that is no bridge cannot fill the memory
  */
 export async function readText({ body }: BridgeAnswer, take: (text: string) => string): Promise<string> {
   const decoder = new TextDecoder()
@@ -21,6 +21,6 @@ export async function readText({ body }: BridgeAnswer, take: (text: string) => s
   throw new Error('This is no bridge')
 }
 
-/** Reads a body that is JSON. Rejects for any other. */
+/** Reads a body as JSON. Rejects if it is anything else. */
 export const readJson = async (answer: BridgeAnswer): Promise<unknown> =>
   JSON.parse(await readText(answer, (text) => text))

@@ -1,30 +1,29 @@
 import { demandOption } from '@leasehold/core/adapter'
 
-/** A bridge: where it is, and what lets us in. */
+/** A bridge: its address and the token that it accepts. */
 export interface BridgeEndpoint {
   /** Its URL, `https://…`, or `http://…` in a network you trust; a path is kept. */
   readonly url: string
   /**
    * A bearer token or a ticket of the bridge; sent in the `Authorization` header and nowhere else.
    *
-   * A function is called before the first request, and again when the bridge does not take its last answer, such as a ticket
-   * that has ended. It has 4 s. If it fails, waiters check by themselves until it is called again, as if the bridge could not
-   * be reached.
+   * A function is called before the first request, and again when the bridge refuses its last answer, such as an expired ticket.
+   * It has 4 s. If it fails, waiters check by themselves until it is called again, as if the bridge were unreachable.
    */
   readonly token: BridgeToken
-  /** The prefix of the store's keys; default `lock:`. The notifier does not listen to a bridge that has another. */
+  /** The prefix of the store's keys; default `lock:`. The notifier does not listen to a bridge with another prefix. */
   readonly prefix?: string | undefined
   /**
-   * Sends the requests; default: the global `fetch` at the time of a call. It must give up when the signal is aborted. It is
-   * called as a plain function, so bind a method before you pass it. An error that it throws becomes a cause of the event
-   * `disconnected`, as it is: keep the request's headers off it.
+   * Sends the requests; default: the global `fetch` at the time of a call. It must stop when the signal is aborted. It is called as
+   * a plain function, so bind a method before you pass it. An error that it throws becomes a cause of the event `disconnected`,
+   * unchanged: keep the request's headers off it.
    */
   readonly fetch?: BridgeFetch | undefined
   /**
-   * Told why releases cannot be heard, where somebody has to change something: see `BridgeRefusal`. Until then waiters check
-   * by themselves, and the notifier asks the bridge once a minute. Told once for each cause, until another comes or the
-   * trouble is over. It is over when the bridge answers as it should and has forbidden no key for two minutes. Not told when
-   * the bridge cannot be reached.
+   * Called when releases cannot be heard until somebody changes something: see `BridgeRefusal`. Until then waiters check by
+   * themselves, and the notifier asks the bridge once a minute. It is called once for each cause, until another cause comes or the
+   * trouble is over: the bridge answers as it should, and has forbidden no key for two minutes. It is not called when the bridge is
+   * unreachable.
    */
   readonly onError?: ((refusal: BridgeRefusal) => void) | undefined
 }
@@ -35,11 +34,10 @@ export type BridgeToken = string | (() => string | Promise<string>)
 /** Why releases cannot be heard until somebody changes something. */
 export interface BridgeRefusal extends Error {
   /**
-   * - `refused`: the bridge does not take the token (401), does not allow a key (403), or does not know the path, as at a wrong
+   * - `refused`: the bridge does not accept the token (401), does not allow a key (403), or does not know the path, as with a wrong
    *   URL. If a 403 names the keys, only their waiters check by themselves.
    * - `prefix`: the bridge has another prefix than the store.
-   * - `token`: the function for the token failed. Its error is the cause; there is none if it was too slow. It is called
-   *   again soon.
+   * - `token`: the token function failed. Its error is the cause; there is no cause if it was too slow. It is called again soon.
    */
   readonly reason: 'refused' | 'prefix' | 'token'
   /** The HTTP status; 0 if there is none. */
@@ -70,10 +68,10 @@ export interface BridgeBody {
 /**
  * Sends nothing.
  *
- * @throws InvalidOptionError for what no request could be made with; its message shows neither URL nor token
+ * @throws InvalidOptionError for a URL or token that cannot work in a request; its message shows neither
  */
 export function checkEndpoint({ url, token }: BridgeEndpoint): void {
-  // Fetch would show a password in its error.
+  // An error of fetch would show a password.
   demandOption(
     /^https?:\/\/[^\s\\?#@]+$/i.test(url),
     'url',
@@ -82,7 +80,7 @@ export function checkEndpoint({ url, token }: BridgeEndpoint): void {
   if (typeof token !== 'function') demandToken(token)
 }
 
-/** @throws InvalidOptionError for what a header cannot carry, which fetch would show, too. */
+/** @throws InvalidOptionError for a token that a header cannot carry: an error of fetch would show it. */
 export function demandToken(token: string): string {
   demandOption(/^[!-~]+$/.test(token ?? ''), 'token', token == null ? `set, not ${token}` : 'without spaces')
   return token

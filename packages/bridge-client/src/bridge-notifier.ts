@@ -17,10 +17,10 @@ import { troubles } from './troubles.ts'
 
 export interface BridgeNotifierOptions extends BridgeEndpoint {
   /**
-   * `sse` is one event stream for all keys of the process. It is the default where calls share it.
+   * `sse` is one event stream for all keys of the process. It is the default where calls may share it.
    *
-   * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that hold streams back,
-   * and the default on Workers, where each acquire needs a connection of its own: a release answers one poll, and wakes every
+   * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer streams. It is also
+   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll, but wakes every
    * stream.
    */
   readonly mode?: 'sse' | 'long-poll' | undefined
@@ -28,15 +28,15 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
   readonly clock?: Clock | undefined
 }
 
-/** How long a waiter relies on it. Long: the bridge watches the holder itself, so only a mistake of its costs so much. */
+/** How long a waiter relies on the bridge. Long, because the bridge watches the holder itself: only its mistakes cost this much. */
 const recheckMs = 30_000
 
 /**
  * Release notifications through a bridge, over `fetch` alone.
  *
- * A release wakes a waiter within a round trip, and a contended acquire costs two store commands. While the bridge cannot be
- * reached, waiters check by themselves as often as their `strategy` says: that costs commands and time, and nobody hangs.
- * Where calls share nothing (Workers) each acquire has a connection of its own. Sends nothing before somebody waits.
+ * A release wakes a waiter within a round trip, and a contended acquire costs two store commands. While the bridge is unreachable,
+ * waiters check by themselves as often as their `strategy` says. That costs commands and time, and nobody hangs. Where calls share
+ * nothing (Workers), each acquire has a connection of its own. The notifier sends nothing until somebody waits.
  *
  * @example
  * ```ts
@@ -52,11 +52,11 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = defaultPrefix, clock = systemClock } = options
   demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
   checkEndpoint(options)
-  // What calls share is begun by a timer, and belongs to none of them.
+  // A timer starts whatever calls share, so it belongs to no call.
   const told = troubles(options.onError)
   const reach = bridgeReach(options, prefix, clockWithin(clock, homeContext()), told)
   const open = mode === 'sse' ? eventStream : longPoll
-  /** Those that calls share. */
+  /** The channels that calls share. */
   const channels = new Set<Channel>()
   return {
     checks: true,

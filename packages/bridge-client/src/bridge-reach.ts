@@ -6,23 +6,23 @@ import { bridgeRequest, discard } from './bridge-request.ts'
 import { leastPauseMs, longPauseMs, mostPauseMs, refusedMs, toldAfter, wellMs } from './figures.ts'
 import type { Troubles } from './troubles.ts'
 
-/** How the bridge can be reached at the moment: what all connections of one notifier know, as plain values. */
+/** Whether the bridge can be reached: what all connections of one notifier share. */
 export interface BridgeReach {
   readonly clock: Clock
   closed: boolean
-  /** How many subscriptions of calls that share have a waiting request of their own. */
+  /** How many of the subscriptions that calls share have an open poll. */
   polls: number
-  /** Least pause after a failure, as the bridge asks for it. */
+  /** The shortest pause after a failure, as the bridge asks for it. */
   retryMs: number
-  /** What the last call of a connection met with, if it failed. */
+  /** The error of the last call, if it failed. */
   trouble: unknown
-  /** How long nothing may be sent; not above 0 if something may. */
+  /** How long nothing may be sent; 0 or less if sending is allowed. */
   pauseMs(): number
-  /** Whether this key must be left out, since the bridge has forbidden it: for a minute. */
+  /** Whether the bridge has forbidden this key within the last minute, so that it must be left out. */
   forbids(key: string): boolean
   /**
-   * Sends a GET for these keys. Answers 200 or 204; it has dealt with whatever else comes. If the bridge forbids some of the
-   * keys, the others may be asked for at once.
+   * Sends a GET for these keys. Returns a 200 or 204; it deals with any other answer itself. If the bridge forbids some of the keys,
+   * the others may be asked for at once.
    *
    * @param more the rest of the query, from its `&`
    */
@@ -32,7 +32,7 @@ export interface BridgeReach {
     signal: AbortSignal,
     more?: string,
   ): Promise<BridgeAnswer | undefined>
-  /** Makes everyone pause. Answers whether it is for long, so that waiters should check by themselves. */
+  /** Makes all connections pause. Returns whether the pause is long enough that waiters should check by themselves. */
   failed(leastMs?: number): boolean
 }
 
@@ -44,10 +44,10 @@ export function bridgeReach(
 ): BridgeReach {
   const request = bridgeRequest(endpoint, clock, (cause) => {
     tell('The token function failed', cause, 'token', 0)
-    // Time was lost already: waiters check by themselves at once.
+    // Time is lost already, so waiters check by themselves at once.
     reach.failed(longPauseMs + 1)
   })
-  /** Until when each key is. It stays as long again, so that another refusal of it is no news. */
+  /** Until when each key is forbidden. An entry stays for as long again, so that another refusal of the key is no news. */
   const forbidden = new Map<string, number>()
   let notBeforeMs = -Infinity
   let failures = 0
@@ -76,7 +76,7 @@ export function bridgeReach(
         tell(`The bridge has the prefix ${theirs}, not ${prefix}`, undefined, 'prefix', status)
         reach.failed(refusedMs)
       } else {
-        // A bridge that does not say its prefix is taken as it is.
+        // A bridge that does not send its prefix is trusted.
         if (forbidden.size === 0) over()
         return answer
       }
@@ -84,10 +84,10 @@ export function bridgeReach(
     },
     failed(leastMs = reach.retryMs) {
       const nowMs = clock.monotonicMs()
-      // Connections that were lost together have failed once.
+      // Connections that are lost together count as one failure.
       if (nowMs >= notBeforeMs) failures = nowMs - notBeforeMs > wellMs ? 1 : failures + 1
       const ownMs = backoffMs(leastPauseMs, mostPauseMs, failures, jitter())
-      // No bridge asks for a longer one. Up to a quarter more, so that not all come back together.
+      // No bridge asks for a longer pause. Up to a quarter more, so that not all clients come back together.
       const askedMs = Math.min(leastMs, refusedMs) * (1 + jitter() / 4)
       notBeforeMs = Math.max(notBeforeMs, nowMs + ownMs, nowMs + askedMs)
       if (failures >= toldAfter) tell('The bridge is unavailable', reach.trouble)
@@ -97,12 +97,12 @@ export function bridgeReach(
   return reach
 }
 
-/** Those of the keys that a refusal names. */
+/** The requested keys that a refusal names. */
 const forbiddenOf = (answer: BridgeAnswer, keys: readonly string[]): Promise<readonly string[]> =>
   readJson(answer)
     .then((problem) => keys.filter((key) => (problem as { readonly keys: readonly unknown[] }).keys.includes(key)))
     .catch(() => [])
 
-/** The path that asks for these keys, without what is particular to a way of asking. */
+/** The path that asks for these keys, without the parameters of a poll. */
 export const pathFor = (path: string, keys: readonly string[]): string =>
   `/v1/${path}?key=${keys.map(encodeURIComponent).join('&key=')}`

@@ -2,7 +2,7 @@ import type { Clock } from '@leasehold/core'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
 import { credential } from './credential.ts'
 
-/** Sends a GET. If the bridge does not take the token and there is another, once more with that. */
+/** Sends a GET. If the bridge does not accept the token and there is another, sends it once more with that. */
 export function bridgeRequest(
   { url, token, fetch: given }: BridgeEndpoint,
   clock: Clock,
@@ -12,15 +12,15 @@ export function bridgeRequest(
 
   async function get(path: string, signal: AbortSignal, refused?: string): Promise<BridgeAnswer> {
     const bearer = await tokenAfter(refused)
-    // Who waited may have gone meanwhile.
+    // The waiter may have left meanwhile.
     signal.throwIfAborted()
     const send = given ?? fetch
     const answer = await send(url.replace(/\/+$/, '') + path, {
       headers: { Authorization: `Bearer ${bearer}`, 'Cache-Control': 'no-store' },
-      // It would carry the token to another place.
+      // A redirect would carry the token elsewhere.
       redirect: 'manual',
       signal,
-      // Older runtimes of Workers throw for a `cache` they do not implement; these have no such property either.
+      // Older Workers runtimes throw for `cache`, which they do not implement. Their `Request` has no such property.
       ...('cache' in Request.prototype && { cache: 'no-store' }),
     })
     if (answer.status !== 401) return answer
@@ -30,5 +30,5 @@ export function bridgeRequest(
   return get
 }
 
-/** Gives up a body that nobody reads, which would keep its connection. */
+/** Cancels a body that nobody reads: it would keep its connection. */
 export const discard = ({ body }: BridgeAnswer): unknown => body?.cancel().catch(() => undefined)

@@ -1,13 +1,13 @@
 import type { Subscription } from '@leasehold/core/adapter'
 import type { BridgeReach } from './bridge-reach.ts'
 
-/** A connection to the bridge that is made again whenever it ends, and its subscribers. Ends itself when there are none. */
+/** A connection to the bridge, made again whenever it ends, and its subscribers. It ends when the last of them leaves. */
 export interface Channel {
-  /** Whether it has room for another subscriber, for this key. One that cannot say is for one subscriber only. */
+  /** Whether it has room for another subscriber of this key. A channel without this method serves one subscriber only. */
   takes?(key: string): boolean
   subscribe(key: string, cursor: string): Subscription
   close(): void
 }
 
-/** @param shared whether several calls may hear by it */
+/** @param shared whether several calls may use it */
 export type OpenChannel = (reach: BridgeReach, shared: boolean, onEnd: () => void) => Channel

@@ -4,11 +4,11 @@ import { type BridgeToken, demandToken } from './bridge-endpoint.ts'
 import { tokenMs } from './figures.ts'
 
 /**
- * Answers the token to send. It is the one there is, unless that was refused; then, and before the first request, a function
- * for the token is called, and may answer the same again. Rejects if the function fails, answers no token, or is too slow,
- * after `onFailure` was told.
+ * Resolves with the token to send. If the token is a function, it is called before the first request, and again if the bridge
+ * refused its last answer; it may answer the same again. If the function fails, answers no token or is too slow, `onFailure` is
+ * called, and this rejects.
  *
- * Where calls share, one call of the function serves all who need its answer at the time. Elsewhere they share the answer only.
+ * Where calls share, one call of the function serves all who need its answer at the time. Elsewhere they share only the answer.
  */
 export function credential(
   token: BridgeToken,

@@ -2,11 +2,11 @@
 export type EventFields = { [name in 'event' | 'data' | 'retry']?: string }
 
 /**
- * Reads the text of an event stream and calls back with each event, also one without data. If the callback throws, the event is
+ * Reads the text of an event stream and calls back with each event, even one without data. If the callback throws, the event is
  * skipped. So are comments and other fields. The bridge sends no data of several lines.
  *
- * @returns a function that takes all text that is not read yet, and answers what remains: the beginning of a line. A CR at the
- *   end waits for the next text, as an LF may follow.
+ * @returns a function that takes all unread text and returns what remains: the beginning of a line. A CR at the end remains too,
+ *   because an LF may follow.
  */
 export function eventParser(onEvent: (fields: EventFields) => void): (text: string) => string {
   let fields: EventFields = {}
@@ -14,14 +14,14 @@ export function eventParser(onEvent: (fields: EventFields) => void): (text: stri
     const lines = text.split(/\r\n|\n|\r(?!$)/)
     const rest = lines.pop() as string
     for (const line of lines) {
-      // A `.` of its own would end at a U+2028, which a key may have.
+      // Without the `s` flag, `.` would stop at a U+2028, which a key may contain.
       const [, name, value] = /^(event|data|retry): ?(.*)/s.exec(line) ?? []
       if (name) fields[name as keyof EventFields] = value as string
       if (line) continue
       try {
         onEvent(fields)
       } catch {
-        // It cannot be read. One event must not end the stream of all keys.
+        // This event cannot be read. It must not end the stream of all keys.
       }
       fields = {}
     }

@@ -7,7 +7,7 @@ import { joinMs, longestPath, mostKeys, openMs, recentMs, refusedMs, silenceMs }
 import { type Subscriber, subscriberOf } from './subscriber.ts'
 
 interface Connection {
-  /** Each key it was opened for: undefined until its state was told, then when it last became free; -Infinity for never. */
+  /** For each of its keys: undefined until the bridge sends a state; then when the key last became free, or -Infinity for never. */
   readonly heard: Map<string, number | undefined>
   readonly stop: () => void
 }
@@ -15,19 +15,19 @@ interface Connection {
 /**
  * One event stream for many keys.
  *
- * The keys of a connection are fixed. For a new key a second one is *opening* for all keys, and the first stays *current*
- * until the second has opened, so that nothing is missed. Each begins with the state of its keys, which tells what was
+ * The keys of a connection are fixed. For a new key a second connection is *opening* for all keys, and the first stays *current*
+ * until the second has opened, so nothing is missed. Each connection begins with the states of its keys. They show what was
  * released while there was no connection.
  *
  * A key that the bridge forbids is left out for a while. Its waiters check by themselves.
  */
 export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
-  /** Each with its key. */
+  /** The subscribers, each with its key. */
   const subscribers = new Map<Subscriber, string>()
   let current: Connection | undefined
   let opening: Connection | undefined
-  /** Somebody may rely on what is heard. */
+  /** Somebody may rely on the stream. */
   let reliedOn = false
   /** Cancels the timer after which a forbidden key is asked for again. */
   let cancel: (() => void) | undefined
@@ -35,7 +35,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   const keys = (...more: string[]): string[] => [...new Set([...subscribers.values(), ...more])]
   const askedKeys = (): string[] => keys().filter((key) => !forbids(key))
 
-  /** Begins a connection if one is needed, for a key that the current one was not opened for. */
+  /** Opens a connection if a key is missing in the current one. */
   function open(): void {
     if (opening || reach.closed) return
     cancel?.()
@@ -46,9 +46,9 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
     opening = connection
   }
 
-  /** Answers true if nothing has failed: the bridge has forbidden some of the keys. */
+  /** Resolves with true if this was no failure: the bridge only forbade some of the keys. */
   async function listen(signal: AbortSignal, alive: Alive): Promise<boolean> {
-    // Nothing else makes a call.
+    // Only an opening connection makes this call.
     const connection = opening as Connection
     const asked = askedKeys()
     for (const key of asked) connection.heard.set(key, undefined)
@@ -97,7 +97,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
       const heard = (): number | undefined => current?.heard.get(key)
       const subscriber = subscriberOf({
         isLive: () => heard() !== undefined,
-        // Since it told of a release it may not know who has the lock, if anybody.
+        // After a release the bridge may not know who has the lock, if anybody.
         checks: () => heard() === -Infinity,
         closed() {
           subscribers.delete(subscriber)
@@ -120,7 +120,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   }
 }
 
-/** Whatever can be known of its key for now is known. */
+/** All that can be known about the key for now is known. */
 function tell(subscriber: Subscriber, changed: boolean): void {
   if (changed) subscriber.signal()
   subscriber.settle()

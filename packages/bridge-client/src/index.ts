@@ -1,4 +1,4 @@
-/** `@leasehold/bridge-client`: release notifications over HTTP, for runtimes that have no TCP and for those that have. */
+/** `@leasehold/bridge-client`: release notifications over HTTP, for runtimes with TCP and without. */
 
 export type {
   BridgeAnswer,

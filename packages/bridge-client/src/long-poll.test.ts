@@ -43,7 +43,7 @@ function waitAgainAndAgain(subscription: Subscription): void {
 }
 
 describe('a poll', () => {
-  it('asks at once with the cursor of the refused acquire, and counts as heard', async () => {
+  it('asks at once with the cursor of the contended acquire, and counts as heard', async () => {
     const subscription = await subscribed('a&b', '17')
     expect(bridge.last.url.pathname).toBe('/v1/wait')
     expect(lastQuery()).toEqual({ key: 'a&b', since: '17', timeout: '25s' })

@@ -5,26 +5,26 @@ import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, usualS } from './figur
 import { subscriberOf } from './subscriber.ts'
 
 /**
- * One subscription, for which the bridge is asked again and again, one request at a time. Beyond the most that calls may
- * share it does not ask until another has ended. Nor does it while the bridge forbids the key.
+ * One subscription. It asks the bridge again and again, one request at a time. It does not ask while there are already as many
+ * polls as calls may share, or while the bridge forbids the key.
  *
- * A request that waits looks like one that is lost. So it counts as heard until that turns out to be wrong, and then no
- * more until the bridge answers. After a signal it asks again when somebody waits for the next one: that paces it, should it
- * signal for nothing again and again.
+ * A request that waits looks like one that is lost. So the subscription counts as heard until a request fails, and from then on not
+ * until the bridge answers. After a signal it asks again only when somebody waits for the next one. That paces it if it signals
+ * for nothing again and again.
  */
 export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
-  /** It asks, and has its place among those that calls share. */
+  /** It asks, and has a place among the polls that calls share. */
   let started = false
   /** Somebody waits for a signal. */
   let wanted = true
-  /** It is taken to be heard. */
+  /** It counts as heard. */
   let heard = reach.pauseMs() <= 0
   /** Somebody may rely on that. */
   let reliedOn = heard
-  /** Ends the request, or the pause before it. */
+  /** Stops the request, or the pause before it. */
   let stop: (() => void) | undefined
 
   const subscriber = subscriberOf({
@@ -67,7 +67,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
     next()
   }
 
-  /** Answers whether the lock changed; undefined for no answer of use. */
+  /** Resolves with whether the lock changed; undefined if the answer is of no use. */
   async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
     const askedAtMs = clock.monotonicMs()
     const answer = await reach.get('wait', [key], signal, `&since=${encodeURIComponent(since)}&timeout=${seconds}s`)

@@ -1,9 +1,9 @@
 import { SignalCount, type Subscription } from '@leasehold/core/adapter'
 
-/** What a subscriber needs of the connection that it hears by. */
+/** What a subscriber needs from its connection. */
 export interface Hearing {
   isLive(): boolean
-  /** The bridge watches the present holder; by default it does while it is live. */
+  /** The bridge watches the present holder. Default: it does whenever the connection is live. */
   checks?(): boolean
   /** Somebody waits for the next signal. */
   awaited?(): void
@@ -14,7 +14,7 @@ export interface Hearing {
 export interface Subscriber extends Subscription {
   /** Settles `ready`. */
   settle(): void
-  /** One more signal; whoever waits is called back, once. */
+  /** Adds a signal, and calls back whoever waits, once. */
   signal(): void
 }
 
@@ -43,7 +43,7 @@ export function subscriberOf(hearing: Hearing): Subscriber {
       if (count.signals <= seen) hearing.awaited?.()
       return withdraw
     },
-    // The bridge checks the holder by itself, and its heartbeats show whether it is heard.
+    // Nothing to do: the bridge checks the holder itself, and its heartbeats show whether it is heard.
     suspect: () => undefined,
     close() {
       if (!open) return

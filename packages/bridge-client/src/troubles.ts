@@ -1,11 +1,11 @@
 import type { NotifierState, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { BridgeRefusal } from './bridge-endpoint.ts'
 
-/** Tells whether releases are heard: of each cause once, until another comes, and once that it is over. */
+/** Tells whether releases are heard: each cause once, until another comes, and once that the trouble is over. */
 export interface Troubles extends Pick<ReleaseNotifier, 'onStateChange'> {
   /**
-   * Releases are not heard. Without a `reason` nobody has to change anything: `onError` is not told, and whatever was told
-   * before remains the cause.
+   * Releases are not heard. Without a `reason`, nobody has to change anything: `onError` is not called, and a cause that was told
+   * before stays the cause.
    */
   tell(message: string, cause: unknown, reason?: BridgeRefusal['reason'], status?: number): void
   over(): void
