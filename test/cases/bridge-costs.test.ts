@@ -19,7 +19,7 @@ import { type CountedWay, countedWay } from '../support/script-calls.ts'
  */
 
 const token = 'costs-4f1d20-0123456789abcdef01234'
-/** With a notifier that looks for itself a waiter still asks so often: 30 s. */
+/** How often a waiter asks by itself if its notifier checks: every 30 s. */
 const recheckMs = ms(30_000)
 
 let server: RedisServer
@@ -196,7 +196,7 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     waiter.calls()
   })
 
-  it('a holder that renews costs the bridge one look for each remaining time that it has seen', async () => {
+  it('a holder that renews costs the bridge one check for each remaining time that it has seen', async () => {
     const key = `renewed-${mode}`
     const [ttlMs, heldMs] = [ms(10_000), ms(30_000)]
     const held = await holder.acquire(key, { ttl: ttlMs, renew: true })
@@ -273,7 +273,7 @@ describe('long polls of one key', () => {
     expect(bridge).toBeLessThanOrEqual(1 + late)
   })
 
-  it('cost the bridge a look for each turn that nobody has taken', async () => {
+  it('cost the bridge a check for each turn that nobody has taken', async () => {
     const held = await holder.acquire('passed-on')
     const polls = [1, 2, 3, 4].map(() => waiter.bridge.wait('passed-on', held.fence, '20s'))
     await elapse(ms(1_000))

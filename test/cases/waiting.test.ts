@@ -66,10 +66,10 @@ it('all messages are lost: each waiter is granted within its recheck', async () 
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const b = wokenLocker(arena, proxy.port)
-  const holder = await arena.client().acquire('deaf', { ttl: '30s' })
-  const acquiring = b.locks.acquire('deaf', { recheck: '1s', wait: '20s' })
+  const holder = await arena.client().acquire('all-lost', { ttl: '30s' })
+  const acquiring = b.locks.acquire('all-lost', { recheck: '1s', wait: '20s' })
   const heard = async (): Promise<boolean> =>
-    ((await arena.command('PUBSUB', 'NUMSUB', `${arena.prefix}release:deaf`)) as unknown[])[1] === 1
+    ((await arena.command('PUBSUB', 'NUMSUB', `${arena.prefix}release:all-lost`)) as unknown[])[1] === 1
   await eventually(heard)
   await elapse(50)
   proxy.blackHole()

@@ -57,12 +57,12 @@ class Run {
     }
     const store = memoryStore({ clock: quiet })
     const server = this.history.behind(store)
-    const unaided = random() < 0.5
+    const polls = random() < 0.5
     const makeProcess = (name: string): Process => {
       const link = new ScriptedStore(clock, server)
       for (const call of ['acquire', 'renew', 'release', 'inspect'] as const)
         link.always(call, fateIn(weather, luck, call))
-      const notifier = unaided
+      const notifier = polls
         ? undefined
         : pick(random, [
             [2, undefined],

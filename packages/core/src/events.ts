@@ -9,7 +9,7 @@ export interface AcquiredEvent {
   readonly fence: number
   /** How long the call took, in whole milliseconds. */
   readonly waitedMs: number
-  /** How many store commands the call used; 0 if the lease was passed on within this process. */
+  /** How many store commands the call used; 0 if the lease was handed off within this process. */
   readonly commands: number
 }
 

@@ -22,7 +22,7 @@ export interface AcquireOptions {
   readonly minValidity?: Duration | undefined
   /** A lease held for so long is told of by the event `long-held`, and again each time that has doubled; default 1 minute. */
   readonly longHeld?: Duration | undefined
-  /** How long a waiter relies on the notifier before it looks for itself; default what the notifier says. */
+  /** How long a waiter relies on the notifier before it checks by itself; default what the notifier says. */
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined

@@ -9,7 +9,7 @@ import {
 } from '@leasehold/core/adapter'
 
 export interface ScriptedNotifierOptions {
-  /** Whether it claims to look for itself; default false. */
+  /** Whether it claims to check by itself; default false. */
   readonly checks?: boolean
   /** Whether a subscription is confirmed as soon as it is made; default true. */
   readonly confirms?: boolean

@@ -36,7 +36,8 @@ const occupy = async (key = 'k'): Promise<void> => {
   store.calls.length = 0
 }
 
-const owners = (): (string | undefined)[] => store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
+const acquisitionIds = (): (string | undefined)[] =>
+  store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
 
 describe('an acquire whose store does not answer', () => {
   it('rejects when its wait is over, and says that it may have been carried out', async () => {
@@ -187,7 +188,7 @@ describe('an attempt without an answer', () => {
     await clock.advance(1_000)
     expect(acquiring.state).toBe('fulfilled')
     expect(acquiring.value).toMatchObject({ commands: 2, fence: mintedAtMs * 1_000 })
-    expect(new Set(owners()).size).toBe(1)
+    expect(new Set(acquisitionIds()).size).toBe(1)
     expect(events.map(({ type }) => type)).toEqual(['acquired'])
   })
 
@@ -216,7 +217,7 @@ describe('an attempt without an answer', () => {
     await locks.revoke('k')
     await clock.advance(1_000)
     expect(acquiring.state).toBe('fulfilled')
-    const [first, repeat, anew] = owners()
+    const [first, repeat, anew] = acquisitionIds()
     expect(repeat).toBe(first)
     expect(anew).not.toBe(first)
     expect(acquiring.value?.commands).toBe(3)

@@ -27,19 +27,20 @@ const occupy = async (key = 'k'): Promise<void> => {
   store.calls.length = 0
 }
 
-const owners = (): (string | undefined)[] => store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
+const acquisitionIds = (): (string | undefined)[] =>
+  store.called('acquire').map(({ requests }) => requests[0]?.acquisitionId)
 
 describe('an acquire of a free lock', () => {
   it('is granted by one command', async () => {
     const lease = await locks.acquire('k')
     expect(lease).toMatchObject({ key: 'k', commands: 1, waitedMs: 0, fence: clock.wallMs() * 1_000 })
     expect(store.calls).toMatchObject([{ name: 'acquire', requests: [{ key: 'k', ttlMs: 10_000 }] }])
-    expect(lease.token).toBe(`${owners()[0]}.${lease.fence}`)
+    expect(lease.token).toBe(`${acquisitionIds()[0]}.${lease.fence}`)
   })
 
   it('draws a new acquisitionId each time', async () => {
     for (const _ of [1, 2, 3]) await (await locks.acquire('k')).release()
-    expect(new Set(owners()).size).toBe(3)
+    expect(new Set(acquisitionIds()).size).toBe(3)
   })
 
   it('gives each holder a higher fence than all before', async () => {
@@ -101,8 +102,8 @@ describe('an acquire of a held lock', () => {
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(10_000)
     expect(acquiring.state).toBe('rejected')
-    expect(owners().length).toBeGreaterThan(5)
-    expect(new Set(owners()).size).toBe(1)
+    expect(acquisitionIds().length).toBeGreaterThan(5)
+    expect(new Set(acquisitionIds()).size).toBe(1)
   })
 
   it('sends no release for tries that were all refused', async () => {
@@ -152,7 +153,7 @@ describe('a grant that leaves too little time', () => {
     await clock.advance(100)
     expect(acquiring.state).toBe('fulfilled')
     expect(acquiring.value).toMatchObject({ commands: 2 })
-    const [late, used] = owners()
+    const [late, used] = acquisitionIds()
     expect(used).not.toBe(late)
     expect(store.called('release')).toMatchObject([{ requests: [{ key: 'k', acquisitionId: late }] }])
     await acquiring.value?.release()

@@ -68,7 +68,7 @@ export class Renewal {
     this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
   }
 
-  /** Looks through all grants: which are lost, what must be told, which are renewed now. */
+  /** Goes through all grants: which are lost, what must be told, which are renewed now. */
   #onTimer(): void {
     this.#disarm()
     const now = instant(this.#context.clock)

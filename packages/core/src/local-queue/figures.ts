@@ -16,6 +16,6 @@ export const headStartMs = 2
 /** Our next waiter does not wait for the answer to a release beyond this share of the store's command deadline. */
 export const releaseShare = 0.05
 /** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
-export const unaidedCheckMs = 1_000
+export const pollingCheckMs = 1_000
 /** Waiters that check within twice each other's time are alike: or each of many plans would have a competitor of its own. */
 export const alike = 2

@@ -6,7 +6,7 @@ import type { InspectOutcome } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { recheckMs } from '../waiting/pacing.ts'
-import { releaseShare, unaidedCheckMs } from './figures.ts'
+import { pollingCheckMs, releaseShare } from './figures.ts'
 import type { Caller, WaitingLine } from './waiting-line.ts'
 
 /**
@@ -94,7 +94,7 @@ export class HolderCheck {
   /** How often one of these calls relies on a check, in milliseconds. */
   #everyMs(calls: Iterable<Caller> = this.#line() ?? []): number {
     const { notifier } = this.#context
-    if (!notifier) return unaidedCheckMs
+    if (!notifier) return pollingCheckMs
     let leastMs = Infinity
     for (const { plan } of calls) leastMs = Math.min(leastMs, recheckMs(plan, notifier))
     return leastMs

@@ -10,7 +10,7 @@ const recheckMs = 1_000
 /**
  * Wakes the waiters of one memory store. Listening begins within `subscribe`, so it is live at once.
  *
- * Where calls share nothing (Workers) it hears nothing, and waiters look for themselves: to wake the waiter of one
+ * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: to wake the waiter of one
  * request from within another hangs it.
  */
 export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {

@@ -1,48 +1,48 @@
 import type { Clock } from '../timing/clock.ts'
-import type { Unheard } from './unheard.ts'
+import type { Troubles } from './troubles.ts'
 
-/** So many misses in a row are told: a single lock may have been evicted, or removed by hand. */
+/** Misses in a row before they are told: a single lock may have been evicted, or removed by hand. */
 const toldAfter = 2
 /**
- * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, several may have
- * waited for the same one, and each notices when it checks, which is within a second.
+ * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, and a lock may have
+ * several waiters. Each of them notices when it checks, which is within a second.
  */
 const sameMissMs = 2_000
 
 /**
- * Counts releases that were not announced to a subscription that is in order. They are told of as soon as there have
- * been several and no message that anybody waited for in between.
+ * Counts releases that no message announced, although the subscription is in order. Tells of them once there are several
+ * in a row, with no message in between that anybody waited for.
  */
 export class MissedReleases {
   readonly #clock: Clock
-  readonly #unheard: Unheard
+  readonly #troubles: Troubles
   #misses = 0
   #lastMissMs = -Infinity
-  /** The cursor of whoever released what seems to be missed, while the server is asked. */
+  /** The cursor of the holder whose release seems to be missed, while the server is asked. */
   #suspected: string | undefined
 
-  constructor(clock: Clock, unheard: Unheard) {
+  constructor(clock: Clock, troubles: Troubles) {
     this.#clock = clock
-    this.#unheard = unheard
+    this.#troubles = troubles
   }
 
   /**
-   * A message was heard. If somebody waits for it, those who release do announce it where we listen; otherwise it may be
-   * our own release, on a channel that is yet to be left.
+   * A message was heard. If somebody waits for it, releases do reach us. Otherwise it may be our own release, on a channel
+   * that we are about to leave.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
     if (!isAwaited) return
     this.#misses = 0
-    this.#unheard.end('silence')
+    this.#troubles.end('silence')
   }
 
   /**
-   * A holder has given a lock back and no message has said so, yet. While one is checked into, others are not.
+   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time.
    *
    * @param cursor the holder's, which is the fence that the message names
-   * @param confirm asks the server to confirm the subscription again. What was published before arrives before its
-   *   answer, so a message that was only on its way is not taken for missing.
+   * @param confirm asks the server to confirm the subscription again. Messages published before that arrive before its
+   *   answer, so one that was only on its way does not count as missing.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return
@@ -56,6 +56,6 @@ export class MissedReleases {
     if (++this.#misses < toldAfter) return
     const told = `Releases were missed, ${this.#misses} in a row, though the subscription to "${channel}" is confirmed`
     const check = 'check that the notifier has the prefix of the store, and that those who release may publish'
-    this.#unheard.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
+    this.#troubles.begin('silence', new Error(`${told}; ${check} (locks that are evicted or flushed look the same)`))
   }
 }

@@ -5,7 +5,7 @@ import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { keyLayout, releasePattern } from './keys.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
-import { Unheard } from './unheard.ts'
+import { Troubles } from './troubles.ts'
 
 export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
@@ -38,8 +38,8 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
   const { prefix, mode = 'channels', clock = systemClock } = options
   const layout = keyLayout(prefix)
   const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
-  const unheard = new Unheard()
-  const shared = new ReleaseChannels({ subscriber, clock, pattern, unheard, home: homeContext() })
+  const troubles = new Troubles()
+  const shared = new ReleaseChannels({ subscriber, clock, pattern, troubles, home: homeContext() })
   return {
     checks: false,
     recheckMs,
@@ -47,13 +47,13 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     subscribe(key) {
       const channel = layout.releaseChannel(key)
       if (sharesBetweenCalls()) return shared.listen(channel)
-      const own = new ReleaseChannels({ subscriber, clock, pattern: undefined, unheard, home: (task) => task() })
+      const own = new ReleaseChannels({ subscriber, clock, pattern: undefined, troubles, home: (task) => task() })
       return own.listen(channel, () => own.close())
     },
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
-    onStateChange: (listener) => unheard.onStateChange(listener),
+    onStateChange: (listener) => troubles.onStateChange(listener),
     async close() {
       shared.close()
     },

@@ -4,7 +4,7 @@ import { ChannelSubscriber } from './channel-subscriber.ts'
 import { MissedReleases } from './missed-releases.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { SubscriberLink } from './subscriber-link.ts'
-import type { Unheard } from './unheard.ts'
+import type { Troubles } from './troubles.ts'
 
 /**
  * A channel nobody listens to any more is left subscribed for so long, in milliseconds: on a busy key the next waiter is
@@ -34,7 +34,7 @@ export interface ChannelsOptions {
   readonly clock: Clock
   /** Subscribe to this pattern, once, instead of to each channel. */
   readonly pattern: string | undefined
-  readonly unheard: Unheard
+  readonly troubles: Troubles
   /** Runs what goes on behind those who listen, in an async context that is not theirs. */
   readonly home: (task: () => void) => void
 }
@@ -42,7 +42,7 @@ export interface ChannelsOptions {
 /** The channels that one connection listens to, reference-counted. */
 export class ReleaseChannels {
   readonly #clock: Clock
-  readonly #unheard: Unheard
+  readonly #troubles: Troubles
   readonly #home: (task: () => void) => void
   readonly #link: SubscriberLink
   readonly #missed: MissedReleases
@@ -51,18 +51,18 @@ export class ReleaseChannels {
   #subscribers = 0
   #closed = false
 
-  constructor({ subscriber, clock, pattern, unheard, home }: ChannelsOptions) {
+  constructor({ subscriber, clock, pattern, troubles, home }: ChannelsOptions) {
     this.#clock = clock
-    this.#unheard = unheard
+    this.#troubles = troubles
     this.#home = home
     this.#pattern = pattern === undefined ? undefined : topicOf(pattern)
-    this.#missed = new MissedReleases(clock, unheard)
+    this.#missed = new MissedReleases(clock, troubles)
     this.#link = new SubscriberLink(subscriber, clock, {
       connected: () => void this.#confirm(this.#topics()),
       message: (name, payload) => this.#heard(name, payload),
       lost: () => this.#lost(),
       probe: () => void this.#probe(),
-      troubled: (cause) => this.#unheard.begin('connection', cause),
+      troubled: (cause) => this.#troubles.begin('connection', cause),
     })
   }
 
@@ -139,7 +139,7 @@ export class ReleaseChannels {
       if (this.#pattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
       // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
-      this.#unheard.forget('refusal', channel.topic.name)
+      this.#troubles.forget('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
   }
@@ -184,13 +184,13 @@ export class ReleaseChannels {
     if (isConfirmed) for (const topic of topics) this.#confirmed(topic)
     else for (const topic of topics) this.#refuse(topic, answer.cause)
     // Only now: a subscription that is refused on the new connection is no sign that releases are heard again.
-    this.#unheard.end('connection')
+    this.#troubles.end('connection')
     return isConfirmed
   }
 
   #confirmed(topic: Topic): void {
     topic.confirmed = true
-    this.#unheard.end('refusal', topic.name)
+    this.#troubles.end('refusal', topic.name)
     // Nobody listens any more; its lingering ended before the server had confirmed.
     if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
     for (const subscriber of this.#on(topic)) subscriber.hear()
@@ -203,7 +203,7 @@ export class ReleaseChannels {
     for (const subscriber of this.#on(topic)) subscriber.miss()
     const reason = cause instanceof Error ? cause.message : String(cause)
     const told = `Releases are not heard, so waiters check by themselves: the subscription to "${topic.name}" was refused`
-    this.#unheard.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
+    this.#troubles.begin('refusal', new Error(`${told}: ${reason}`, { cause }), topic.name)
   }
 
   /** Its channel has not been left. */

@@ -14,7 +14,7 @@ export interface ReleaseNotifier {
    * subscription.
    */
   readonly checks: boolean
-  /** How long a waiter may rely on it before it looks for itself, in milliseconds. */
+  /** How long a waiter may rely on it before it checks by itself, in milliseconds. */
   readonly recheckMs: number
   /** The prefix of the store's keys, if it must know it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
@@ -79,7 +79,7 @@ export interface Waiter {
   close(): void
 }
 
-/** What a refused try tells the waiter. */
+/** What a contended try tells the waiter. */
 export interface Contention {
   readonly cursor: string
   readonly expiresInMs: number | null

@@ -117,7 +117,7 @@ describe('a waiter with a notifier', () => {
     expect(afterSignal).toBe(retry)
   })
 
-  it('looks for itself after a second when no signal comes', async () => {
+  it('checks by itself after a second when no signal comes', async () => {
     const release = await occupy()
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
@@ -284,7 +284,7 @@ describe('a waiter with a notifier', () => {
 
   it('waiters of a dead holder do not all check in the same millisecond', async () => {
     await occupy(500)
-    // A locker each: the waiters of one locker would let one of them look for all.
+    // A locker each: the waiters of one locker would let one of them check for all.
     for (let waiter = 0; waiter < 100; waiter++) {
       follow(locker({ notifier: new ScriptedNotifier(), ttl: '1h' }).acquire('k'), clock)
     }
@@ -298,7 +298,7 @@ describe('a waiter with a notifier', () => {
   })
 })
 
-describe('a waiter whose notifier looks for itself', () => {
+describe('a waiter whose notifier checks by itself', () => {
   it('does not try again after subscribing, nor when the holder expires: it is told', async () => {
     const release = await occupy(500)
     const notifier = new ScriptedNotifier({ checks: true })

@@ -24,7 +24,7 @@ export function batchClaims(probe: Probe): void {
     })
   })
 
-  it('two owners that ask for one key in one call: the first is granted, the second refused', async () => {
+  it('two acquisitions that ask for one key in one call: the first is granted, the second contended', async () => {
     const key = probe.key()
     const outcomes = await probe.store.acquire([asked(probe, { key }), asked(probe, { key })], callUntil(probe.signal))
     expect(outcomes.map(({ type }) => type)).toEqual(['granted', 'held'])

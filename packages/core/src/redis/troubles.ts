@@ -1,16 +1,16 @@
 import type { NotifierState } from '../waiting/release-notifier.ts'
 
-/** What keeps releases from being heard: no connection, a subscription that is refused, or nobody who announces them. */
+/** Why releases are not heard: there is no connection, the server refuses the subscription, or nobody announces them. */
 export type Trouble = 'connection' | 'refusal' | 'silence'
 
-/** Tells whether releases are heard: of each trouble once, and once that all of them are over. */
-export class Unheard {
+/** Tells whether releases are heard: `disconnected` once for each trouble, and `reconnected` once all of them are over. */
+export class Troubles {
   readonly #listeners = new Set<(state: NotifierState) => void>()
   readonly #troubles = new Map<Trouble, { readonly cause: unknown; readonly about: string | undefined }>()
-  /** A trouble was told, and not yet that it is over. */
+  /** A trouble was told, and `reconnected` was not told since. */
   #isDisconnected = false
 
-  /** Who comes while there is trouble is told of it at once. */
+  /** A listener that comes while there is trouble is told at once. */
   onStateChange(listener: (state: NotifierState) => void): () => void {
     // Its own function, so that the same listener may come twice and each be withdrawn alone.
     const told = (state: NotifierState): void => listener(state)
@@ -19,7 +19,7 @@ export class Unheard {
     return () => this.#listeners.delete(told)
   }
 
-  /** @param about what `end` has to name then */
+  /** @param about the topic, which `end` must then name too */
   begin(trouble: Trouble, cause: unknown, about?: string): void {
     if (this.#troubles.has(trouble)) return
     this.#troubles.set(trouble, { cause, about })
@@ -35,7 +35,7 @@ export class Unheard {
     this.#tell({ type: 'reconnected' })
   }
 
-  /** Nobody asks the server any more, so the trouble would never end. Whether it is over nobody knows. */
+  /** Nobody asks the server any more, so nobody will learn whether the trouble is over. Forgets it, and tells nothing. */
   forget(trouble: Trouble, about?: string): void {
     if (this.#troubles.get(trouble)?.about === about) this.#troubles.delete(trouble)
   }
@@ -45,5 +45,5 @@ export class Unheard {
   }
 }
 
-/** Async, so that a listener that throws is an unhandled rejection and does not end what goes on here. */
+/** Async: a listener that throws becomes an unhandled rejection, and stops nothing here. */
 const tell = async (listener: (state: NotifierState) => void, state: NotifierState): Promise<void> => listener(state)
