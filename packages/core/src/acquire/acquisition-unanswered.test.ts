@@ -180,7 +180,7 @@ describe('an acquire whose store does not answer', () => {
 })
 
 describe('an attempt without an answer', () => {
-  it('is repeated with the same acquisitionId, and the repeat finds its own lease', async () => {
+  it('is repeated with the same acquisition id, and the repeat finds its own lease', async () => {
     store.next('acquire', replyLost)
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(0)
@@ -209,7 +209,7 @@ describe('an attempt without an answer', () => {
     expect(acquiring.value).toMatchObject({ commands: 2 })
   })
 
-  it('whose grant came and went unseen is spent: the next try has a new acquisitionId and a higher fence', async () => {
+  it('whose grant came and went unseen is spent: the next try has a new acquisition id and a higher fence', async () => {
     store.next('acquire', replyLost)
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(500)

@@ -38,7 +38,7 @@ describe('an acquire of a free lock', () => {
     expect(lease.token).toBe(`${acquisitionIds()[0]}.${lease.fence}`)
   })
 
-  it('draws a new acquisitionId each time', async () => {
+  it('draws a new acquisition id each time', async () => {
     for (const _ of [1, 2, 3]) await (await locks.acquire('k')).release()
     expect(new Set(acquisitionIds()).size).toBe(3)
   })
@@ -147,7 +147,7 @@ describe('an acquire that waits longer than its ttl', () => {
 describe('a grant that leaves too little time', () => {
   const options = { ttl: '1s', minValidity: 900 } as const
 
-  it('is given back, and the next try has a new acquisitionId', async () => {
+  it('is given back, and the next try has a new acquisition id', async () => {
     store.next('acquire', replyAfter(100))
     const acquiring = follow(locks.acquire('k', options), clock)
     await clock.advance(100)

@@ -72,7 +72,7 @@ describe('memory store', () => {
     expect(await store.inspect('k', callUntil(signal))).toEqual({ type: 'state', state: { held: false } })
   })
 
-  it('forgets an acquisitionId after the fence memory, counted from its last grant or renewal', async () => {
+  it('forgets an acquisition id after the fence memory, counted from its last grant or renewal', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock, fenceMemory: '1m' })
     const request = { key: 'k', acquisitionId: drawAcquisitionId(), ttlMs: 50_000, fences: 1 }

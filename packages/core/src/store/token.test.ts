@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('an acquisitionId', () => {
+describe('an acquisition id', () => {
   it('is 128 random bits in hex, after the name of its locker if that has one', () => {
     expect(drawAcquisitionId()).toMatch(/^[\da-f]{32}$/)
     expect(drawAcquisitionId('orders-7')).toMatch(/^orders-7\.[\da-f]{32}$/)
@@ -39,7 +39,7 @@ describe('a token', () => {
     expect(parseToken(`${drawAcquisitionId()}.7`)).toEqual({ name: null, fence: 7 })
   })
 
-  it('of a locker whose name looks like an acquisitionId is still read right', () => {
+  it('of a locker whose name looks like an acquisition id is still read right', () => {
     const name = drawAcquisitionId()
     expect(parseToken(`${drawAcquisitionId(name)}.3`)).toEqual({ name, fence: 3 })
   })

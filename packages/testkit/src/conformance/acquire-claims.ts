@@ -17,7 +17,7 @@ export function acquireClaims(probe: Probe): void {
     expect(left).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('a held lock is refused with the remaining ttl of its holder', async () => {
+  it('a held lock is contended, with the remaining ttl of its holder', async () => {
     const key = probe.key()
     await probe.grant({ key, ttlMs: longMs })
     const { expiresInMs } = await probe.refusal({ key, ttlMs: 10 * longMs })
@@ -54,7 +54,7 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.grant(request)).toEqual(first)
   })
 
-  it('the same acquisitionId asking many times at once is granted once', async () => {
+  it('the same acquisition id asking many times at once is granted once', async () => {
     const request = asked(probe, { key: probe.key() })
     const grants = await Promise.all(Array.from({ length: 10 }, () => probe.grant(request)))
     expect(new Set(grants.map(({ token }) => token)).size).toBe(1)
@@ -77,7 +77,7 @@ export function acquireClaims(probe: Probe): void {
     expect(await probe.leftMs(request.key)).toBeGreaterThan(longMs - slackMs)
   })
 
-  it('an acquisitionId is told apart by its name, and by the whole of its random part', async () => {
+  it('an acquisition id is told apart by its name, and by the whole of its random part', async () => {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     await probe.grant({ key, acquisitionId })
@@ -91,28 +91,28 @@ export function acquireClaims(probe: Probe): void {
     }
   })
 
-  it('an acquisitionId is spent once its grant was released', async () => {
+  it('an acquisition id is spent once its grant was released', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its grant has expired', async () => {
+  it('an acquisition id is spent once its grant has expired', async () => {
     const request = asked(probe, { key: probe.key(), ttlMs: shortMs })
     await probe.grant(request)
     await probe.advance(shortMs)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its lock was deleted', async () => {
+  it('an acquisition id is spent once its lock was deleted', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.admin.remove(request.key)
     expect(await probe.acquire(request)).toEqual({ type: 'spent' })
   })
 
-  it('an acquisitionId is spent once its lock was revoked', async () => {
+  it('an acquisition id is spent once its lock was revoked', async () => {
     const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
     await probe.revoke(request.key)
@@ -128,14 +128,14 @@ export function acquireClaims(probe: Probe): void {
     await probe.grant({ key: request.key })
   })
 
-  it('an acquisitionId is spent on its own key only', async () => {
+  it('an acquisition id is spent on its own key only', async () => {
     const request = asked(probe, { key: probe.key() })
     const { token } = await probe.grant(request)
     await probe.release({ key: request.key, token })
     await probe.grant({ ...request, key: probe.key() })
   })
 
-  it('an acquisitionId whose grant was overtaken by another is an ordinary one: refused, then granted', async () => {
+  it('an acquisition id whose grant was overtaken by another is an ordinary one: contended, then granted', async () => {
     const request = asked(probe, { key: probe.key() })
     const first = await probe.grant(request)
     await probe.release({ key: request.key, token: first.token })

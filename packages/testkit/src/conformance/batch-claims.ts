@@ -9,7 +9,7 @@ export function batchClaims(probe: Probe): void {
     expect(await probe.store.release([], callUntil(probe.signal))).toEqual([])
   })
 
-  it('acquires are answered one by one, in order: granted, refused, spent', async () => {
+  it('acquires are answered one by one, in order: granted, contended, spent', async () => {
     const [free, held, left] = [probe.key(), probe.key(), probe.key()]
     await probe.grant({ key: held })
     const spent = asked(probe, { key: left })

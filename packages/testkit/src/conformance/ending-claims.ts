@@ -133,7 +133,7 @@ export function endingClaims(probe: Probe): void {
     expect(await probe.release({ key, token })).toBe('released')
   })
 
-  it('an acquisitionId is spent whatever is known of an earlier lease, and a refused one is not', async () => {
+  it('an acquisition id is spent whatever is known of an earlier lease, and a contended one is not', async () => {
     const [key, first] = [probe.key(), probe.acquisitionId()]
     await probe.grant({ key, acquisitionId: first })
     await probe.release({ key, acquisitionId: first })

@@ -60,7 +60,7 @@ export function fenceClaims(probe: Probe): void {
     expect((await probe.grant({ key: request.key })).fence).toBe(Number(first.fence) + request.fences)
   })
 
-  it('a refused request mints no fence', async (context) => {
+  it('a contended request mints no fence', async (context) => {
     probe.needs(context, 'fences')
     const key = probe.key()
     const reserved = 1_000_000_000

@@ -3,7 +3,7 @@ import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 /** Another lock library's value on the same key: it and we exclude each other, and we touch nothing of its. */
 export function foreignHolderClaims(probe: Probe): void {
-  it('a foreign holder is a holder: refused, with its remaining ttl and the cursor "-"', async (context) => {
+  it('a foreign holder is a holder: contended, with its remaining ttl and the cursor "-"', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
     await probe.admin.replace(key, longMs)
@@ -26,7 +26,7 @@ export function foreignHolderClaims(probe: Probe): void {
     expect(await probe.revoke(key)).toBe('revoked')
   })
 
-  it('a foreign holder without expiry is refused with none', async (context) => {
+  it('a lock of a foreign holder without expiry is contended, with no remaining ttl', async (context) => {
     probe.needs(context, 'foreign-holders')
     const key = probe.key()
     await probe.admin.replace(key, null)

@@ -67,7 +67,7 @@ export function releaseClaims(probe: Probe): void {
     await probe.grant({ key: request.key })
   })
 
-  it('undoing a refused acquire does not release the holder', async () => {
+  it('undoing a contended acquire does not release the holder', async () => {
     const request = asked(probe, { key: probe.key() })
     const holder = await probe.grant({ key: request.key })
     await probe.refusal(request)
@@ -75,7 +75,7 @@ export function releaseClaims(probe: Probe): void {
     expect(await probe.release({ key: request.key, token: holder.token })).toBe('released')
   })
 
-  it('an acquisitionId is compared up to the last dot of the token: all of it, and no more', async () => {
+  it('an acquisition id is compared up to the last dot of the token: all of it, and no more', async () => {
     const key = probe.key()
     const acquisitionId = probe.acquisitionId('orders-7')
     const { token } = await probe.grant({ key, acquisitionId })
