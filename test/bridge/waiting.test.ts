@@ -294,7 +294,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(0)
       const waitsAgain = nextChange()
       http = await listen(app(), { host: '127.0.0.1', port: Number(new URL(url).port) })
-      // A waiter that is told twice that there is none checks for itself, and may have the lock already.
+      // A waiter that is told twice that there is none checks by itself, and may have the lock already.
       await Promise.race([waitsAgain, acquiring])
       await held.release()
       expect((await acquiring).waitedMs).toBeLessThan(12_000)

@@ -19,7 +19,7 @@ import { type CountedWay, countedWay } from '../support/script-calls.ts'
  */
 
 const token = 'costs-4f1d20-0123456789abcdef01234'
-/** How often a waiter checks although its notifier checks for itself: 30 s. */
+/** How often a waiter asks by itself if its notifier checks: every 30 s. */
 const recheckMs = ms(30_000)
 
 let server: RedisServer

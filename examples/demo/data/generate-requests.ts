@@ -1,4 +1,4 @@
-/** Prints `requests.jsonl`: the same lines each time, so that everybody sees the same demo. */
+/** Prints `requests.jsonl`. The lines are the same each time, so everybody sees the same demo. */
 
 /** How long the stream is, in milliseconds. */
 const streamMs = 9_000

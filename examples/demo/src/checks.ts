@@ -27,7 +27,7 @@ export function checkEffects(ledger: readonly LedgerEntry[], { orders, coupons }
   return { claim: 'every effect happened exactly once', extent: `${times.size} effects`, violations }
 }
 
-/** Of each coupon exactly as many were issued as there are, or as there were users who asked. */
+/** Each coupon was issued exactly as often as there are coupons, or users who asked. */
 export function checkLimits(ledger: readonly LedgerEntry[], { coupons }: Expected): Finding {
   const violations: string[] = []
   const counts = Array.from(coupons, ([id, { limit, users }]) => {
@@ -39,7 +39,7 @@ export function checkLimits(ledger: readonly LedgerEntry[], { coupons }: Expecte
   return { claim: 'no coupon went beyond its limit', extent: counts.join(', '), violations }
 }
 
-/** With each hold of a key the fence is higher than with all holds of that key before. */
+/** Each hold of a key has a higher fence than all earlier holds of that key. */
 export function checkFences(ledger: readonly LedgerEntry[]): Finding {
   const highest = new Map<string, number>()
   const violations: string[] = []
@@ -79,14 +79,14 @@ export function checkAnswers(sent: number, unanswered: readonly string[]): Findi
   return { claim: 'every request was answered', extent: `${sent} requests`, violations: unanswered }
 }
 
-/** Who waited over HTTP did not poll: the bridge is one more thing that can be down without anybody being hurt. */
+/** Waiters over HTTP did not poll. Without this check the bridge could be down and nobody would notice. */
 export function checkWakeUps({ count, woken }: { readonly count: number; readonly woken: number }): Finding {
   const violations = count > 0 && woken === 0 ? ['nobody was'] : []
   const extent = `${woken} wake-ups for ${count} waits`
   return { claim: 'who waited over HTTP was woken by the bridge', extent, violations }
 }
 
-/** The servers ended by themselves when they were asked to. */
+/** The servers ended by themselves when asked to. */
 export function checkExits(exits: readonly { readonly name: string; readonly code: number | null }[]): Finding {
   const violations = exits
     .filter(({ code }) => code !== 0)

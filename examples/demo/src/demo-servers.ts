@@ -16,8 +16,8 @@ const node = new URL(import.meta.resolve('@leasehold/example-node-server/main'))
 const edge = new URL('edge/main.ts', import.meta.url)
 
 /**
- * Short, so that what the locks leave behind is gone soon after. Holds are renewed; but on a machine that is busy with
- * other things, a holder must not lose its lease because it was not let run for a while.
+ * Short, so that what the locks leave behind is gone soon. Leases are renewed, but the ttl must be long enough that a holder on a
+ * busy machine does not lose its lease because it could not run for a while.
  */
 const lockTtlMs = 6_000
 const fenceMemoryMs = 1_000
@@ -30,7 +30,7 @@ export const dataPrefix = (redis: DemoRedis): string => `${redis.prefix}shop:`
 /**
  * Starts two servers over TCP and one over HTTP, each a process of its own; with the embedded store one server alone.
  *
- * @param onMissing told why there is no server over HTTP, where workerd cannot run
+ * @param onMissing told why there is no server over HTTP, if workerd cannot run
  * @throws Error if one of the others does not start; the rest are stopped then.
  */
 export async function startServers(

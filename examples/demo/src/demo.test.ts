@@ -11,7 +11,7 @@ const deadlineMs = 120_000
 
 interface Run {
   readonly child: ChildProcess
-  /** Resolves when so much has been printed that it matches; rejects if the demo ends before. */
+  /** Resolves when the output matches; rejects if the demo ends before that. */
   printed(pattern: RegExp): Promise<void>
   /** What has been printed so far. */
   output(): string
@@ -57,7 +57,7 @@ const isRunning = (pid: number): boolean => {
 const serversIn = (output: string): number[] =>
   Array.from(output.matchAll(/^Server \w is process (\d+)/gm), ([, pid]) => Number(pid))
 
-/** Three servers, and what the third has started: the gateway, the bridge and workerd. */
+/** Three servers, and what the third one started: the gateway, the bridge and workerd. */
 function withChildren(output: string): readonly number[] {
   const servers = serversIn(output)
   const children = servers.flatMap((pid) =>
@@ -94,9 +94,9 @@ describe('the demo', { timeout: deadlineMs }, () => {
   })
 
   test('goes on without the Worker where workerd cannot run, and says why', async () => {
-    // Where Miniflare finds workerd: here, a program that ends at once.
+    // This is where Miniflare finds workerd: here, a program that ends at once.
     const { code, output } = await demo(['--speed', '9'], '', { MINIFLARE_WORKERD_PATH: '/bin/false' }).ended
-    expect(output).toContain('The Worker cannot run here, so there are the two servers only')
+    expect(output).toContain('The Worker cannot run here, so there are only two servers')
     expect(output).toMatch(/All 7 claims hold/)
     expect(code).toBe(0)
   })

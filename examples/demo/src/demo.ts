@@ -35,11 +35,11 @@ const rushOrder = 'o-rush'
 const rushRequests = 25
 
 const progressEveryMs = 2_000
-/** Once there is a Redis: whatever hangs, the demo does not. */
+/** The limit once there is a Redis: if anything hangs, the demo still ends. */
 const deadlineMs = 50_000
 
 /**
- * Runs the whole demo, and answers what was found.
+ * Runs the whole demo, and resolves with its findings.
  *
  * @throws Error if it could not be run · the signal's own reason when it is aborted. Either way nothing is left running.
  */
@@ -52,7 +52,7 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const embedded = 'embedded' in redis
   if (!embedded) {
     cleanup.defer(() => redis.close())
-    // Our own goes with everything in it.
+    // A Redis of our own is stopped with everything in it.
     if (!redis.own) cleanup.defer(async () => deleteKeys(redis.client, await keysUnder(redis.client, redis.prefix)))
   }
   const signal = AbortSignal.any([interrupt, AbortSignal.timeout(deadlineMs)])
@@ -68,9 +68,9 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const timeline = new Timeline((hold) => shown && say(holdLine(hold, startedAt)))
   const { withoutLocks } = options
   const servers = await startServers(redis, timeline, { limits, withoutLocks }, (reason) =>
-    say(paint('yellow', `The Worker cannot run here, so there are the two servers only: ${reason}`)),
+    say(paint('yellow', `The Worker cannot run here, so there are only two servers: ${reason}`)),
   )
-  // All at once: each lets its work end first.
+  // All at once: each first lets its work end.
   cleanup.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))))
   for (const { name, way, pid, url } of servers) say(`Server ${name} is process ${pid} at ${url}${waysOf(way)}`)
 
@@ -125,7 +125,7 @@ function waysOf(way: Way): string {
   return way === 'TCP' ? ': Node, over TCP' : ''
 }
 
-/** In Redis, past the servers; with the embedded store there is no other place to ask than the server itself. */
+/** Reads the ledger from Redis, past the servers. With the embedded store only the server itself can be asked. */
 async function readLedger(
   redis: DemoRedis | Embedded,
   servers: readonly DemoServer[],

@@ -1,6 +1,6 @@
 /**
- * One line of the ledger that the servers write while they hold a lock. The list's order is the store's own timeline:
- * no clock of any server is asked what came first.
+ * One line of the ledger that the servers write while they hold a lock. The order of the list is the store's own timeline: no
+ * server's clock decides what came first.
  */
 export interface LedgerEntry {
   readonly type: 'enter' | 'effect' | 'leave'

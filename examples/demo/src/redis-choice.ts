@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 
-/** The Redis of this run: all that the demo does in it is under `prefix`, which nobody had before. */
+/** The Redis of this run. The demo uses only keys under `prefix`, which nobody used before. */
 export interface DemoRedis {
   readonly url: string
   readonly prefix: string
   readonly client: Redis
-  /** How it was found, to be told. */
+  /** How it was found, for the output. */
   readonly description: string
-  /** Whether it goes with the demo. */
+  /** Whether it ends with the demo. */
   readonly own: boolean
   close(): Promise<void>
 }
@@ -22,7 +22,7 @@ export interface Embedded {
 /**
  * The Redis that `REDIS_URL` names; else one of our own, found or installed; else the embedded store.
  *
- * @throws Error if the one that was named does not answer: another one in its place would be a surprise.
+ * @throws Error if the named one does not answer: using another one instead would be a surprise.
  */
 export async function chooseRedis(
   named: string | undefined,

@@ -16,11 +16,11 @@ export function readRequests(): readonly DemoRequest[] {
     .map((line) => JSON.parse(line) as DemoRequest)
 }
 
-/** What must come of the requests, worked out from the file alone. */
+/** The required outcome of the requests, computed from the file alone. */
 export interface Expected {
-  /** Each of these once. */
+  /** Each of these must happen once. */
   readonly orders: ReadonlySet<string>
-  /** Each of these users may get one, and as many of them do as there are coupons. */
+  /** Each of these users may get one coupon, until there are no more. */
   readonly coupons: ReadonlyMap<string, { readonly limit: number; readonly users: ReadonlySet<string> }>
 }
 

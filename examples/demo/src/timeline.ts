@@ -2,7 +2,7 @@ import type { LockerEvent } from '@leasehold/core'
 import type { Way } from './demo-servers.ts'
 import { paint } from './paint.ts'
 
-/** A character of a bar stands for so many milliseconds, and no bar is longer than so many characters. */
+/** How many milliseconds a character of a bar stands for, and how many characters a bar has at most. */
 const barMs = 5
 const longestBar = 24
 
@@ -17,7 +17,7 @@ interface WakeUp {
   readonly key: string
 }
 
-/** What it took the servers of one way to get locks. */
+/** What it cost the servers over TCP, or over HTTP, to get their locks. */
 export interface Waits {
   /** How many requests had to wait, and the longest of them. */
   count: number
@@ -29,7 +29,7 @@ export interface Waits {
   commands: number
 }
 
-/** What came of a hold that was given back, or lost. */
+/** How a hold ended: given back or lost. */
 export interface Hold {
   readonly server: string
   readonly way: Way
@@ -45,8 +45,7 @@ export interface Hold {
 /**
  * Turns the events of the servers' lockers into holds: who asked, how long it waited, how long it held, with which fence.
  *
- * The order of events of different servers is that of their clocks, and only shown. What is proved is taken from the
- * ledger.
+ * Events of different servers are ordered by their clocks, and only shown. Every proof uses the ledger.
  */
 export class Timeline {
   readonly #onHold: (hold: Hold) => void
@@ -109,7 +108,7 @@ export function waitsLine(way: Way, { count, longestMs, woken, acquired, command
   return parts.join('; ')
 }
 
-/** A wait as `░`, a hold as `█`; what began is shown. */
+/** A wait is `░`, a hold is `█`. Every hold gets at least one character. */
 function bar(waitedMs: number, heldMs: number): [waited: string, held: string] {
   const held = Math.min(longestBar - 1, Math.max(1, Math.round(heldMs / barMs)))
   const waited = Math.min(longestBar - held, Math.round(waitedMs / barMs))

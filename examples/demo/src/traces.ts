@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 
 const checkEveryMs = 200
 
-/** Every key of one run: those under its prefix, and those derived of its locks, which begin with `{` before that. */
+/** Every key of one run: those under its prefix, and those derived from its locks, which have a `{` before the prefix. */
 export async function keysUnder(redis: Redis, prefix: string): Promise<readonly string[]> {
   const found = new Set<string>()
   for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
@@ -19,7 +19,7 @@ export async function deleteKeys(redis: Redis, keys: readonly string[]): Promise
   for (const key of keys) await redis.unlink(key)
 }
 
-/** Waits until nothing is left under a prefix, or time is up; answers what is left, and how long that took. */
+/** Waits until nothing is left under a prefix, or time is up. Resolves with what is left, and how long it waited. */
 export async function untilGone(
   redis: Redis,
   prefix: string,

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DemoRequest } from './requests.ts'
 
-/** A server that asks for patience is asked again so many times, and for so long at least, in milliseconds. */
+/** How many times a server that asks for patience is asked again, and for how long at least, in milliseconds. */
 const mostTries = 6
 const leastPauseMs = 200
 
-/** What became of the requests so far, as the servers tell it. Shown as progress; nothing is concluded from it. */
+/** The outcome of the requests so far, as the servers tell it. It is shown as progress, and no check uses it. */
 export interface Tally {
   sent: number
   first: number
@@ -70,7 +70,7 @@ async function send(url: string, { path, body }: DemoRequest, tally: Tally, sign
   tally.unanswered.push(`POST ${path} ${JSON.stringify(body)} to ${url}: ${last}`)
 }
 
-/** Has each server process one order many times at once, and answers how often each did the work. */
+/** Lets each server process one order many times at once, and resolves with how often each did the work. */
 export async function rush(
   urls: readonly string[],
   orderId: string,

@@ -16,7 +16,7 @@ export interface RedisAccess {
 
 /** One connection for commands, and one for wake-ups. */
 export function overTcp(url: string): RedisAccess {
-  // A command whose answer got lost may have run. The caller hears of that; ioredis must not send it again by itself.
+  // A command whose answer got lost may have run. The caller is told; ioredis must not send it again by itself.
   const client = new Redis(url, { autoResendUnfulfilledCommands: false })
   client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
   return {

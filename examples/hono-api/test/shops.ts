@@ -68,7 +68,7 @@ export async function post(url: string, body: unknown): Promise<Answer> {
   return answerOf(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }))
 }
 
-/** As a client does that reads `Retry-After`. */
+/** Repeats a request as a client does that reads `Retry-After`. */
 export async function postPatiently(url: string, body: unknown): Promise<Answer> {
   for (;;) {
     const answer = await post(url, body)

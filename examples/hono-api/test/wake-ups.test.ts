@@ -8,15 +8,15 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, post, startNode, startShopWorker } from './shops.ts'
 
-/** In which a waiter that polls asks several times: its pauses grow to a second. */
+/** Long enough that a waiter that polls asks several times: its pauses grow to a second. */
 const watchedMs = 1_500
-/** The bridge is relied on for half a minute, and a call waits for 10 s: whoever has the lock by then was woken. */
+/** A waiter relies on the bridge for half a minute, and a call waits for 10 s: a waiter that got the lock was woken. */
 const busy = { ttl: '60s', renew: false } as const
 
 let stack: AsyncDisposableStack
 let redis: RedisServer
 let bridge: Bridge
-/** What is sent to Redis over HTTP passes here. */
+/** All commands to Redis over HTTP pass here. */
 let gateway: HttpProxy
 let hold: (key: string) => Promise<Lease>
 let rest: Readonly<Record<'REDIS_URL' | 'REDIS_TOKEN', string>>
@@ -34,14 +34,14 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** Who waits through the bridge: a Worker by long polls, Node by an event stream. */
+/** The waiters at the bridge: a Worker by long polls, Node by an event stream. */
 const waiting = async (): Promise<number> => {
   const page = await bridge.metrics()
   const open = page.matchAll(/^leasehold_bridge_(?:waits|streams) (\d+)$/gm)
   return Array.from(open, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Has an order processed that another holds; answers how many commands it sent while it waited, and what came of it. */
+/** Sends an order whose lock another holds. Resolves with how many commands that sent while it waited, and with the answer. */
 async function waitFor(url: string, orderId: string, begins: () => Promise<unknown>): Promise<[number, Answer]> {
   const held = await hold(`order:${orderId}`)
   const answer = post(`${url}/api/orders/process`, { orderId, userId: 'u-1', productId: 'p-1', quantity: 1 })

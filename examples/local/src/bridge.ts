@@ -10,7 +10,7 @@ export interface Bridge extends LocalProcess {
 const token = 'bridge-token-0123456789abcdef0123'
 const metricsToken = 'metrics-token-0123456789abcdef012'
 
-/** @param prefix that of the locks */
+/** @param prefix the prefix of the locks */
 export async function startBridge(redisUrl: string, prefix = 'lock:'): Promise<Bridge> {
   const env = {
     LEASEHOLD_BRIDGE_REDIS: redisUrl,

@@ -11,7 +11,7 @@ export interface LocalProcess extends AsyncDisposable {
   /** The line with the address. */
   readonly greeting: string
   kill(signal: NodeJS.Signals): void
-  /** Asks it to end, by force if it takes too long. Resolves to its exit code, or to null if a signal ended it. */
+  /** Asks it to end, and kills it if that takes too long. Resolves to its exit code, or to null if a signal ended it. */
   stop(): Promise<number | null>
 }
 
@@ -25,7 +25,7 @@ interface ProcessOptions {
 /** Our programs give themselves 10 s to end. */
 const stopDeadlineMs = 12_000
 
-/** An environment with the Node that runs us, and the mark by which a test run finds what it has started. */
+/** An environment with the Node that runs us, and the mark by which a test run finds the processes it started. */
 export const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
   LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
@@ -66,7 +66,7 @@ export async function startProcess(
 
   async function stop(): Promise<number | null> {
     child.kill('SIGTERM')
-    // A frozen process gets SIGTERM only when it goes on.
+    // A frozen process gets SIGTERM only when it resumes.
     child.kill('SIGCONT')
     const force = setTimeout(() => child.kill('SIGKILL'), stopDeadlineMs)
     const code = await ended

@@ -13,9 +13,9 @@ export interface WorkerOptions {
   readonly config: URL
   /** Its main file; default: the one that the configuration names. */
   readonly entry?: URL
-  /** What it finds in its `env`. */
+  /** Its `env`. */
   readonly bindings: Readonly<Record<string, string>>
-  /** Gets each line that it logs; default: they go where ours go. */
+  /** Gets each line that it logs; default: they go to our own output. */
   readonly onLog?: (line: string) => void
 }
 
@@ -36,7 +36,7 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
       bindings,
       host: '127.0.0.1',
       port: 0,
-      // Facts about a request that only Cloudflare knows, and that Miniflare would fetch from there.
+      // Only Cloudflare knows these facts about a request, and Miniflare would fetch them from there.
       cf: false,
       ...(onLog && { handleStructuredLogs: ({ message }) => onLog(message) }),
     }),
@@ -49,7 +49,7 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
 const readConfig = (file: URL): WranglerConfig =>
   JSON.parse(readFileSync(file, 'utf8').replace(/^\s*\/\/.*$/gm, '')) as WranglerConfig
 
-/** As wrangler does it: packages resolve for `workerd`, and the runtime's own modules stay outside. No process remains. */
+/** Bundles as wrangler does: packages resolve for `workerd`, and the runtime's own modules stay outside. Leaves no process behind. */
 function bundle(entry: URL): string {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(entry)],

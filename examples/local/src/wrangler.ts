@@ -14,7 +14,7 @@ function wranglerIn(folder: URL) {
   return { command, env, home, removeHome: () => rmSync(home, { recursive: true, force: true }) }
 }
 
-/** `wrangler dev` as a user starts it, but at a free port and with variables of our own. */
+/** `wrangler dev` as a user starts it, but on a free port and with our own variables. */
 export async function wranglerDev(
   folder: URL,
   vars: Readonly<Record<string, string>>,

@@ -25,7 +25,7 @@ export function redisBackend(
   url: string,
   { lockPrefix: prefix, dataPrefix, fenceMemory }: Pick<Settings, 'lockPrefix' | 'dataPrefix' | 'fenceMemory'>,
 ): Backend {
-  // A command whose answer got lost may have run. The caller hears of that; ioredis must not send it again by itself.
+  // A command whose answer got lost may have run. The caller is told; ioredis must not send it again by itself.
   const redis = new Redis(url, { commandTimeout, autoResendUnfulfilledCommands: false })
   logReachability(redis)
   const transport = ioredisTransport(redis)

@@ -25,7 +25,7 @@ const locks = settings.audit ? auditedLocks(guarded, ledger, name) : guarded
 const { coupons: limits, workMs } = settings
 const app = createApp({ locks, records, limits, server: name, workMs })
 app.get('/healthz', async (c) => {
-  // It asks the store, by the way that every request takes. A store that does not answer makes this a 503.
+  // It asks the store as every request does. If the store does not answer, this is a 503.
   await locker.isLocked('healthz')
   return c.json({ status: 'ok', store: backend.description })
 })
@@ -36,7 +36,7 @@ console.log(`${name} listens on ${server.url} with ${backend.description}`)
 
 /** A service would count these, or log some. The tests and the demo open a channel to this process and watch them. */
 function report(event: LockerEvent): void {
-  // The callback takes the error of a parent that goes away at this moment. The event `disconnect` tells of it, too.
+  // The callback drops the error of a parent that is just leaving. The event `disconnect` tells of that too.
   if (process.connected) process.send?.({ at: Date.now(), ...event }, undefined, undefined, () => undefined)
 }
 

@@ -2,7 +2,7 @@ import { curlsOf, run } from '@leasehold/example-local/curl'
 import { expect, test } from 'vitest'
 import { startServer } from './server.ts'
 
-/** What differs from run to run. */
+/** Replaces what differs from run to run. */
 const settled = (answer: string): string =>
   answer.replace(/"server-\d+"/, '"server"').replace(/"fence":\d+/, '"fence":1')
 

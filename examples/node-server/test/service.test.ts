@@ -19,7 +19,7 @@ describe('two servers on one Redis', () => {
     await redis.stop()
   })
 
-  /** The same request so many times to each server, all at once. */
+  /** Sends the same request this many times to each server, all at once. */
   const fromBoth = (times: number, path: string, body: (index: number) => object): Promise<Answer[]> =>
     Promise.all(
       Array.from({ length: times }, (_, index) => servers.map(({ url }) => post(url + path, body(index)))).flat(),

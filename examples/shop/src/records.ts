@@ -1,7 +1,7 @@
 /**
  * What the locks guard: one record per key, and a ledger of all effects.
  *
- * A holder may be paused after its last look at the clock and resume when its lease is long over. So every holder reads
+ * A holder may be paused after it last checked the clock, and resume when its lease is long over. So every holder reads
  * and writes the record under its fence, and the record remembers the highest fence it has seen. Reads count too. If only
  * writes were checked, a late write of the previous holder could slip in between the current holder's read and its write.
  */
@@ -15,7 +15,7 @@ export interface Records {
    */
   open(key: string, fence: number): Promise<string | null>
   /**
-   * Writes the record and appends its effect to the ledger, both or neither. To repeat a commit does nothing.
+   * Writes the record and appends its effect to the ledger, both or neither. Repeating a commit does nothing.
    *
    * @throws SupersededError if a later holder has been here: nothing is written · RecordsUnavailableError
    */

@@ -8,14 +8,14 @@ interface Tools {
 }
 
 /**
- * Does the work of a key once, and gives everybody who asks with that key the answer it had.
+ * Does the work of a key once, and gives its answer to everybody who asks with that key.
  *
- * Two calls never work at the same time, and the answer that was stored stays. Should a holder stop between its work and
- * the storing, the next one does the work again: so what the work calls gets the key, too.
+ * Two calls never work at the same time, and a stored answer stays. If a holder stops after its work and before it
+ * stores the answer, the next one does the work again. So the work passes the key on to whatever it calls.
  *
- * @param body what was asked for: the same key with another body is a mistake of the client
- * @throws AcquireTimeoutError while another is at it · StoreUnavailableError · whatever the work throws, and then nothing
- *   is stored
+ * @param body the request: the same key with another body is a mistake of the client
+ * @throws AcquireTimeoutError while another call holds the lock · StoreUnavailableError · whatever the work throws; then
+ *   nothing is stored
  */
 export async function answerOnce(
   { locks, answers }: Tools,
@@ -30,7 +30,7 @@ export async function answerOnce(
     return response(stored, { 'idempotency-replayed': 'true' })
   }
 
-  // Most repeats come when all is done. They cost one command and no lock.
+  // Most repeats come after the work is done. They cost one command and no lock.
   const stored = await answers.read(key)
   if (stored) return replay(stored)
 
@@ -45,7 +45,7 @@ export async function answerOnce(
       return winner ? replay(winner) : response(answer)
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      // It is done, and may not be stored. To say "try again" now would ask for it to be done twice.
+      // The work is done, but its answer may not be stored. "Try again" would make it happen twice.
       return response(answer, { 'idempotency-recorded': 'unknown' })
     }
   }
@@ -53,7 +53,7 @@ export async function answerOnce(
   try {
     return await locks.withLock(`payment:${key}`, once)
   } catch (error) {
-    // The lock was lost in the meantime. What the fence let through is stored all the same, and stays.
+    // The lock was lost meanwhile. If the fence let the answer through, it is stored all the same, and stays.
     if (error instanceof LeaseLostError && error.result instanceof Response) return error.result
     throw error
   }

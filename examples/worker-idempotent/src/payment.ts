@@ -9,8 +9,8 @@ export interface Payment {
 }
 
 /**
- * The client's key for this payment. Keys of different customers must not meet: in a service with accounts, put the
- * account in front.
+ * The client's key for this payment. Keys of different customers must not collide: in a service with accounts, prefix the key
+ * with the account.
  */
 export function idempotencyKey(request: Request): string {
   const key = request.headers.get('idempotency-key') ?? ''
@@ -26,10 +26,10 @@ export function paymentFrom(body: string): Payment {
 }
 
 /**
- * Has the payment service do it. What that says is an answer to keep, whether it took the money or declined; if it
- * fails, there is none, and the next try asks again.
+ * Asks the payment service to pay. Its answer is kept, whether it took the money or declined. If it fails, there is no answer,
+ * and the next try asks again.
  *
- * It gets our key as its own: no lock can keep a Worker that was cut off in the middle from having asked already.
+ * The service gets our key as its own idempotency key: a Worker that was cut off may have asked already, and no lock undoes that.
  *
  * @param signal aborted when the lock is lost
  */
@@ -40,7 +40,7 @@ export async function payFor(payment: Payment, key: string, signal: AbortSignal)
     const body = await response.text()
     if (response.status < 500) return { status: response.status, body }
   } catch {
-    // The network's errors have no class of their own in workerd. That of a lost lock is told below.
+    // In workerd, network errors have no class of their own. A lost lock is handled below.
     signal.throwIfAborted()
   }
   throw new Problem(502, 'payment-service', 'The payment service did not answer; try again', retryAfter(2))

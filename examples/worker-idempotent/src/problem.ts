@@ -1,6 +1,6 @@
 import { AcquireTimeoutError, LeaseLostError, StoreUnavailableError } from '@leasehold/core'
 
-/** An answer that is not what was asked for, as RFC 9457 has it. */
+/** An error as the client sees it, in the form of RFC 9457. */
 export class Problem extends Error {
   readonly status: number
   readonly type: string
@@ -15,7 +15,7 @@ export class Problem extends Error {
   }
 }
 
-/** Asking again may help after so many seconds. */
+/** Tells the client to ask again after so many seconds. */
 export const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })
 
 export function problemResponse(error: unknown): Response {
@@ -24,17 +24,17 @@ export function problemResponse(error: unknown): Response {
   return new Response(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } })
 }
 
-/** "Another is at it" and "the store is down" are different answers. */
+/** Turns an error into an answer. "Somebody holds it" and "the store is down" are different answers. */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof AcquireTimeoutError) {
-    return new Problem(409, 'in-progress', 'Another request with this key is worked on; ask again', retryAfter(1))
+    return new Problem(409, 'in-progress', 'Another request with this key is in progress; ask again', retryAfter(1))
   }
   if (error instanceof StoreUnavailableError) {
     return new Problem(503, 'store-unavailable', 'The store does not answer; this request paid nothing', retryAfter(2))
   }
   if (error instanceof LeaseLostError) {
-    return new Problem(500, 'lease-lost', 'The lock was lost during the work; ask again what came of it', retryAfter(1))
+    return new Problem(500, 'lease-lost', 'The lock was lost during the work; ask again for the outcome', retryAfter(1))
   }
   console.error(error)
   return new Problem(500, 'internal', 'Something went wrong; it was logged')

@@ -3,14 +3,14 @@ import { Call } from '@leasehold/core/adapter'
 import { guardedSet } from '@leasehold/core/fencing'
 import type { RedisTransport } from '@leasehold/core/redis'
 
-/** What a client is told. */
+/** An answer to a client. */
 export interface Answer {
   readonly status: number
   readonly body: string
 }
 
 export interface StoredAnswer extends Answer {
-  /** Of the request that it answers. */
+  /** The fingerprint of the request that it answers. */
   readonly fingerprint: string
 }
 
@@ -21,7 +21,7 @@ export interface StoredAnswers {
   /** @throws StoreUnavailableError */
   read(key: string): Promise<StoredAnswer | undefined>
   /**
-   * Stores an answer as the holder with this fence. If a later holder has stored one, that stays, and is returned.
+   * Stores an answer as the holder with this fence. If a later holder has stored one, that one stays and is returned.
    *
    * @throws StoreUnavailableError: it may be stored, or may still be
    */
@@ -33,9 +33,9 @@ export function storedAnswers(transport: RedisTransport): StoredAnswers {
   const nameOf = (key: string): string => `answer:${key}`
 
   async function read(key: string): Promise<StoredAnswer | undefined> {
-    // A transport runs scripts; this is the script that gets a value.
+    // A transport runs scripts; this script reads a value.
     const get = { command: 'EVAL', body: "return redis.call('GET', KEYS[1])", keys: [nameOf(key)], args: [] } as const
-    // It does not watch the time: its caller ends the call.
+    // A transport does not watch the time: its caller ends the call.
     const call = new Call(transport.commandDeadlineMs)
     const timer = setTimeout(() => call.end(), call.withinMs)
     const [reply] = await transport.run([get], call).finally(() => clearTimeout(timer))
@@ -46,7 +46,7 @@ export function storedAnswers(transport: RedisTransport): StoredAnswers {
   return {
     read,
     async store(key, answer, fence) {
-      // Refused if a holder with a higher fence was here: we were away for longer than our lease, and it took over.
+      // Refused if a holder with a higher fence has written: we were away for longer than our lease, and it took over.
       const { stored } = await guardedSet(transport, nameOf(key), JSON.stringify(answer), { fence, ttl })
       return stored ? undefined : read(key)
     },

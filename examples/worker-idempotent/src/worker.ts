@@ -8,7 +8,7 @@ import { idempotencyKey, payFor, paymentFrom } from './payment.ts'
 import { Problem, problemResponse } from './problem.ts'
 import { storedAnswers } from './stored-answers.ts'
 
-// At module scope: to make these sends nothing, and requests share no timer and no promise through them.
+// At module scope: creating these sends nothing, and requests share no timer and no promise through them.
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
 const locks = createLocker({
   store: fetchStore(redis),
@@ -16,16 +16,16 @@ const locks = createLocker({
   name: 'payments',
   ttl: '30s',
   wait: '2s',
-  // If the store does not answer, what the locker may have been granted is taken back behind us.
+  // If the store does not answer, the locker may have a grant. It releases that after our answer.
   waitUntil,
 })
 const answers = storedAnswers(fetchTransport(redis))
 
-/** Who waits is woken through the bridge, if there is one, and polls otherwise. */
+/** Waiters wake through the bridge if there is one, and poll otherwise. */
 function wakeUps(): ReleaseNotifier | undefined {
   const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = env
   if (!url || !token) return undefined
-  // A wrong token costs commands and no error: somebody has to be told.
+  // With a wrong token, waiters poll: that costs commands and throws no error, so somebody has to be told.
   const onError = ({ message }: Error): void => console.error(message)
   return bridgeNotifier({ url, token, onError })
 }
@@ -46,7 +46,7 @@ async function answer(request: Request): Promise<Response> {
 export default {
   fetch(request: Request): Promise<Response> {
     const answered = answer(request)
-    // The client may leave. What was begun goes on and is recorded, so that its retry finds an answer.
+    // The client may leave. Work that has begun goes on and is recorded, so that its retry finds an answer.
     waitUntil(answered)
     return answered
   },

@@ -10,7 +10,7 @@ afterAll(() => setting[Symbol.asyncDispose]())
 const paymentsFor = (key: string): number => setting.payments.payments.filter((each) => each === key).length
 const replayed = ({ headers }: Reply): boolean => headers.get('idempotency-replayed') === 'true'
 
-// Local workerd lets it go on in any case. Cloudflare would end it with its client, but for `waitUntil`.
+// Local workerd lets the work go on in any case. Cloudflare would end it with its client without `waitUntil`.
 test('a payment goes on when its client leaves, and the retry finds it', async () => {
   const { gathered, release } = setting.payments.gather(1)
   const client = new AbortController()
@@ -53,7 +53,7 @@ describe('when the store does not answer', () => {
   const unavailable = { status: 503, body: { type: '/problems/store-unavailable', status: 503 } }
 
   test('whether it granted the lock, nothing is paid, and the lock is given back after the 503', async () => {
-    // From then on the server knows the scripts, and every request is the one that counts.
+    // From here on the server knows the scripts, so no request is sent for them.
     await setting.pay('first')
     const checked = setting.network.nextRequest()
     const reply = setting.pay('silent')
@@ -70,7 +70,7 @@ describe('when the store does not answer', () => {
     const { gathered, release } = setting.payments.gather(1)
     const reply = setting.pay('unsure')
     await gathered
-    // It is sent again after half of the time that there is for an answer.
+    // The request is sent again after half of its time for an answer.
     const lost = [setting.network.dropNextReply('silence'), setting.network.dropNextReply('silence')]
     release()
     expect(await reply).toMatchObject({ status: 201, body: payment })

@@ -3,12 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Stands for a payment service. Unlike a real one it pays however often it is asked, and remembers it. */
+/** Stands in for a payment service. Unlike a real one, it pays each time it is asked, and remembers every payment. */
 export interface PaymentService extends AsyncDisposable {
   readonly url: string
-  /** The idempotency key of every payment that was made. */
+  /** The idempotency key of every payment made. */
   readonly payments: readonly string[]
-  /** Keeps every payment waiting until so many wait; resolves then. `release` lets them go. */
+  /** Holds every payment, and resolves when this many wait. `release` lets them go. */
   gather(count: number): { readonly gathered: Promise<void>; release(): void }
   /** Answers the next request with this status, and pays nothing. */
   failNext(status: number): void

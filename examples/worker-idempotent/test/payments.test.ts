@@ -33,7 +33,7 @@ describe('a payment', () => {
     const keys = ['a', 'b', 'c', 'd', 'e'].map((letter) => `parallel-${letter}`)
     const { gathered, release } = setting.payments.gather(keys.length)
     const replies = Promise.all(keys.map((key) => setting.pay(key)))
-    // None of them is answered before all of them are being worked on.
+    // None of them is answered before all of them are in progress.
     await gathered
     release()
     expect((await replies).map(({ status }) => status)).toEqual(keys.map(() => 201))
@@ -55,7 +55,7 @@ describe('a payment', () => {
 })
 
 describe('a request is refused', () => {
-  test('while another with its key is worked on: 409, and when to ask again', async () => {
+  test('while another with its key is in progress: 409, and when to ask again', async () => {
     const { gathered, release } = setting.payments.gather(1)
     const first = setting.pay('slow')
     await gathered

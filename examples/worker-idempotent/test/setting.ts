@@ -12,11 +12,11 @@ export interface Setting extends AsyncDisposable {
   readonly network: HttpProxy
   readonly bridge: Bridge
   readonly payments: PaymentService
-  /** What the Worker finds in its `env`. */
+  /** The `env` of the Worker. */
   readonly bindings: Readonly<Record<string, string>>
-  /** One request, as it comes. */
+  /** One payment request, sent once. */
   pay(key: string, payment?: object, signal?: AbortSignal): Promise<Reply>
-  /** As a client does that reads `Retry-After`. */
+  /** The same, repeated as a client does that reads `Retry-After`. */
   payPatiently(key: string): Promise<Reply>
   /** Any other request. */
   request(path: string, init?: RequestInit): Promise<Reply>
@@ -28,12 +28,12 @@ export interface Reply {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What most tests pay. */
+/** The payment of most tests. */
 export const payment = { amount: 1_999, currency: 'EUR' }
 
 const config = new URL('../wrangler.jsonc', import.meta.url)
 
-/** @param bindings what the Worker finds in its `env` */
+/** @param bindings the `env` of the Worker */
 export const startPaymentWorker = (bindings: Readonly<Record<string, string>>): Promise<RunningWorker> =>
   startWorker({ config, bindings })
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { payment, type Setting, startPaymentWorker, startSetting } from './setting.ts'
 
-/** In which a waiter that polls asks several times. */
+/** Long enough that a waiter that polls asks several times. */
 const watchedMs = 500
 
 let setting: Setting
 beforeAll(async () => {
   setting = await startSetting()
-  // From then on the server knows the scripts, and every command is sent once.
+  // From here on the server knows the scripts, and every command is sent once.
   await setting.pay('first')
 })
 afterAll(() => setting[Symbol.asyncDispose]())
@@ -17,8 +17,8 @@ const waits = async (): Promise<string | undefined> =>
   /^leasehold_bridge_waits (\d+)$/m.exec(await setting.bridge.metrics())?.[1]
 
 /**
- * One Worker pays while another is asked for the same. Answers how many commands that one sent while it
- * waited and in all, and what both were told.
+ * One Worker pays while another is asked for the same payment. Resolves with how many commands the other sent while it waited
+ * and in all, and with both answers.
  */
 async function waitFor(key: string, bindings: Setting['bindings'], begins: () => Promise<unknown>) {
   const { gathered, release } = setting.payments.gather(1)
@@ -35,11 +35,11 @@ async function waitFor(key: string, bindings: Setting['bindings'], begins: () =>
   release()
   const { status, headers } = await second
   const answer = [(await first).status, status, headers.get('idempotency-replayed')]
-  // The one that paid sent two more: it stored the answer and unlocked.
+  // The Worker that paid sent two more: it stored the answer and unlocked.
   return { waiting, inAll: sent() - begun - 2, answer }
 }
 
-/** The bridge is relied on for half a minute, and a call waits for 2 s: whoever had the lock by then was woken. */
+/** A waiter relies on the bridge for half a minute, and a call waits for 2 s: a waiter that got the lock was woken. */
 test('a request waits through a bridge without a command, and is woken when another Worker has paid', async () => {
   const waitOpens = (): Promise<void> => expect.poll(waits).toBe('1')
   const told = await waitFor('woken', setting.bindings, waitOpens)

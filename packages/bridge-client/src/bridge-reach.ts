@@ -10,7 +10,7 @@ import type { Troubles } from './troubles.ts'
 export interface BridgeReach {
   readonly clock: Clock
   closed: boolean
-  /** How many long polls calls share at present. */
+  /** How many of the subscriptions that calls share have an open poll. */
   polls: number
   /** The shortest pause after a failure, as the bridge asks for it. */
   retryMs: number

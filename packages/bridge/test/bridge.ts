@@ -119,7 +119,7 @@ export async function startTestBridge(options: Partial<BridgeOptions> & LockerPa
 }
 
 interface LockerPart {
-  /** Where the locks really are, if not where the bridge checks. */
+  /** The real prefix of the locks, if the bridge checks another. */
   readonly lockPrefix?: string
 }
 

@@ -21,7 +21,7 @@ export interface AcquireOptions {
   readonly minValidity?: Duration | undefined
   /** How long a lease is held before the event `long-held`, which repeats each time that doubles; default 1 minute. */
   readonly longHeld?: Duration | undefined
-  /** How long a waiter relies on the notifier before it checks by itself; default the notifier's own. */
+  /** How long a waiter relies on the notifier before it checks by itself; default what the notifier says. */
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined

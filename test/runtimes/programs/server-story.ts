@@ -14,7 +14,7 @@ import { runtime } from './runtime.ts'
 const redis = new Redis(process.argv[2] ?? '')
 const locks = createLocker({ store: ioredisStore(redis), name: 'server' })
 const others = createLocker({ store: ioredisStore(redis), notifier: ioredisNotifier(redis) })
-/** A waiter with this strategy does not check for itself: a notification wakes it, or nothing does. */
+/** A waiter with this strategy does not poll: a notification wakes it, or nothing does. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

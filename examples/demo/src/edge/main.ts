@@ -7,7 +7,7 @@ import { startBridge } from '@leasehold/example-local/bridge'
 import { startGateway } from '@leasehold/example-local/gateway'
 import { startWorker } from '@leasehold/example-local/workerd'
 
-/** What the demo tells its servers over TCP, too. */
+/** Settings that the servers over TCP get too. */
 const settings = ['LOCK_PREFIX', 'DATA_PREFIX', 'LOCK_TTL', 'LOCK_WAIT', 'FENCE_MEMORY', 'WORK_MS', 'LOCKS', 'COUPONS']
 
 const config = new URL(import.meta.resolve('@leasehold/example-hono-api/wrangler.jsonc'))
@@ -41,7 +41,7 @@ async function serve(): Promise<void> {
   await Promise.race([starting, ended.promise])
   await using worker = await starting
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // Miniflare listens, too, and would end the process at once, with the others left behind.
+    // Miniflare listens too. It would end the process at once and leave the others behind.
     process.removeAllListeners(signal)
     // Once: the same signal again finds no listener, and does end it at once.
     process.once(signal, () => ended.resolve())
@@ -52,11 +52,11 @@ async function serve(): Promise<void> {
   await ended.promise
 }
 
-/** The Worker logs the events of its locker as JSON. Whatever else it logs is for whoever watches. */
+/** The Worker logs the events of its locker as JSON. Anything else that it logs is for people. */
 function report(line: string): void {
   if (!process.connected) return
   try {
-    // A parent that goes away at this moment is told by the event `disconnect`.
+    // If the parent is just leaving, the event `disconnect` tells.
     process.send?.(JSON.parse(line), undefined, undefined, () => undefined)
   } catch {
     console.error(line)

@@ -1,12 +1,12 @@
 import type { ReleaseNotifier } from '@leasehold/core/adapter'
 
 /**
- * A notifier that tells of every wake-up, with its key: each pause of a waiter that ends because there was news.
- * Those that end by a timer are not told.
+ * A notifier that tells of every wake-up, with its key: each pause of a waiter that a notification ends. It does not tell of pauses
+ * that a timer ends.
  */
 export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) => void): ReleaseNotifier {
   return {
-    // Its `waiter` asks whatever it is a method of for subscriptions, so this one for these.
+    // `waiter` subscribes through `this`, so it uses the subscriptions below.
     ...notifier,
     subscribe(key, cursor) {
       const subscription = notifier.subscribe(key, cursor)

@@ -9,7 +9,7 @@ import { redisLedger, redisRecords } from '@leasehold/example-shop/redis-records
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
 import { toldWakeUps } from './told-wake-ups.ts'
 
-/** The Hono example as the demo needs it: every hold goes into the ledger, and every event of the locker into the log. */
+/** The Hono example as the demo needs it: it writes every hold to the ledger, and every event of the locker to the log. */
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
 const transport = fetchTransport(redis)
 const server = env.SERVER_NAME

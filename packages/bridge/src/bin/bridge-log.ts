@@ -10,7 +10,7 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
     switch (event.type) {
       case 'listening':
         joined.write('listening', (times) => {
-          // First how often it had failed, then that it works.
+          // Says first how often it failed, then that it works.
           joined.flush('disconnected')
           log.info({ ...more(times) }, 'listening for releases')
         })

@@ -7,7 +7,7 @@ export interface BridgeMetrics {
   page(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
-/** These list every connection, which takes longer than all the others, and say no more than `waits` and `streams` do. */
+/** Left out: they list every connection, take longer than all other metrics, and say no more than `waits` and `streams`. */
 const costly = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}`,
   `nodejs_active_${of}_total`,

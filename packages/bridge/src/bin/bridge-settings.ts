@@ -3,7 +3,7 @@ import type { Duration } from '@leasehold/core'
 import { defaultPrefix } from '@leasehold/core/adapter'
 import { duration, type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
 
-/** What the program was told, by flags first and then by the environment. */
+/** The settings of the program. Flags take precedence over the environment. */
 export interface BridgeSettings {
   readonly redisUrl: string
   readonly prefix: string
@@ -13,9 +13,9 @@ export interface BridgeSettings {
   readonly ticketSecrets: readonly string[]
   readonly origins: readonly string[]
   readonly longestTicket: Duration
-  /** Where the numbers are served beside, if they are. */
+  /** The separate address for the numbers, if there is one. */
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined
-  /** Without an address of their own the numbers are on the public one, if there is a token for them. */
+  /** Without a separate address the numbers are on the public one, if there is a token for them. */
   readonly metricsToken: string | undefined
   readonly perClient: number
   readonly total: number
@@ -78,7 +78,7 @@ const flags = {
 const mostConnections = 1_000_000
 
 /**
- * Answers what was asked for instead of a bridge, if something was.
+ * Returns `help` or `version` if only that was asked for.
  *
  * @throws SettingsError naming the flag and the variable.
  */
@@ -86,7 +86,7 @@ export function bridgeSettings(args: readonly string[], env: Environment): Bridg
   const given = parsed(() => parseArgs({ args: [...args], options: flags }).values)
   if (given.help) return 'help'
   if (given.version) return 'version'
-  /** A variable that is set to nothing says nothing. */
+  /** An empty variable counts as not set. */
   const variable = (name: string): string | undefined => env[`LEASEHOLD_BRIDGE_${name}`] || undefined
 
   const url = redisUrl(given.redis ?? variable('REDIS'), 'LEASEHOLD_BRIDGE_REDIS')

@@ -4,7 +4,7 @@ import { leastReplyBytes } from '../gateway/gateway-options.ts'
 import { defaultCommands } from '../gateway/index.ts'
 import { type Environment, listed, parsed, redisUrl, SettingsError, wholeNumber } from './program-settings.ts'
 
-/** What the program was told, by flags first and then by the environment. */
+/** The settings of the program. Flags take precedence over the environment. */
 export interface GatewaySettings {
   readonly redisUrl: string
   readonly host: string
@@ -17,7 +17,7 @@ export interface GatewaySettings {
   readonly maxBodyBytes: number
   readonly maxReplyBytes: number
   readonly maxStreams: number
-  /** An equal share of the streams for each token, if nothing else was said. */
+  /** By default each token has an equal share of the streams. */
   readonly maxStreamsPerToken?: number
 }
 
@@ -64,7 +64,7 @@ const largestBytes = 2 ** 30
 const mostStreams = 1_000_000
 
 /**
- * Answers `help` or `version` if only that was asked for.
+ * Returns `help` or `version` if only that was asked for.
  *
  * @throws SettingsError naming the flag and the variable.
  */
@@ -72,7 +72,7 @@ export function gatewaySettings(args: readonly string[], env: Environment): Gate
   const given = parsed(() => parseArgs({ args: [...args], options: flags }).values)
   if (given.help) return 'help'
   if (given.version) return 'version'
-  /** A variable that is set to nothing says nothing. */
+  /** An empty variable counts as not set. */
   const variable = (name: string): string | undefined => env[`LEASEHOLD_GATEWAY_${name}`] || undefined
 
   const url = redisUrl(given.redis ?? variable('REDIS'), 'LEASEHOLD_GATEWAY_REDIS')
@@ -103,7 +103,7 @@ export function gatewaySettings(args: readonly string[], env: Environment): Gate
   }
 }
 
-/** @throws SettingsError for what is no name of a command, or could not work on a connection that is shared. */
+/** @throws SettingsError for anything but a command name, or for a command that cannot work on a shared connection. */
 function checkNames(allowed: readonly string[]): void {
   try {
     commandList(allowed, '--allow')

@@ -13,8 +13,8 @@ const requestTimeout = 30_000
  */
 const keepAliveTimeout = 76_000
 /**
- * How many bytes Node buffers for a slow reader before the stream keeps the rest. Nobody counts what Node buffers, and a short
- * write takes ten times its length in memory: with Node's default, 700 kB for each connection.
+ * How many bytes Node buffers for a slow reader before the stream keeps the rest. Nobody counts Node's buffer, and a short write
+ * takes ten times its length there: with Node's default, 700 kB for each connection.
  */
 const highWaterMark = 4_096
 

@@ -75,8 +75,8 @@ const built = ([name, ...args]: GatewayCommand): Command =>
   )
 
 /**
- * Strings come as buffers, so text is an integer. Arrays are changed in place: a copy would cost as much as reading them did. A
- * loop and not a recursion, since a script may nest arrays to any depth.
+ * Strings come as buffers, so text is an integer. Arrays are changed in place: copying them would cost as much as reading them. It
+ * is a loop, not a recursion, because a script may nest arrays to any depth.
  */
 function gatewayReply(value: unknown): GatewayReply {
   const whole = [value]

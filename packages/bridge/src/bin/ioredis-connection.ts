@@ -42,8 +42,8 @@ export class IoredisConnection {
       autoResubscribe: false,
       retryStrategy: (times: number) => Math.min(50 * times, longestRetryMs),
       connectTimeout: unansweredMs,
-      // If the server stands still, what was written and has not arrived is dropped with the connection, and later commands
-      // wait for the next connection instead of piling up on this one.
+      // If the server hangs, commands that were written and not answered are dropped with the connection. Later ones wait for
+      // the next connection instead of piling up on this one.
       socketTimeout: unansweredMs,
       // Closing waits for nothing.
       disconnectTimeout: 0,

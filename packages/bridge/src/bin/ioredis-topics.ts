@@ -48,7 +48,7 @@ export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subs
     else if (redis.status === 'wait') redis.connect().catch(() => undefined)
     return () => {
       if (!kindOf(topic).delete(topic.name) || !connection.isReady) return
-      // It can only get lost together with the connection.
+      // It can get lost only together with the connection.
       const done = topic.pattern ? redis.punsubscribe(topic.name) : redis.unsubscribe(topic.name)
       done.catch(() => undefined)
     }

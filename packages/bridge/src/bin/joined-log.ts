@@ -16,8 +16,8 @@ interface Cause {
 }
 
 /**
- * Joins log lines: the first of each cause is written at once, and then at most one each 10 s, which says how many there
- * were. None is lost: what was held back is written when the 10 s are over, or before.
+ * Joins log lines. The first line of each cause is written at once. After that there is at most one every 10 s, which says how many
+ * there were. No line is lost: what was held back is written when the 10 s are over, or earlier.
  */
 export class JoinedLog {
   readonly #clock: Clock

@@ -8,7 +8,7 @@ import { ProblemError, problem } from '../server/problem.ts'
 export function metricsApp(page: () => Promise<MetricsPage>, token: string | undefined): Hono {
   const app = new Hono()
   app.onError((error, c) =>
-    problem(c, error instanceof ProblemError ? error : new ProblemError(500, 'The numbers cannot be told')),
+    problem(c, error instanceof ProblemError ? error : new ProblemError(500, 'The numbers are not available')),
   )
   app.notFound((c) => problem(c, new ProblemError(404, 'The path is /metrics')))
   app.use('/metrics', methods('GET', 'HEAD'))

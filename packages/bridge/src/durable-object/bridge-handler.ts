@@ -24,7 +24,7 @@ export function bridgeHandler<Env>(
   const app = new Hono<{ Bindings: Env & object }>()
   for (const path of paths) {
     app.all(path, ({ env, req: { raw } }) =>
-      // Named here because a request that is passed on has its signal only with a compatibility flag.
+      // Named here because a forwarded request has its signal only with a compatibility flag.
       bridgeStub(namespaceOf(env), options).fetch(raw, { signal: raw.signal }),
     )
   }

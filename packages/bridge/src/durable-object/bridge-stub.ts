@@ -11,18 +11,18 @@ export interface BridgeStub {
 }
 
 export interface BridgeStubOptions {
-  /** Which object it is; default `leasehold-bridge`. Another name is another bridge, with connections of its own. */
+  /** The name of the object; default `leasehold-bridge`. Another name is another bridge, with its own connections. */
   readonly name?: string
   /**
-   * Where the object should be made, such as `weur`; best near Redis. Default: near whoever asks first. It counts only when
-   * the object is made.
+   * Where the object should be created, such as `weur`; best near Redis. Default: near the first request. It has an effect only
+   * when the object is created.
    */
   readonly locationHint?: string
 }
 
 /**
- * Finds the one object that is the bridge. A Worker that waits for locks itself should ask it so, and not by its own
- * address: `bridgeNotifier({ …, fetch: (url, request) => bridgeStub(env.BRIDGE).fetch(url, request) })`.
+ * Finds the one object that is the bridge. A Worker that waits for locks itself should ask the object directly, and not through its
+ * own address: `bridgeNotifier({ …, fetch: (url, request) => bridgeStub(env.BRIDGE).fetch(url, request) })`.
  *
  * @throws InvalidOptionError if there is no such binding.
  */

@@ -3,9 +3,9 @@ import type { BridgeOptions } from '../server/bridge-options.ts'
 import { bridgeApp } from '../server/create-bridge.ts'
 import { type BridgeObjectSettings, checkSettings } from './bridge-settings.ts'
 
-/** The bridge's ports to one Redis, connected by whatever client library. */
+/** The bridge's ports to one Redis, over any client library. */
 export interface RedisConnection extends Pick<BridgeOptions, 'store' | 'subscriber'> {
-  /** Ends the connection of the checks, and its attempts to connect. The subscriber's is ended by whoever subscribes. */
+  /** Ends the connection for checks, and its attempts to connect. Whoever subscribes ends the subscriber's connection. */
   close(): void
 }
 

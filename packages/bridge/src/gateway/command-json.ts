@@ -1,6 +1,6 @@
 import type { GatewayCommand } from './gateway-redis.ts'
 
-/** The body or the path is not what the protocol asks for; the message is for the client. */
+/** The body or the path breaks the protocol. The message is for the client. */
 export class BadRequestError extends Error {
   constructor(message: string) {
     super(message)
@@ -15,9 +15,9 @@ const boolean = /true|false/y
 /**
  * Reads the JSON of commands: arrays of strings, numbers and booleans, and nothing else.
  *
- * `JSON.parse` silently rounds what a double cannot hold and drops the zero of `1.0`, and only some runtimes tell how a number
- * was written. Here a number is passed on with the characters it was written with, as every Redis client sends it. Nothing
- * nests deeper than commands do, so deeper text is refused where it begins.
+ * `JSON.parse` silently rounds numbers that a double cannot hold, and drops the zero of `1.0`. Only some runtimes tell how a number was
+ * written. Here a number keeps the characters it was written with, as every Redis client sends it. Text that nests deeper than
+ * commands do is refused where it begins.
  */
 export class CommandReader {
   readonly #text: string
@@ -128,7 +128,7 @@ export class CommandReader {
     if (this.#next() !== '') throw notJson()
   }
 
-  /** The value here is not what it should be, or there is none. */
+  /** The value here is wrong or missing. */
   #unlike(message: string): BadRequestError {
     const begins = this.#text.charAt(this.#at)
     if (begins === '[') return new BadRequestError('a command has no arrays in it; several commands go to /pipeline')

@@ -40,7 +40,7 @@ export function commandRoutes(
     }
 
   function ask<T>(c: Context, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    // Before the outcome is known: a script may write, and so may a request that is not answered.
+    // Counted before the outcome is known: a script may write, and so may a request without an answer.
     c.header('upstash-sync-token', syncTokens.next())
     return withinDeadline(deadlineMs, c.req.raw.signal, question)
   }

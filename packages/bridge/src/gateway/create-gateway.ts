@@ -32,7 +32,7 @@ const readyDeadlineMs = 1_000
  * large · 429 `TOOMANY`: the token has too many streams · 503 `UNAVAILABLE`: certainly not carried out · 504 `UNANSWERED`:
  * it may have been carried out. 429 and 503 have `Retry-After`.
  *
- * Making one does no I/O and sets no timer.
+ * Creating a gateway does no I/O and sets no timer.
  *
  * @throws InvalidOptionError naming the option.
  */

@@ -10,8 +10,8 @@ export interface GatewayOptions {
   /** The Redis behind the gateway. The caller closes it. */
   readonly redis: GatewayRedis
   /**
-   * The bearer tokens that are let in, at least one. Each may do everything that the gateway allows. Several, so that one can
-   * be replaced while both are valid. 32 random characters or more, such as 32 bytes in hex.
+   * The bearer tokens that are accepted, at least one. Each may do everything that the gateway allows. With several, you can replace
+   * one while both are valid. Each has 32 random characters or more, such as 32 bytes in hex.
    */
   readonly tokens: readonly string[]
   /**
@@ -26,8 +26,8 @@ export interface GatewayOptions {
   /** The most commands in a pipeline or transaction; default 1,000. */
   readonly maxPipeline?: number | undefined
   /**
-   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. A larger reply is
-   * replaced by an error, though its command was carried out. What Redis sends is in memory before it is counted.
+   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. An error replaces a
+   * larger reply, although its command was carried out. A reply of Redis is in memory before it is counted.
    */
   readonly maxReplyBytes?: number | undefined
   /** The most event streams at a time; default 1,000. */

@@ -10,8 +10,8 @@ export interface GatewayRedis {
    * Sends the commands in order, in one round trip, and resolves with one reply for each, in order. Commands of other requests
    * may come in between. An error that Redis answers is a reply.
    *
-   * If the connection is not ready, it waits until it is, or until `signal` is aborted; nothing is sent after that. Once
-   * sent, the gateway stops waiting by itself. Nothing is ever sent twice.
+   * If the connection is not ready, it waits until it is, or until `signal` is aborted; nothing is sent after that. Once the commands
+   * are sent, the gateway itself decides how long to wait. Nothing is ever sent twice.
    *
    * @throws UnansweredError if not every command was answered: not sent, or sent and the connection lost.
    */

@@ -6,8 +6,8 @@ const sliceLength = 65_536
 const sliceMs = 30_000
 
 /**
- * A body that is made of pieces of text while it is read. So it is never in memory as a whole, and other requests are served
- * between two slices of it, however fast its reader is. It fails for a reader that stops reading.
+ * A body that is made from pieces of text while it is read. So it is never in memory as a whole, and other requests are served
+ * between two slices, however fast the reader is. It fails if the reader stops reading.
  */
 export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()

@@ -29,9 +29,9 @@ export interface Streaming {
 /**
  * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic for each stream, as the client asks for them.
  *
- * The answer begins when Redis has confirmed the subscription, with a `subscribe` event, so that whoever has the headers
- * misses nothing from then on. After a lost connection the event comes again: what was published in between is lost, and
- * a reader that must not miss anything should check for itself then.
+ * The answer begins with a `subscribe` event, once Redis has confirmed the subscription. So a reader that has the headers misses
+ * nothing from then on. After a lost connection the event comes again. Messages published in between are lost, and a reader that
+ * must not miss anything should check for itself then.
  */
 export function subscribeRoute(
   streaming: Streaming,
@@ -53,7 +53,7 @@ export function subscribeRoute(
     const opened = await withinDeadline(options.deadlineMs, gone, () => stream.opening).catch(() => 'ended' as const)
     if (opened === 'ended') {
       stream.end()
-      // However long it took: nobody is subscribed now, and nothing was changed.
+      // A safe answer however long it took: nobody is subscribed now, and nothing was changed.
       throw new UnansweredError('no')
     }
     if (opened !== 'confirmed') return answerError(c, 400, opened.error)

@@ -4,9 +4,8 @@ export interface SyncTokens {
 }
 
 /**
- * Makes the values of `upstash-sync-token`: a new one after each request that may have written, as the client expects.
- * It means nothing: there is one primary behind the gateway, and every read sees the writes before it, whatever token the
- * client sends.
+ * Makes the values of `upstash-sync-token`: a new one after each request that may have written, as the client expects. The value has
+ * no meaning. There is one primary behind the gateway, so every read sees the writes before it, whatever token the client sends.
  */
 export function syncTokens(): SyncTokens {
   let run: string | undefined

@@ -1,9 +1,9 @@
 import { bytesOf } from './text.ts'
 
-/** What newer runtimes have of their own. */
+/** Built into newer runtimes. */
 type NativeBytes = Uint8Array & { toBase64?(): string }
 
-/** The part that is used of what Node has, and workerd with `nodejs_compat`. This file knows no types of Node. */
+/** The part that is used of Node's `Buffer`, which workerd has with `nodejs_compat`. This file knows no types of Node. */
 interface NodeBuffers {
   from(memory: ArrayBufferLike, start: number, length: number): { toString(encoding: 'base64'): string }
 }
@@ -23,7 +23,7 @@ function fastest(): (bytes: Uint8Array) => string {
 /** On every runtime a function takes this many arguments. */
 const chunkLength = 8_192
 
-/** For a runtime that has neither of the others. */
+/** For a runtime that has neither. */
 export function portableBase64(bytes: Uint8Array): string {
   let binary = ''
   for (let start = 0; start < bytes.length; start += chunkLength) {

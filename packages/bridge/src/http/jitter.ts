@@ -1,8 +1,7 @@
 import { jitter } from '@leasehold/core/adapter'
 
 /**
- * A time, shortened by a random part of up to `share` of it, so that what began together does not come back together for
- * ever.
+ * Shortens a time by a random part of it, at most `share`, so that what began together does not come back together for ever.
  *
  * @param random from 0 to 1
  */

@@ -45,10 +45,10 @@ export class SseBody {
   readonly #unreadTotal: UnreadTotal | undefined
   #unread: Unread | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** The server waits for the next piece. */
+  /** The server is waiting for the next piece. */
   #isAskedFor = false
   #hasEnded = false
-  /** Of the next heartbeat; once the stream has ended, of its cut-off. */
+  /** The timer of the next heartbeat; once the stream has ended, of its cut-off. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
@@ -92,8 +92,8 @@ export class SseBody {
   }
 
   /**
-   * Sends a message that may be encoded for many streams, unless it is unread already: a hint that says no more when it is read
-   * twice. It may come after messages that were sent later. Its bytes must not change.
+   * Sends a message that may be encoded once for many streams, unless the same message is still unread: reading such a hint twice says
+   * no more. It may come after messages that were sent later. Its bytes must not change.
    */
   sendOnce(message: Uint8Array): void {
     this.#write(message, true)
@@ -108,7 +108,7 @@ export class SseBody {
   end(): void {
     if (!this.#finish()) return
     if (this.#isAskedFor) this.#close()
-    // The end would wait behind what is unread, and keep the connection.
+    // The end would wait behind unread bytes, and keep the connection.
     else this.#timer = setTimeout(() => this.#fail('did not read it to its end'), lastReadMs)
   }
 

@@ -10,14 +10,14 @@ export interface Client {
   /** Whom the limit of connections counts. Not a secret. */
   readonly subject: string
   covers(key: string): boolean
-  /** How long that is true, in milliseconds; undefined for ever. */
+  /** How long that holds, in milliseconds; undefined for ever. */
   readonly expiresInMs?: number
 }
 
 /** Resolves with who sent an `Authorization` header. @throws ProblemError (401) if the bridge does not let them in */
 export type Access = (authorization: string | undefined) => Promise<Client>
 
-/** How far the clocks of a ticket's issuer and of the bridge may differ, in milliseconds. A ticket of the longest allowed time passes. */
+/** How far the clocks of the issuer and the bridge may differ, in milliseconds, so that a ticket of the longest allowed time passes. */
 const clockLeewayMs = 300_000
 
 export function access({ tokens, ticketSecrets, longestTicketMs }: CheckedAuth, clock: Clock): Access {
@@ -36,11 +36,11 @@ export function access({ tokens, ticketSecrets, longestTicketMs }: CheckedAuth, 
     }
     const { patterns, exp, sub = patterns.join(' ') } = claims
     const expiresInMs = exp * 1_000 - clock.wallMs()
-    if (!(expiresInMs > 0)) throw new ProblemError(401, 'The ticket has ended')
+    if (!(expiresInMs > 0)) throw new ProblemError(401, 'The ticket has expired')
     if (expiresInMs > longestTicketMs + clockLeewayMs) {
       throw new ProblemError(
         401,
-        `The ticket ends later than the ${longestTicketMs} ms that this bridge allows a ticket`,
+        `The ticket expires later than the ${longestTicketMs} ms that this bridge allows a ticket`,
       )
     }
     return { subject: `ticket ${sub}`, covers: (key) => isCovered(key, patterns), expiresInMs }

@@ -1,12 +1,12 @@
 /** Why the bridge checked a key. Checks that are due together are one script call. */
 export type CheckReason =
-  /** Somebody waits for a key of which the bridge does not know the present holder. */
+  /** Somebody waits for a key whose present holder the bridge does not know. */
   | 'first-waiter'
   /** The holder's lease, as last seen, has expired. */
   | 'expiry'
   /** The waiter that was woken may not have taken the lock, and there are others. */
   | 'passed-on'
-  /** Nobody heard what was released while there was no connection. */
+  /** There was no connection for a while, so releases may have been missed. */
   | 'reconnected'
   /** Somebody asked `/readyz`. */
   | 'readiness'

@@ -39,15 +39,15 @@ export interface BridgeMetricsPage {
   readonly token: string
 }
 
-/** At least one token or secret. Several, so that one can be replaced while both are valid. */
+/** At least one token or secret. With several, you can replace one while both are valid. */
 export interface BridgeAuth {
   /** Whoever has one of these may wait for every key. 32 random characters or more, such as 32 bytes in hex. */
   readonly tokens?: readonly string[] | undefined
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[] | undefined
   /**
-   * Tickets that end later than this from now are not let in, so that a ticket signed with a leaked secret is of no use for
-   * long; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
+   * Tickets that expire later than this from now are refused, so a ticket signed with a leaked secret is soon useless; default
+   * `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
    */
   readonly longestTicket?: Duration | undefined
 }
@@ -64,8 +64,8 @@ export interface BridgeLimits {
   /** How many of one client for the same key; default: as many as `perClient`. */
   readonly perKey?: number | undefined
   /**
-   * About how many keys one client may ask per second; default 2,000. A stream asks about each of its keys. What is not used
-   * is saved up for 2.5 s, so that all may come back at once after a restart: 5,000 keys by default.
+   * About how many keys one client may ask about per second; default 2,000. A stream asks about each of its keys. Unused keys are
+   * saved up for 2.5 s, so that all waiters may come back at once after a restart: 5,000 keys by default.
    */
   readonly keysPerSecond?: number | undefined
 }

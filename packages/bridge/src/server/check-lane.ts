@@ -35,14 +35,14 @@ export interface LaneOptions {
 /**
  * The checks of the keys of one node, in the order in which they fall due, as few calls of many keys.
  *
- * States: *well* → *failing*, after a call that brought no answer at all → *well*, after one that brought some. While it fails,
- * there is one call at a time, with a growing pause in between. A check that has been due for as long as a call may take is
- * answered as unavailable, as if it had been sent with the call that failed.
+ * States: *well* → *failing*, after a call that brought no answer at all → *well*, after one that brought some. While it fails, there
+ * is one call at a time, with a growing pause in between. A check that has been due for as long as a call may take ends as
+ * unavailable, as if it had been sent with the call that failed.
  */
 export class CheckLane {
   readonly #options: LaneOptions
   readonly #first: DueCheck[] = []
-  /** Checks after a reconnect. They can wait: those who need them have been told something before. */
+  /** Checks after a reconnect. They can wait: their waiters know a state already. */
   readonly #later: DueCheck[] = []
   #calls = 0
   /** Calls in a row that brought no answer. */

@@ -12,7 +12,7 @@ import { addWaitRoutes } from './wait-routes.ts'
 export interface BridgeHost {
   /** Called when a request that was let in needs Redis from now on. Returns what to call when it no longer does. */
   readonly needsRedis?: () => () => void
-  /** Whether `/readyz` answers only those who are let in, because answering takes connections. */
+  /** Whether `/readyz` needs a credential, because answering takes connections. */
   readonly guardsReadiness?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface BridgeHost {
  * A notification is a hint and never a grant, and may be lost, so every waiter also has a timer of its own. Errors are
  * `application/problem+json`. The bridge stores nothing: one that was just started knows as much as one that ran all along.
  *
- * Making one does no I/O and sets no timer; it connects with the first request.
+ * Creating a bridge does no I/O and sets no timer. It connects with the first request.
  *
  * @throws InvalidOptionError naming the option.
  */

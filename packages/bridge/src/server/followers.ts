@@ -12,7 +12,7 @@ export interface KeyState {
   readonly expiresInMs: number | null
 }
 
-/** Who wants to hear everything about a key: an event stream. */
+/** A follower wants to hear everything about a key: an event stream. */
 export interface Follower {
   /**
    * Called once at the beginning (only a release may come before it), and again when the bridge knows who has the lock after a
@@ -38,19 +38,19 @@ interface Following {
 }
 
 /**
- * Those who follow one key, and what each of them is still to be told.
+ * The followers of one key, and what each of them has still to be told.
  *
- * They are told of a release at once, and of those that follow shortly in one message. So a key that changes hands all the
- * time, or has many streams, takes a bounded part of the bridge. Other keys are served while many followers are told.
+ * They hear of a release at once, and of further releases soon after it in one message. So a key that changes hands all the time, or
+ * has many streams, takes a bounded part of the bridge. Other keys are served while many followers are told.
  */
 export class Followers {
   readonly #clock: Clock
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #all = new Set<Following>()
-  /** Those who are about to be told a state. Some may have left. */
+  /** The followers that are about to be told a state. Some may have left. */
   #informed: Following[] | undefined
-  /** Those who are about to be told of a release. Some may have left. */
+  /** The followers that are about to be told of a release. Some may have left. */
   #round: Following[] | undefined
   /** How many releases there were, and how many of them the last round was about. */
   #releases = 0
@@ -79,12 +79,12 @@ export class Followers {
     }
   }
 
-  /** Tells the state to those who do not know one yet. */
+  /** Tells the state to the followers that do not know one yet. */
   tellNew(state: KeyState): void {
     for (const following of this.#thoseNew()) this.#inform(following, state)
   }
 
-  /** Tells who has the lock to those who do not know: the new ones, and those who were told of a release since. */
+  /** Tells who has the lock to the followers that do not know: new ones, and those told of a release since. */
   tellHeld(state: KeyState): void {
     for (const following of this.#all) {
       if (following.isNew || following.stated !== this.#releases) this.#inform(following, state)
@@ -98,7 +98,7 @@ export class Followers {
     this.#announceWhenDue()
   }
 
-  /** Sends away those who do not know a state. */
+  /** Sends away the followers that do not know a state. */
   dismissNew(): void {
     this.#dismiss(this.#thoseNew())
   }

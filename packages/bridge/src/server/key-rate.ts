@@ -14,8 +14,8 @@ interface Account {
 /**
  * How many keys each client asks about: a token bucket for each.
  *
- * A request passes if anything is left, and may overdraw, so that a large request has the same chance as many small ones. A full
- * account is as good as none, so accounts that were unused for long enough to be full are dropped, a generation at a time.
+ * A request passes if anything is left, and may overdraw, so a large request has the same chance as many small ones. A full account
+ * is worth no more than none. So accounts that were unused for long enough to be full are dropped, a generation at a time.
  */
 export class KeyRate {
   readonly #keysPerMs: number
@@ -53,7 +53,7 @@ export class KeyRate {
   }
 
   #forget(nowMs: number): void {
-    // Longer than it takes until an account is full again that the largest stream has overdrawn.
+    // Longer than an account needs to fill up again after the largest stream has overdrawn it.
     const generationMs = savedMs + mostKeys / this.#keysPerMs
     if (nowMs - this.#beganMs < generationMs) return
     this.#older = nowMs - this.#beganMs < 2 * generationMs ? this.#accounts : new Map()

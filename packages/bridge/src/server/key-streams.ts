@@ -7,8 +7,8 @@ import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 
 /**
- * A stream ends after this long, and its reader comes back: a half-open connection takes what is written to it for a long
- * time, and would otherwise keep its stream for ever.
+ * A stream ends after this long, and its reader comes back. Otherwise a half-open connection, which accepts writes for a long time,
+ * would keep its stream for ever.
  */
 const longestStreamMs = 900_000
 /** How much of that is random, so that streams that began together do not end together. */
@@ -37,7 +37,7 @@ export class KeyStreams {
   }
 
   /**
-   * Answers at once with the headers. The state of each key follows as soon as it is known.
+   * Answers with the headers at once. The state of each key follows as soon as it is known.
    *
    * @throws ProblemError (503) if no release would be heard now, or the client has left
    */

@@ -10,8 +10,8 @@ export interface MetricsPage {
 }
 
 /**
- * A page is served for ten times as long as it took to make, and for a second at most. So making pages takes a tenth of the time
- * at most, however many ask.
+ * A page is served for ten times as long as it took to make, and for a second at most. So making pages takes at most a tenth of the
+ * time, however many requests there are.
  */
 const freshFor = 10
 const longestFreshMs = 1_000
@@ -36,7 +36,7 @@ export function metricsRoute(make: () => Promise<MetricsPage>, token: string | u
   }
   return async (c) => {
     if (token !== undefined && (await tokenOf(bearerOf(c.req.header('authorization')))) === undefined) {
-      throw new ProblemError(401, 'Send the token of the metrics in the Authorization header, as Bearer')
+      throw new ProblemError(401, 'Send the metrics token in the Authorization header, as Bearer')
     }
     const { contentType, text } = await page()
     return c.body(text, 200, { ...noStore, 'content-type': contentType })

@@ -6,14 +6,14 @@ import type { RedisProblem } from './redis-problem.ts'
 /** The least time between two checks of one key, in milliseconds, whatever causes them. */
 const leastDistanceMs = 250
 
-/** What a check came to. */
+/** The outcome of a check. */
 export type Seen =
   | Extract<CheckOutcome, { type: 'checked' }>
-  /** The store had no usable answer, or was not asked because it answers nothing now. */
+  /** The store gave no usable answer, or was not asked because it answers nothing now. */
   | { readonly type: 'unavailable'; readonly problem?: RedisProblem }
   /** There can be no lock of that name. */
   | { readonly type: 'bad-key' }
-  /** When the check could be sent, nobody needed it any more. Whoever came since needs another one. */
+  /** When the check could be sent, nobody needed it any more. Waiters that came since need another one. */
   | { readonly type: 'unwanted' }
 
 /** `wanted` is called just before the store is asked: whoever wanted to know may have gone. */

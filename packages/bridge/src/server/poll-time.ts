@@ -1,6 +1,6 @@
 import { withJitterInSteps } from '../http/jitter.ts'
 
-/** The client of a poll of this length or more, in milliseconds, does not mind if it ends a little early. */
+/** A poll of this length or more, in milliseconds, may end a little early. */
 const jitterFromMs = 10_000
 /** How much of such a poll's time is random. */
 const jitterShare = 0.1

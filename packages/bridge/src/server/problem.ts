@@ -19,13 +19,13 @@ export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
 /** When to come back, in seconds, unless more is known. Clients add jitter by themselves. */
 const retryAfterSeconds = 1
 
-/** What a program may need beside the status. */
+/** What a client program may need besides the status. */
 export interface ProblemMembers {
   /** 403: those of the request's keys that are not allowed. */
   readonly keys?: readonly string[]
 }
 
-/** The answer that tells an error, as RFC 9457 has it. */
+/** The answer for an error, in the form of RFC 9457. */
 export const problem = (c: Context, error: ProblemError): Response =>
   c.body(bodyOf(error), error.status, headersOf(error))
 

@@ -1,6 +1,6 @@
 /**
  * Why Redis cannot be used at present, in one sentence. `message` is for the operator and may name the server's address.
- * `publicMessage` is for anybody: of Redis' own words it has only the kind of the error and the command it is about.
+ * `publicMessage` is for anybody: of Redis's own words it has only the kind of the error and the command concerned.
  */
 export class RedisProblem extends Error {
   readonly publicMessage: string
@@ -26,7 +26,7 @@ function causesOf(cause: unknown): readonly Error[] {
   return causes
 }
 
-/** Words with which Redis begins an error, and that say enough by themselves. */
+/** Words that Redis begins an error with, and that say enough by themselves. */
 const kinds =
   /\b(NOPERM|WRONGPASS|NOAUTH|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|READONLY|MISCONF|NOREPLICAS)\b/
 

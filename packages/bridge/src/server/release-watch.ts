@@ -7,7 +7,7 @@ import { ReleaseFeed } from './release-feed.ts'
 import type { WatchedKey } from './watched-key.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
-/** How long waiters are kept, and a new one has to wait, while the connection is lost, in milliseconds. */
+/** How long waiters are kept while the connection is lost, and how long a new one waits for it, in milliseconds. */
 const disconnectedGraceMs = 2_000
 /** How long a request for readiness waits for a connection that was just lost, in milliseconds: it wants to know the reason soon. */
 const blipMs = 250
@@ -21,8 +21,8 @@ const probeKey = 'leasehold-bridge-readiness'
 /**
  * What all requests share: the one connection that listens, and the keys that somebody waits for.
  *
- * A connection that is lost and soon back costs a check of each key. If it stays away, all waiters are sent off: otherwise
- * they would rely on a bridge that hears nothing.
+ * If the connection is lost and soon back, each key is checked once. If it stays away, all waiters are sent away: otherwise they
+ * would rely on a bridge that hears nothing.
  */
 export class ReleaseWatch {
   readonly #options: CheckedOptions
@@ -58,7 +58,7 @@ export class ReleaseWatch {
     if (!this.#closed && (await this.#feed.whenListening(disconnectedGraceMs, gone)) && !this.#closed) {
       return (key) => this.#keys.get(key)
     }
-    throw new ProblemError(503, 'The bridge hears of no release now; check for yourself and come back')
+    throw new ProblemError(503, 'The bridge hears no releases now; check for yourself and come back')
   }
 
   /** Why the bridge cannot tell of releases now, for anybody to read; undefined if it listens and the store answers. */

@@ -3,7 +3,7 @@ import { Call, type CheckOutcome, type LeaseStore, type Unknown } from '@leaseho
 
 /** How long the store may take to answer, in milliseconds. */
 export const checkDeadlineMs = 2_000
-/** How long a store has, once its deadline is over, to say what it knows, in milliseconds: some answers, or why there are none. */
+/** How long a store may take after its deadline to return what it knows, in milliseconds: some answers, or why there are none. */
 const lastWordMs = 50
 
 /** Asks the store about all these keys in one call, within a deadline. Resolves with one outcome for each. Never rejects. */

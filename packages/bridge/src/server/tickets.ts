@@ -21,23 +21,23 @@ export interface TicketOptions {
   readonly expiresInMs: Duration
   /** Whom the limit of connections counts, such as the tenant's id; default: the patterns. */
   readonly subject?: string
-  /** That of the bridge, if it was set to another one (`auth.longestTicket`); default `'24h'`. */
+  /** The bridge's `auth.longestTicket`, if it has one; default `'24h'`. */
   readonly longestTicket?: Duration
   /** Default: the runtime's. */
   readonly clock?: Clock
 }
 
-/** How far away a ticket's end may be by default: a ticket that leaks is of no use the day after. */
+/** How far away a ticket's end may be by default: a leaked ticket is useless the day after. */
 export const defaultLongestTicket: Duration = '24h'
 /** The longest payload, in characters: servers and proxies accept header lines of 8 kB or so. */
 const longestPayload = 4_096
 
 /**
  * Makes a ticket that lets its bearer wait for some keys for some time, to be sent like a token. It is signed and not
- * encrypted: its bearer can read it. It cannot be taken back before its end, so give it a short life.
+ * encrypted: its bearer can read it. It cannot be revoked, so give it a short life.
  *
  * @param secret one of the bridge's `ticketSecrets`
- * @throws InvalidOptionError naming the option, for everything that a bridge would not let in too.
+ * @throws InvalidOptionError naming the option, for everything that a bridge would refuse too.
  */
 export async function issueTicket(secret: string, options: TicketOptions): Promise<string> {
   const { patterns, expiresInMs, subject, longestTicket = defaultLongestTicket, clock = systemClock } = options
@@ -106,7 +106,7 @@ const keyOf = (secret: string): Promise<CryptoKey> =>
 
 const encoded = (text: string): Uint8Array<ArrayBuffer> => bytesOf(text) as Uint8Array<ArrayBuffer>
 
-/** Something else that was signed with the same secret may still be no ticket. */
+/** Data signed with the same secret need not be a ticket. */
 function claimsOf(payload: string): TicketClaims | undefined {
   try {
     const claims = JSON.parse(textOf(bytesOfBase64url(payload))) as TicketClaims

@@ -3,7 +3,7 @@ import { ProblemError } from './problem.ts'
 
 /** The most keys of a stream. */
 export const mostKeys = 50
-/** In milliseconds. Proxies give up a request that is silent for longer, and a half-open client holds a place no longer than this. */
+/** In milliseconds. Proxies cut off a request that is silent for longer, and a half-open client holds a place no longer than this. */
 const longestTimeoutMs = 25_000
 
 /** The `key` parameters of an event stream, each once. @throws ProblemError */

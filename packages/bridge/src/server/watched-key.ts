@@ -56,11 +56,11 @@ export class WatchedKey {
   readonly #polls: PollQueue
   readonly #followers: Followers
   #holder: Holder | undefined
-  /** Counts what makes the answer of a check that is under way worthless. */
+  /** Counts events that make the answer of a check in flight worthless. */
   #doubts = 0
   #stopExpiry: (() => void) | undefined
   #offer: Offer | undefined
-  /** What the followers heard last is that the lock is free, and no release can have been missed since. */
+  /** The followers heard last that the lock is free, and no release can have been missed since. */
   #toldFree = false
 
   /** @param onIdle called when the last of those who wait has gone */
@@ -140,7 +140,7 @@ export class WatchedKey {
         // A release came in the meantime, or may have been missed: it may have ended what this check saw.
         const isStale = seen.type === 'checked' && before !== this.#doubts
         const isWorthNothing = isStale || seen.type === 'unwanted'
-        // Before anybody is told: whoever comes back at once needs a new check. This one serves only those who came before its answer.
+        // Before anybody is told: a waiter that comes back at once needs a new check. This one serves only earlier waiters.
         resolve(this.#isAwaited && isWorthNothing ? 'again' : undefined)
         if (this.#isAwaited && seen.type !== 'unwanted') this.#saw(seen, isStale)
       }

@@ -72,7 +72,7 @@ export class Renewal {
     this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
   }
 
-  /** Goes through all grants: notices losses, emits the events that are due, and renews the grants that are due. */
+  /** Goes through all grants: which are lost, what must be told, which are renewed now. */
   #onTimer(): void {
     this.#disarm()
     const now = instant(this.#context.clock)

@@ -15,7 +15,7 @@ export const fences: number = mostHandOffs + 1
 export const headStartMs = 2
 /** The share of the store's command deadline after which our next waiter stops waiting for the answer to a release. */
 export const releaseShare = 0.05
-/** How often the waiters behind our own holder check the store if there is no notifier, in milliseconds. */
+/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
 export const pollingCheckMs = 1_000
-/** Waiters are alike if their intervals differ by no more than this factor. Otherwise each of many plans would compete. */
+/** Waiters that check within twice each other's time are alike: or each of many plans would have a competitor of its own. */
 export const alike = 2

@@ -94,7 +94,7 @@ describe('waiters of one process', () => {
     expect(calls('release')).toBe(2)
   })
 
-  it('pass a grant on for at most a second, counted from when it was first passed on', async () => {
+  it('hand a grant off for at most a second, counted from its first hand-off', async () => {
     locks = createLocker({ store, clock, notifier: new ScriptedNotifier() })
     const holder = await locks.acquire('k')
     const second = locks.acquire('k')

@@ -11,8 +11,8 @@ const recheckMs = 1_000
 /**
  * Wakes the waiters of one memory store. Listening begins within `subscribe`, so it is live at once.
  *
- * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: a waiter of one request that is woken
- * from within another would hang.
+ * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: to wake the waiter of one
+ * request from within another hangs it.
  */
 export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {
   demandOption(typeof store?.listen === 'function', 'store', 'the memory store of the locker')

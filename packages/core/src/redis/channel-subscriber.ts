@@ -2,7 +2,7 @@ import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 
-/** Subscribers that may have missed a release check again over this time after they reconnect, in milliseconds. */
+/** A waiter whose subscription was not confirmed checks once it is: at a random time within so many milliseconds. */
 const checkAgainSpreadMs = 250
 
 /**

@@ -27,8 +27,8 @@ export class MissedReleases {
   }
 
   /**
-   * A message was heard. If somebody waits for it, it shows that other processes announce their releases where we listen. If
-   * nobody does, it may be our own release, on a channel that is about to be left, and shows nothing.
+   * A message was heard. If somebody waits for it, releases do reach us. Otherwise it may be our own release, on a channel
+   * that we are about to leave.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
@@ -38,12 +38,11 @@ export class MissedReleases {
   }
 
   /**
-   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time; others are ignored
-   * meanwhile.
+   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time.
    *
-   * @param cursor the holder's cursor, which is the fence that the message names
-   * @param confirm asks the server to confirm the subscription again. Earlier messages arrive before the answer to that, so a
-   *   message that was only delayed is not taken for missed.
+   * @param cursor the holder's, which is the fence that the message names
+   * @param confirm asks the server to confirm the subscription again. Messages published before that arrive before its
+   *   answer, so one that was only on its way does not count as missing.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return

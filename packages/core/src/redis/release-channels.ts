@@ -135,7 +135,7 @@ export class ReleaseChannels {
       this.#channels.delete(channel.name)
       if (this.#pattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
-      // Nobody asks for this channel any more. Its refusal would never end, and would hide the refusal of another channel.
+      // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
       this.#troubles.forget('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
@@ -183,7 +183,7 @@ export class ReleaseChannels {
     }
     if (isConfirmed) for (const topic of topics) this.#confirmed(topic)
     else for (const topic of topics) this.#refuse(topic, answer.cause)
-    // After the refusals: otherwise a new connection whose subscriptions are refused would be reported as reconnected.
+    // Only now: a subscription that is refused on the new connection is no sign that releases are heard again.
     this.#troubles.end('connection')
     return isConfirmed
   }
@@ -191,7 +191,7 @@ export class ReleaseChannels {
   #confirmed(topic: Topic): void {
     topic.confirmed = true
     this.#troubles.end('refusal', topic.name)
-    // Nobody listens any more: the channel's time without subscribers ended before the server had confirmed it.
+    // Nobody listens any more; its lingering ended before the server had confirmed.
     if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
     for (const subscriber of this.#on(topic)) subscriber.hear()
   }

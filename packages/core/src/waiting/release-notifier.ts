@@ -13,7 +13,7 @@ export interface ReleaseNotifier {
    * If it does not, the waiter tries again after subscribing, which closes the gap between its first try and the subscription.
    */
   readonly checks: boolean
-  /** How long a waiter may rely on it before the waiter checks by itself, in milliseconds. */
+  /** How long a waiter may rely on it before it checks by itself, in milliseconds. */
   readonly recheckMs: number
   /** The prefix of the store's keys, if the notifier needs it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
