@@ -232,8 +232,9 @@ export class KeyQueue {
   async #compete(added: Competitor): Promise<Acquired> {
     try {
       const acquired = await added.run()
-      if (acquired.grant) this.hold(acquired.grant)
-      return { ...acquired, heldHere: !acquired.grant && this.#grant !== undefined }
+      if (!acquired.grant) return { ...acquired, heldHere: this.#grant !== undefined }
+      this.hold(acquired.grant)
+      return acquired
     } finally {
       this.#competitors.delete(added)
       this.#advance()

@@ -43,8 +43,9 @@ export function localQueue(context: Context): LocalQueue {
 
   async function tryOnce(plan: Plan): Promise<Acquired> {
     const acquired = await acquireAlone(context, plan, fences)
-    if (acquired.grant) queueFor(plan.key).hold(acquired.grant)
-    return { ...acquired, heldHere: !acquired.grant && !!queues.get(plan.key)?.grant }
+    if (!acquired.grant) return { ...acquired, heldHere: queues.get(plan.key)?.grant !== undefined }
+    queueFor(plan.key).hold(acquired.grant)
+    return acquired
   }
 
   return {

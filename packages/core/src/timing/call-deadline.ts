@@ -20,7 +20,8 @@ export interface CallDeadline {
 export class Call implements CallDeadline {
   declare readonly withinMs: number
   isOver = false
-  readonly #callbacks = new Set<() => void>()
+  /** Made when somebody asks to be called back: most calls are answered in time. */
+  #callbacks: Set<() => void> | undefined
   #signal: AbortSignal | undefined
 
   constructor(withinMs: number) {
@@ -38,14 +39,15 @@ export class Call implements CallDeadline {
 
   onOver(callback: () => void): () => void {
     if (this.isOver) callback()
-    else this.#callbacks.add(callback)
-    return () => this.#callbacks.delete(callback)
+    else (this.#callbacks ??= new Set()).add(callback)
+    return () => this.#callbacks?.delete(callback)
   }
 
   /** Stops waiting. */
   end(): void {
     this.isOver = true
-    for (const callback of this.#callbacks) callback()
-    this.#callbacks.clear()
+    const callbacks = this.#callbacks ?? []
+    this.#callbacks = undefined
+    for (const callback of callbacks) callback()
   }
 }
