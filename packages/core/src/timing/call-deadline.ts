@@ -39,7 +39,10 @@ export class Call implements CallDeadline {
 
   onOver(callback: () => void): () => void {
     if (this.isOver) callback()
-    else (this.#callbacks ??= new Set()).add(callback)
+    else {
+      this.#callbacks ??= new Set()
+      this.#callbacks.add(callback)
+    }
     return () => this.#callbacks?.delete(callback)
   }
 
