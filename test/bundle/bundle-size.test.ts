@@ -1,40 +1,23 @@
 import { fileURLToPath } from 'node:url'
 import { createContext, runInContext } from 'node:vm'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
+import { compressedBytes, edgeBundle } from '../support/edge-bundle.ts'
 
-/** As an edge project would bundle it: nothing external, nothing shimmed. */
-async function bundle(conditions: readonly string[], format: 'esm' | 'iife'): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: {
-      contents: `
-        export { createLocker } from '@leasehold/core'
-        export { redisStore } from '@leasehold/core/redis'
-      `,
-      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
-    },
-    bundle: true,
-    write: false,
-    minify: true,
-    platform: 'browser',
-    target: 'es2022',
-    format,
-    globalName: 'leasehold',
-    conditions: [...conditions],
-  })
-  return outputFiles[0]?.text ?? ''
-}
+const exported = `
+  export { createLocker } from '@leasehold/core'
+  export { redisStore } from '@leasehold/core/redis'
+`
+const folder = fileURLToPath(new URL('.', import.meta.url))
 
 /** What the locker with the Redis store may weigh, minified and compressed, in bytes: docs/decisions/0005. */
 describe.each([
   ['by default', [], 13_610],
   ['on Workers', ['workerd'], 11_060],
 ])('createLocker with redisStore, bundled %s', (name, conditions, limit) => {
-  const code = bundle(conditions, 'esm')
+  const code = edgeBundle(exported, { folder, conditions })
 
   test(`weighs at most ${limit} bytes`, async () => {
-    const size = gzipSync(await code, { level: 9 }).byteLength
+    const size = compressedBytes(await code)
     console.log(`createLocker with redisStore ${name}: ${size} of ${limit} bytes`)
     expect(size).toBeLessThanOrEqual(limit)
   })
@@ -44,7 +27,7 @@ describe.each([
   })
 
   test('does no I/O, sets no timer, draws no randomness and asks no clock when it is imported or made', async () => {
-    const script = await bundle(conditions, 'iife')
+    const script = await edgeBundle(exported, { folder, conditions, format: 'iife' })
     const make = `
       const run = () => { throw new Error('sent something') }
       leasehold.createLocker({ store: leasehold.redisStore({ commandDeadlineMs: 2000, cluster: false, run }) })

@@ -1,32 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { createContext, runInContext } from 'node:vm'
-import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
+import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
 const limit = 2_820
 /** The same of the client by itself, the core left out. */
 const limitAlone = 3_360
 
-/** As an edge project would bundle it: nothing shimmed. */
-async function bundle(contents: string, format: 'esm' | 'iife' = 'esm', external: string[] = []): Promise<string> {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)), loader: 'ts' },
-    bundle: true,
-    write: false,
-    minify: true,
-    platform: 'browser',
-    target: 'es2022',
-    format,
-    globalName: 'leasehold',
-    conditions: ['workerd'],
-    external,
-  })
-  return outputFiles[0]?.text ?? ''
-}
-
-const sizeOf = (code: string): number => gzipSync(code, { level: 9 }).byteLength
+const folder = fileURLToPath(new URL('.', import.meta.url))
 const client = `export { bridgeNotifier } from './index.ts'`
 /** What is there in any case, once any notifier is. */
 const locker = `
@@ -37,20 +19,24 @@ const locker = `
 
 describe('bundled', () => {
   it(`the client adds at most ${limit} bytes to a locker`, async () => {
-    const alone = sizeOf(await bundle(client, 'esm', ['@leasehold/core', '@leasehold/core/adapter']))
-    const size = sizeOf(await bundle(locker + client)) - sizeOf(await bundle(locker))
+    const alone = compressedBytes(
+      await edgeBundle(client, { folder, external: ['@leasehold/core', '@leasehold/core/adapter'] }),
+    )
+    const size =
+      compressedBytes(await edgeBundle(locker + client, { folder })) -
+      compressedBytes(await edgeBundle(locker, { folder }))
     console.log(`bridgeNotifier: ${size} of ${limit} bytes beside a locker, ${alone} of ${limitAlone} alone`)
     expect(size).toBeLessThanOrEqual(limit)
     expect(alone).toBeLessThanOrEqual(limitAlone)
   })
 
   it('it needs nothing of Node, and no Hono', async () => {
-    const code = await bundle(`export * from './index.ts'`)
+    const code = await edgeBundle(`export * from './index.ts'`, { folder })
     expect(code.match(/node:|\bprocess\b|\bBuffer\b|\brequire\b|hono/gi)).toBeNull()
   })
 
   it('it does nothing but compute when it is imported and made, as at the module scope of a Worker', async () => {
-    const script = await bundle(client, 'iife')
+    const script = await edgeBundle(client, { folder, format: 'iife' })
     const make = (mode: string) =>
       `leasehold.bridgeNotifier({ url: 'https://bridge.example', token: 'token', mode: '${mode}' })`
     const context = createContext({})

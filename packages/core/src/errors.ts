@@ -186,13 +186,16 @@ export function demandOption(ok: boolean, option: string, must: string, value?: 
   if (!ok) throw new InvalidOptionError(option, `must be ${must}`, hint(option, value))
 }
 
-/** @throws InvalidOptionError for options that are not in an object, such as a number in their place */
-export const demandObject = (options: unknown): void =>
+/**
+ * @param value the options once more, where they are those of a call: only those may be meant for a `ttl`
+ * @throws InvalidOptionError for options that are not in an object, such as a number in their place
+ */
+export const demandObject = (options: unknown, value?: unknown): void =>
   demandOption(
     options === undefined || (typeof options === 'object' && options !== null),
     'options',
     'an object',
-    options,
+    value,
   )
 
 /**

@@ -2,8 +2,10 @@ import { ManualClock, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from './errors.ts'
 import { createLocker, type LockerOptions } from './locker.ts'
+import { memoryNotifier, memoryStore } from './memory/index.ts'
 import { type AcquireOptions, planFor } from './options.ts'
 import { keyLayout } from './redis/keys.ts'
+import { backoff, poll } from './timing/backoff.ts'
 
 /** Options as a caller without types may write them. */
 const untyped = (options: Record<string, unknown>): AcquireOptions => options as AcquireOptions
@@ -287,6 +289,15 @@ describe('a likely mistake', () => {
   it('gets no hint where nobody can tell', () => {
     expect(plan({ colour: 1 })).toThrow(/is not known$/)
     expect(plan({ ttl: {} })).toThrow(/such as "5s"$/)
+  })
+
+  it('gets no hint that is about something else: only the options of a call have a ttl', () => {
+    for (const make of [poll, backoff, memoryStore] as ((options: unknown) => unknown)[]) {
+      expect(() => make(500)).toThrow(/must be an object$/)
+    }
+    expect(() => memoryStore({ ttl: 5 } as object)).toThrow(/"ttl" is not known$/)
+    const notifier = memoryNotifier as (store?: unknown) => unknown
+    for (const given of [undefined, client]) expect(() => notifier(given)).toThrow(/the memory store of the locker$/)
   })
 
   it('costs an edge bundle nothing: there only the fact is said', async () => {

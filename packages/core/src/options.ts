@@ -111,7 +111,7 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
 function merged(layers: readonly (AcquireOptions | undefined)[]): AcquireOptions {
   const options: Record<string, unknown> = {}
   for (const layer of layers) {
-    demandObject(layer)
+    demandObject(layer, layer)
     for (const [name, value] of Object.entries(layer ?? {})) options[name] = value === undefined ? options[name] : value
   }
   return options

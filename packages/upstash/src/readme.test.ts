@@ -1,63 +1,37 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { promised, type ReadmePrograms, readmePrograms } from '../../../test/support/readme-programs.ts'
 import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const [worker = '', server = ''] = Array.from(
-  readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm),
-  ([, code]) => code as string,
-)
-
-/** A folder with the packages installed as in a reader's project. */
-const folder = mkdtempSync(join(tmpdir(), 'leasehold-readme-'))
-for (const [name, place] of [
-  ['@leasehold/upstash', root],
-  ['@leasehold/core', join(root, 'node_modules/@leasehold/core')],
-  ['@upstash/redis', join(root, 'node_modules/@upstash/redis')],
-] as const) {
-  mkdirSync(join(folder, 'node_modules', name, '..'), { recursive: true })
-  symlinkSync(place, join(folder, 'node_modules', name))
-}
+let readme: ReadmePrograms
 let gateway: TestGateway
+let env: Record<string, string>
 beforeAll(async () => {
+  readme = readmePrograms(root, {
+    '@leasehold/upstash': root,
+    '@leasehold/core': join(root, 'node_modules/@leasehold/core'),
+    '@upstash/redis': join(root, 'node_modules/@upstash/redis'),
+  })
   gateway = await startTestGateway()
+  env = { UPSTASH_REDIS_REST_URL: gateway.url, UPSTASH_REDIS_REST_TOKEN: gateway.token }
 })
 afterAll(async () => {
-  rmSync(folder, { recursive: true })
+  readme[Symbol.dispose]()
   await gateway[Symbol.asyncDispose]()
 })
 
-async function outputOf(name: string, program: string): Promise<readonly string[]> {
-  writeFileSync(join(folder, name), program)
-  const env = { ...process.env, UPSTASH_REDIS_REST_URL: gateway.url, UPSTASH_REDIS_REST_TOKEN: gateway.token }
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, name)], { env, timeout: 50_000 })
-  return stdout.trimEnd().split('\n')
-}
-
 describe('the README', () => {
   it('has a Worker that answers with a fence, and leaves nothing held', async () => {
-    writeFileSync(join(folder, 'worker.ts'), worker)
-    const output = await outputOf(
-      'main.ts',
-      `import worker from './worker.ts'
-       const work: Promise<unknown>[] = []
-       const ctx = { waitUntil: (promise: Promise<unknown>) => void work.push(promise) }
-       const response = await worker.fetch(new Request('https://shop.example/p1'), process.env as never, ctx)
-       console.log(response.status, Object.keys(await response.json()))
-       await Promise.all(work)`,
-    )
-    expect(output).toEqual(["200 [ 'fence' ]"])
+    const [worker = ''] = readme.snippets
+    expect(await readme.outputOfWorker(worker, env)).toEqual(["200 [ 'fence' ]"])
     expect(await gateway.redis.command('KEYS', 'lock:*')).toEqual([])
   })
 
   it('has a program for servers that prints what it says', async () => {
-    const prints = Array.from(server.matchAll(/\/\/ prints: (.*)$/gm), ([, text]) => text)
-    expect(await outputOf('server.ts', server)).toEqual(prints)
-    expect(prints).toHaveLength(2)
+    const [, server = ''] = readme.snippets
+    expect(promised(server)).toHaveLength(2)
+    expect(await readme.outputOf(server, env)).toEqual(promised(server))
   })
 })

@@ -21,8 +21,11 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
     return `, such as { ttl: ${JSON.stringify(value)} }; for how long to wait there is { wait: ${JSON.stringify(value)} }`
   },
   work: () => ' and the last argument: withLock(key, options, work)',
-  store: (value) =>
-    `${isClient(value) ? ' and not a client' : ''}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`,
+  store: (value) => {
+    if (value === undefined) return ''
+    const said = isClient(value) ? ' and not a client' : ''
+    return `${said}: createLocker({ ...ioredisBackend(client) }), or the store of another client’s package`
+  },
   notifier: (value) => {
     const { prefix, waiter } = Object(value)
     return waiter ? `, as the store; it has "${prefix}"` : ', such as that of ioredisBackend(client)'

@@ -1,3 +1,4 @@
+import { demandObject, refuseUnknown } from '../errors.ts'
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -33,14 +34,16 @@ export interface MemoryStoreOptions {
  * It follows the rules of the Redis scripts, request by request. Making one does no I/O, draws no randomness and sets no timer.
  * While it holds entries, one background timer frees those that have expired.
  *
- * @throws InvalidOptionError for a bad duration
+ * @throws InvalidOptionError for a bad duration, or an option that is not known
  * @example
  * const store = memoryStore()
  * const locks = createLocker({ store, notifier: memoryNotifier(store) })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const clock = options.clock ?? systemClock
-  return new MemoryStore(clock, parseDuration('fenceMemory', options.fenceMemory ?? '10m'), openTables(clock))
+  demandObject(options)
+  const { clock = systemClock, fenceMemory = '10m', ...rest } = options
+  refuseUnknown(rest)
+  return new MemoryStore(clock, parseDuration('fenceMemory', fenceMemory), openTables(clock))
 }
 
 /** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */

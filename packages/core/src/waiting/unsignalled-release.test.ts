@@ -20,7 +20,7 @@ beforeEach(() => {
   notifier = new ScriptedNotifier()
 })
 
-/** Somebody elsewhere takes the lock. Returns its fence, and what gives it back, troubles. */
+/** Somebody elsewhere takes the lock. Returns its fence, and what gives it back without a signal. */
 async function occupy(ttlMs = 60_000): Promise<{ fence: string; release(): Promise<void> }> {
   const acquisitionId = drawAcquisitionId()
   const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))

@@ -1,5 +1,6 @@
 import { callUntil, follow, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { gaps, occupy, triedAtMs } from '../../test/waits.ts'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { drawAcquisitionId } from '../store/token.ts'
@@ -12,22 +13,8 @@ beforeEach(() => {
   ;({ store, clock } = testLocker())
 })
 
-/** Somebody elsewhere takes the lock. Returns what gives it back. */
-async function occupy(ttlMs = 3_600_000): Promise<() => Promise<void>> {
-  const acquisitionId = drawAcquisitionId()
-  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
-  store.calls.length = 0
-  return async () => {
-    await store.release([{ key: 'k', acquisitionId }], callUntil(unstopped))
-  }
-}
-
 const locker = (options: Omit<LockerOptions, 'store' | 'clock'> = {}): Locker =>
   createLocker({ store, clock, ttl: '10s', wait: '1m', ...options })
-
-const triedAtMs = (): number[] => store.called('acquire').map(({ atMs }) => atMs)
-
-const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - (times[at] ?? 0))
 
 describe('a waiter with a notifier', () => {
   it('subscribes after its first contended try, and not for a lock that is free', async () => {
@@ -35,7 +22,7 @@ describe('a waiter with a notifier', () => {
     const locks = locker({ notifier })
     await (await locks.acquire('k')).release()
     expect(notifier.subscriptions).toEqual([])
-    await occupy()
+    await occupy(store)
     follow(locks.acquire('k'), clock)
     await clock.advance(0)
     const state = await locks.inspect('k')
@@ -45,7 +32,7 @@ describe('a waiter with a notifier', () => {
   it('does not subscribe where it does not wait', async () => {
     const notifier = new ScriptedNotifier()
     const locks = locker({ notifier })
-    await occupy()
+    await occupy(store)
     expect(await locks.tryAcquire('k')).toBeNull()
     await expect(locks.acquire('k', { wait: 0 })).rejects.toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
     expect(notifier.subscriptions).toEqual([])
@@ -53,7 +40,7 @@ describe('a waiter with a notifier', () => {
 
   it('does not subscribe when its first contention spent its budget', async () => {
     const notifier = new ScriptedNotifier()
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker({ notifier }).acquire('k', { budget: 1 }), clock)
     await clock.advance(0)
     expect(acquiring.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', commands: 1 })
@@ -61,7 +48,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('tries once more when the subscription is confirmed: a release in between was heard by nobody', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier({ confirms: false })
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(100)
@@ -75,7 +62,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('does not wait for a confirmation for ever', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier({ confirms: false })
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(0)
@@ -85,11 +72,11 @@ describe('a waiter with a notifier', () => {
   })
 
   it('is granted as soon as a signal says that the lock was released', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(600)
-    expect(triedAtMs()).toEqual([0, 0])
+    expect(triedAtMs(store)).toEqual([0, 0])
     await release()
     notifier.signal()
     await clock.advance(0)
@@ -98,7 +85,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('is woken by a signal that came while it was trying', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(0)
@@ -110,12 +97,12 @@ describe('a waiter with a notifier', () => {
     })
     await clock.advance(1_100)
     expect(acquiring.state).toBe('fulfilled')
-    const [retry, afterSignal] = triedAtMs().slice(-2)
+    const [retry, afterSignal] = triedAtMs(store).slice(-2)
     expect(afterSignal).toBe(retry)
   })
 
   it('checks for itself after a second when no signal comes', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(100)
@@ -127,15 +114,15 @@ describe('a waiter with a notifier', () => {
   })
 
   it('asks the store once per recheck while nothing happens', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker({ notifier: new ScriptedNotifier() }).acquire('k', { recheck: '7s' }), clock)
     await clock.advance(60_000)
     expect(acquiring.state).toBe('rejected')
-    expect(triedAtMs()).toEqual([0, 0, 7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000, 56_000])
+    expect(triedAtMs(store)).toEqual([0, 0, 7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000, 56_000])
   })
 
   it('checks when the time of a dead holder ends', async () => {
-    await occupy(300)
+    await occupy(store, 300)
     const acquiring = follow(locker({ notifier: new ScriptedNotifier() }).acquire('k'), clock)
     await clock.advance(300)
     expect(acquiring.state).toBe('pending')
@@ -159,7 +146,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('does not spin on signals for nothing: the distance between tries grows up to a second', async () => {
-    await occupy()
+    await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     for (let ms = 0; ms < 10_000; ms++) {
@@ -167,20 +154,20 @@ describe('a waiter with a notifier', () => {
       await clock.advance(1)
     }
     expect(acquiring.state).toBe('pending')
-    const pauses = gaps(triedAtMs().slice(2))
+    const pauses = gaps(triedAtMs(store).slice(2))
     expect(pauses.slice(0, 8)).toEqual([10, 20, 40, 80, 160, 320, 640, 1_000])
-    expect(triedAtMs().length).toBeLessThan(25)
+    expect(triedAtMs(store).length).toBeLessThan(25)
   })
 
   it('keeps a signal that comes during that distance', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     for (let spurious = 0; spurious < 6; spurious++) {
       notifier.signal()
       await clock.advance(320)
     }
-    const lastMs = triedAtMs().at(-1) ?? 0
+    const lastMs = triedAtMs(store).at(-1) ?? 0
     await release()
     notifier.signal()
     await clock.advance(320)
@@ -189,7 +176,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('starts over with the distance when there is a new holder', async () => {
-    let release = await occupy()
+    let release = await occupy(store)
     const notifier = new ScriptedNotifier()
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     for (let spurious = 0; spurious < 8; spurious++) {
@@ -197,7 +184,7 @@ describe('a waiter with a notifier', () => {
       await clock.advance(1_000)
     }
     await release()
-    release = await occupy()
+    release = await occupy(store)
     notifier.signal()
     await clock.advance(2_000)
     store.calls.length = 0
@@ -210,30 +197,30 @@ describe('a waiter with a notifier', () => {
   })
 
   it('falls back to its strategy while the notifier hears nothing', async () => {
-    await occupy()
+    await occupy(store)
     const notifier = new ScriptedNotifier()
     const locks = locker({ notifier, strategy: poll({ every: 100 }) })
     const acquiring = follow(locks.acquire('k', { recheck: '10s' }), clock)
     await clock.advance(5_000)
-    expect(triedAtMs()).toHaveLength(2)
+    expect(triedAtMs(store)).toHaveLength(2)
     const [subscription] = notifier.subscriptions
     if (subscription) subscription.live = false
     await clock.advance(5_000)
-    expect(triedAtMs()).toEqual([0, 0, 10_000])
+    expect(triedAtMs(store)).toEqual([0, 0, 10_000])
     await clock.advance(5_000)
-    const pauses = gaps(triedAtMs().filter((atMs) => atMs >= 10_000))
+    const pauses = gaps(triedAtMs(store).filter((atMs) => atMs >= 10_000))
     expect(pauses.length).toBeGreaterThan(35)
     for (const pause of pauses) expect(pause).toBeLessThanOrEqual(150.1)
     if (subscription) subscription.live = true
     await clock.advance(1_000)
     const sinceMs = clock.monotonicMs()
     await clock.advance(9_000)
-    expect(triedAtMs().filter((atMs) => atMs > sinceMs).length).toBeLessThanOrEqual(1)
+    expect(triedAtMs(store).filter((atMs) => atMs > sinceMs).length).toBeLessThanOrEqual(1)
     expect(acquiring.state).toBe('pending')
   })
 
   it('checks by itself while the subscription takes long, however long it would rely on it', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier({ confirms: false })
     const acquiring = follow(locker({ notifier }).acquire('k', { recheck: '30s' }), clock)
     await clock.advance(1_500)
@@ -243,25 +230,25 @@ describe('a waiter with a notifier', () => {
   })
 
   it('polls when the subscription turns out to be impossible', async () => {
-    await occupy()
+    await occupy(store)
     const notifier = new ScriptedNotifier({ confirms: false })
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(0)
     notifier.subscriptions[0]?.confirm(false)
     await clock.advance(1_000)
     expect(acquiring.state).toBe('pending')
-    expect(triedAtMs().length).toBeGreaterThan(6)
+    expect(triedAtMs(store).length).toBeGreaterThan(6)
   })
 
   it('counts its commands, and its budget ends the wait', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker({ notifier: new ScriptedNotifier() }).acquire('k', { budget: 4 }), clock)
     await clock.advance(2_000)
     expect(acquiring).toMatchObject({ state: 'rejected', atMs: 2_000, reason: { commands: 4 } })
   })
 
   it('is not late for its deadline because of a floor or a recheck', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker({ notifier: new ScriptedNotifier() }).acquire('k', { wait: 1_234 }), clock)
     await clock.advance(1_233)
     expect(acquiring.state).toBe('pending')
@@ -270,7 +257,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('hundreds of idle waiters ask about once per second each', async () => {
-    await occupy()
+    await occupy(store)
     const locks = locker({ notifier: new ScriptedNotifier() })
     for (let waiter = 0; waiter < 200; waiter++) follow(locks.acquire('k'), clock)
     await clock.advance(0)
@@ -280,7 +267,7 @@ describe('a waiter with a notifier', () => {
   })
 
   it('waiters of a dead holder do not all check in the same millisecond', async () => {
-    await occupy(500)
+    await occupy(store, 500)
     // A locker each: the waiters of one locker would let one of them check for all.
     for (let waiter = 0; waiter < 100; waiter++) {
       follow(locker({ notifier: new ScriptedNotifier(), ttl: '1h' }).acquire('k'), clock)
@@ -288,7 +275,7 @@ describe('a waiter with a notifier', () => {
     await clock.advance(499)
     store.calls.length = 0
     await clock.advance(60)
-    const times = triedAtMs()
+    const times = triedAtMs(store)
     expect(times).toHaveLength(100)
     const perMs = Map.groupBy(times, (atMs) => Math.floor(atMs))
     expect(perMs.size).toBeGreaterThan(20)
@@ -297,11 +284,11 @@ describe('a waiter with a notifier', () => {
 
 describe('a waiter whose notifier checks for itself', () => {
   it('does not try again after subscribing, nor when the holder expires: it is told', async () => {
-    const release = await occupy(500)
+    const release = await occupy(store, 500)
     const notifier = new ScriptedNotifier({ checks: true })
     const acquiring = follow(locker({ notifier }).acquire('k', { recheck: '30s' }), clock)
     await clock.advance(10_000)
-    expect(triedAtMs()).toEqual([0])
+    expect(triedAtMs(store)).toEqual([0])
     await release()
     notifier.signal()
     await clock.advance(0)
@@ -310,7 +297,7 @@ describe('a waiter whose notifier checks for itself', () => {
   })
 
   it('checks when the remaining time is over of a holder that the notifier does not watch', async () => {
-    await occupy(500)
+    await occupy(store, 500)
     const notifier = new ScriptedNotifier({ checks: true })
     const acquiring = follow(locker({ notifier }).acquire('k', { recheck: '30s' }), clock)
     await clock.advance(0)
@@ -323,7 +310,7 @@ describe('a waiter whose notifier checks for itself', () => {
   })
 
   it('takes what it learnt while it was subscribing for a signal', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const notifier = new ScriptedNotifier({ checks: true, confirms: false })
     const acquiring = follow(locker({ notifier }).acquire('k'), clock)
     await clock.advance(200)
@@ -336,7 +323,7 @@ describe('a waiter whose notifier checks for itself', () => {
   })
 
   it('watches the holder itself while it hears nothing', async () => {
-    await occupy(500)
+    await occupy(store, 500)
     const notifier = new ScriptedNotifier({ checks: true, confirms: false })
     const locks = locker({ notifier, strategy: poll({ every: '10m' }) })
     const acquiring = follow(locks.acquire('k'), clock)

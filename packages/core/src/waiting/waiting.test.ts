@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { callUntil, follow, requestLost, ScriptedNotifier, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { gaps, occupy, triedAtMs } from '../../test/waits.ts'
 import { createLocker, type Locker, type LockerOptions } from '../locker.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { backoff, poll } from '../timing/backoff.ts'
@@ -12,30 +13,16 @@ beforeEach(() => {
   ;({ store, clock } = testLocker())
 })
 
-/** Somebody elsewhere takes the lock. Returns what gives it back. */
-async function occupy(ttlMs = 3_600_000): Promise<() => Promise<void>> {
-  const acquisitionId = drawAcquisitionId()
-  await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
-  store.calls.length = 0
-  return async () => {
-    await store.release([{ key: 'k', acquisitionId }], callUntil(unstopped))
-  }
-}
-
 const locker = (options: Omit<LockerOptions, 'store' | 'clock'> = {}): Locker =>
   createLocker({ store, clock, ttl: '10s', wait: '1m', ...options })
 
-const triedAtMs = (): number[] => store.called('acquire').map(({ atMs }) => atMs)
-
-const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - (times[at] ?? 0))
-
 describe('a waiter without a notifier', () => {
   it('backs off: each pause up to twice the one before, at most a second, never less than half of that', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker().acquire('k'), clock)
     await clock.advance(60_000)
     expect(acquiring.state).toBe('rejected')
-    const pauses = gaps(triedAtMs())
+    const pauses = gaps(triedAtMs(store))
     expect(pauses.length).toBeGreaterThan(60)
     for (const [at, pause] of pauses.slice(0, -1).entries()) {
       const most = Math.min(1_000, 10 * 2 ** at)
@@ -45,11 +32,11 @@ describe('a waiter without a notifier', () => {
   })
 
   it('polls on a beat of its own if told so', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locker({ strategy: poll({ every: 50 }) }).acquire('k'), clock)
     await clock.advance(60_000)
     expect(acquiring.state).toBe('rejected')
-    const pauses = gaps(triedAtMs()).slice(0, -1)
+    const pauses = gaps(triedAtMs(store)).slice(0, -1)
     for (const pause of pauses) {
       expect(pause).toBeGreaterThanOrEqual(24.9)
       expect(pause).toBeLessThanOrEqual(75.1)
@@ -59,17 +46,17 @@ describe('a waiter without a notifier', () => {
   })
 
   it('waiters of one lock do not poll on the same beat', async () => {
-    await occupy()
+    await occupy(store)
     // A locker each: of one locker's waiters only one polls.
     for (let waiter = 0; waiter < 50; waiter++) follow(locker({ strategy: poll({ every: '1s' }) }).acquire('k'), clock)
     await clock.advance(10_000)
-    const times = triedAtMs().filter((atMs) => atMs > 0)
+    const times = triedAtMs(store).filter((atMs) => atMs > 0)
     expect(times.length).toBeGreaterThan(300)
     expect(new Set(times).size).toBe(times.length)
   })
 
   it('checks when the time of a dead holder ends, however slow its strategy is', async () => {
-    await occupy(5_000)
+    await occupy(store, 5_000)
     const acquiring = follow(locker({ strategy: poll({ every: '10m' }) }).acquire('k'), clock)
     await clock.advance(5_000)
     expect(acquiring.state).toBe('pending')
@@ -86,7 +73,7 @@ describe('a waiter without a notifier', () => {
     store.calls.length = 0
     const acquiring = follow(locker({ strategy: backoff({ from: '10s', to: '10s' }) }).acquire('k'), clock)
     await clock.advance(4_999)
-    expect(triedAtMs()).toEqual([0])
+    expect(triedAtMs(store)).toEqual([0])
     await clock.advance(55_001)
     expect(acquiring.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
   })
@@ -110,7 +97,7 @@ describe('an ended wait leaves nothing behind', () => {
   }
 
   it('when it was granted', async () => {
-    const release = await occupy()
+    const release = await occupy(store)
     const { signal } = caller
     const acquiring = follow(locks.acquire('k', { signal }), clock)
     await clock.advance(100)
@@ -125,7 +112,7 @@ describe('an ended wait leaves nothing behind', () => {
   })
 
   it('when its time was over', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locks.acquire('k', { signal: caller.signal, wait: '3s' }), clock)
     await clock.advance(3_000)
     expect(acquiring.state).toBe('rejected')
@@ -134,7 +121,7 @@ describe('an ended wait leaves nothing behind', () => {
   })
 
   it.each([0, 5, 700, 1_000, 2_500])('when it was aborted after %d ms', async (ms) => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
     await clock.advance(ms)
     caller.abort()
@@ -145,7 +132,7 @@ describe('an ended wait leaves nothing behind', () => {
   })
 
   it('when it was aborted while its subscription was not confirmed yet', async () => {
-    await occupy()
+    await occupy(store)
     notifier = new ScriptedNotifier({ confirms: false })
     locks = locker({ notifier })
     const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
@@ -159,7 +146,7 @@ describe('an ended wait leaves nothing behind', () => {
   })
 
   it('when the locker was closed', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
     await clock.advance(300)
     await locks.close()
@@ -170,7 +157,7 @@ describe('an ended wait leaves nothing behind', () => {
   })
 
   it('when the store stopped answering', async () => {
-    await occupy()
+    await occupy(store)
     const acquiring = follow(locks.acquire('k', { signal: caller.signal, wait: '5s' }), clock)
     await clock.advance(0)
     store.always('acquire', requestLost)

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** The programs of a package's README that need services to run, in a folder as a reader's project is. */
+export interface ReadmePrograms extends Disposable {
+  /** The snippets that are TypeScript and say nothing of how they are run, in order. */
+  readonly snippets: readonly string[]
+  /** What a program prints, line by line. */
+  outputOf(program: string, env: Readonly<Record<string, string>>): Promise<readonly string[]>
+  /** What comes of one request to a Worker: its status, and the names in its JSON. */
+  outputOfWorker(worker: string, env: Readonly<Record<string, string>>): Promise<readonly string[]>
+}
+
+/** What a snippet says that it prints. */
+export const promised = (snippet: string): readonly string[] =>
+  Array.from(snippet.matchAll(/\/\/ prints: (.*)$/gm), ([, text]) => text as string)
+
+/**
+ * @param root     the package's folder
+ * @param packages what a reader installs: name → folder
+ */
+export function readmePrograms(root: string, packages: Readonly<Record<string, string>>): ReadmePrograms {
+  const folder = mkdtempSync(join(tmpdir(), 'leasehold-readme-'))
+  for (const [name, place] of Object.entries(packages)) {
+    const link = join(folder, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(place, link)
+  }
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const run = async (env: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+    const options = { env: { ...process.env, ...env }, timeout: 50_000 }
+    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.ts')], options)
+    return stdout.trimEnd().split('\n')
+  }
+  return {
+    snippets: Array.from(readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm), ([, code]) => code as string),
+    outputOf(program, env) {
+      writeFileSync(join(folder, 'main.ts'), program)
+      return run(env)
+    },
+    outputOfWorker(worker, env) {
+      writeFileSync(join(folder, 'worker.ts'), worker)
+      writeFileSync(join(folder, 'main.ts'), oneRequest)
+      return run(env)
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+const oneRequest = `
+import worker from './worker.ts'
+const work: Promise<unknown>[] = []
+const ctx = { waitUntil: (promise: Promise<unknown>) => void work.push(promise) }
+const response = await worker.fetch(new Request('https://shop.example/p1'), process.env as never, ctx)
+console.log(response.status, Object.keys(await response.json()))
+await Promise.all(work)
+`
