@@ -120,11 +120,12 @@ function verdictOn(program: string, output: string): Verdict {
       message: message ?? '',
     }),
   )
-  const found = errors.find(({ file }) => {
-    const name = packageOf(file)
-    if (name) return ['@leasehold/core', ...(reads[program] ?? [])].includes(name)
-    return basename(file) === `${program}.ts` || basename(file) === 'tsconfig.json'
-  })
+  const own = errors.find(
+    ({ file }) => !packageOf(file) && (basename(file) === `${program}.ts` || basename(file) === 'tsconfig.json'),
+  )
+  // The compiler sorts what it says by path, so which comes first depends on where the packages lie.
+  const found =
+    own ?? errors.find(({ file }) => ['@leasehold/core', ...(reads[program] ?? [])].includes(packageOf(file) ?? ''))
   if (!found) return { verdict: output && errors.length === 0 ? 'crashed' : 'fine', message: output.slice(0, 500) }
   const name = packageOf(found.file)
   return { verdict: name ? `${found.code} in ${name}` : found.code, message: found.message }
