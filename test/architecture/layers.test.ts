@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
-  store: ['errors', 'timing'], //                                             the port: what a lease means
+  store: ['errors', 'sharing', 'timing'], //                                  the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   events: ['errors', 'store'],
   options: ['errors', 'store', 'timing', 'waiting'],

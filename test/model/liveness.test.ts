@@ -115,6 +115,7 @@ describe('a run is judged wrong', () => {
     const keeping = (store: LeaseStore): LeaseStore => ({
       commandDeadlineMs: store.commandDeadlineMs,
       nodeOf: (key) => store.nodeOf(key),
+      whenReady: (key, call) => store.whenReady(key, call),
       acquire: (requests, signal) => store.acquire(requests, signal),
       renew: (requests, signal) => store.renew(requests, signal),
       release: async (requests) => requests.map(() => ({ type: 'released', announced: true, subscribers: 0 })),

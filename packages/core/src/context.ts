@@ -1,6 +1,7 @@
 import type { OnEvent } from './events.ts'
 import type { OpenWork } from './open-work.ts'
 import type { Home } from './sharing/home-context.ts'
+import type { JointCalls } from './store/joint-calls.ts'
 import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
@@ -12,10 +13,12 @@ export interface Context {
   readonly clock: Clock
   readonly name: string | undefined
   readonly work: OpenWork
+  /** Sends requests to the store, those that meet in one command. */
+  readonly calls: JointCalls
   /** Runs a task a moment later, in the async context in which the locker was made. For work that outlives the call. */
   readonly home: Home
   /** The clock whose timers run in that context. */
   readonly background: Clock
-  /** Calls the locker's listener, if it has one. Never throws. */
-  readonly emit: OnEvent
+  /** Calls the locker's listener, and never throws. Undefined without a listener. */
+  readonly emit: OnEvent | undefined
 }

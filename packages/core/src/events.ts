@@ -179,7 +179,8 @@ export function teller<T>(listener: ((value: T) => unknown) | undefined): (value
 }
 
 /** Makes a function that emits events, `unannounced` only once. */
-export function emitter(onEvent: OnEvent | undefined): OnEvent {
+export function emitter(onEvent: OnEvent | undefined): OnEvent | undefined {
+  if (!onEvent) return undefined
   const tell = teller(onEvent)
   let emittedUnannounced = false
   return (event) => {

@@ -8,7 +8,7 @@ import type { Lease, Work } from './lease/lease.ts'
 import { Renewal } from './lease/renewal.ts'
 import { withLease } from './lease/with-lease.ts'
 import type { LocalQueue } from './local-queue/local-queue.ts'
-import { type AcquireOptions, type Plan, planFor } from './options.ts'
+import { type AcquireOptions, type CallSettings, type Plan, planFor } from './options.ts'
 import { answered } from './store/answered.ts'
 import { ask } from './store/ask.ts'
 import { checkKey } from './store/key.ts'
@@ -21,6 +21,9 @@ export type TryAcquireOptions = Pick<
   'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld'
 >
 
+/** What follows the key in `withLock`: the work, and options before it if there are any. */
+export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
+
 /** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
 export interface KeyLocker {
   acquire(options?: AcquireOptions): Promise<Lease>
@@ -32,111 +35,133 @@ export interface KeyLocker {
   revoke(): Promise<boolean>
 }
 
-/** The arguments of `withLock` after the key: options may come before the work. */
-export type Given<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
-
 /** The answer of a store to a question about one key. */
 type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
 
 /**
- * Makes the function that makes the calls for a key.
- *
- * @param queue answers the waiters of this process, or none where calls share nothing; asked at each call
+ * The calls of one locker, for any key. `settings` are those of the locker, or of a key that is bound.
  */
-export function keyLockers(
-  context: Context,
-  defaults: AcquireOptions,
-  queue: () => LocalQueue | undefined,
-): (key: string, bound?: AcquireOptions) => KeyLocker {
-  const { clock, emit, home, store, work } = context
+export class LockCalls {
+  readonly #context: Context
+  readonly #queue: () => LocalQueue | undefined
   /** Renews all leases where calls may share a timer. */
-  const jointRenewal = new Renewal(context)
+  readonly #jointRenewal: Renewal
 
-  const attempt = (plan: Plan): Promise<Acquired> => queue()?.acquire(plan) ?? acquireAlone(context, plan)
+  /** @param queue answers the waiters of this process, or none where calls share nothing; asked at each call */
+  constructor(context: Context, queue: () => LocalQueue | undefined) {
+    this.#context = context
+    this.#queue = queue
+    this.#jointRenewal = new Renewal(context)
+  }
 
-  /** Makes the caller's lease of a grant. */
-  function leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const successors = queue()
-    const renewal = successors ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, renewal, successors, grant, acquired)
-    if (plan.signal?.aborted) {
-      // The caller gave up at the very moment of the grant, and will not use the lease.
-      work.background(() => lease.release())
-      throw plan.signal.reason
+  /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
+  acquire(key: string, settings: CallSettings, options?: AcquireOptions): Promise<HeldLease> {
+    try {
+      return this.#waitFor(planFor(key, settings(options)), timedOut)
+    } catch (error) {
+      return Promise.reject(error)
     }
-    if (!lease.lostBecause) renewal.watch(grant, plan)
-    const { key, fence, waitedMs, commands } = lease
-    emit({ type: 'acquired', key, fence, waitedMs, commands })
-    return lease
+  }
+
+  async tryAcquire(key: string, settings: CallSettings, options?: TryAcquireOptions): Promise<HeldLease | null> {
+    const plan = planFor(key, settings(options), 0)
+    for (const name of waitingOnly) {
+      if ((options as AcquireOptions | undefined)?.[name] !== undefined)
+        throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
+    }
+    return this.#waitFor(plan, () => null)
+  }
+
+  /** @param rest the work, and the options before it if there are any */
+  withLock<T>(key: string, settings: CallSettings, ...rest: WithLockArguments<T>): Promise<T> {
+    const work = rest.pop() as Work<T>
+    try {
+      demandOption(typeof work === 'function', 'work', 'a function', work)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return withLease(this.#context.clock, this.acquire(key, settings, rest[0] as AcquireOptions | undefined), work)
+  }
+
+  async inspect(key: string): Promise<LockState> {
+    return (await this.#query('inspect', key)).state
+  }
+
+  async isLocked(key: string): Promise<boolean> {
+    return (await this.inspect(key)).held
+  }
+
+  async revoke(key: string): Promise<boolean> {
+    const present = this.#queue()?.holding(key)
+    const revoked = (await this.#query('revoke', key)).type === 'revoked'
+    // A holder in this process learns of it at once, without waiting for its next renewal.
+    if (revoked && present) void this.#context.home(() => present.lose('gone'))
+    return revoked
+  }
+
+  /** The calls for one key. */
+  on(key: string, settings: CallSettings): KeyLocker {
+    return {
+      acquire: (options) => this.acquire(key, settings, options),
+      tryAcquire: (options) => this.tryAcquire(key, settings, options),
+      withLock: <T>(...rest: WithLockArguments<T>) => this.withLock(key, settings, ...rest),
+      inspect: () => this.inspect(key),
+      isLocked: () => this.isLocked(key),
+      revoke: () => this.revoke(key),
+    }
   }
 
   /** @param ifHeld answers for the call if its time is over and the lock was not granted */
-  async function waitFor<N>(plan: Plan, ifHeld: (acquired: Acquired) => N): Promise<HeldLease | N> {
+  async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
     const { key, signal } = plan
+    const { clock, emit } = this.#context
     const since = instant(clock)
     try {
-      const acquired = await attempt(plan)
-      return acquired.grant ? leased(plan, acquired.grant, acquired) : ifHeld(acquired)
+      const acquired = await (this.#queue()?.acquire(plan, since) ?? acquireAlone(this.#context, plan, since))
+      return acquired.grant ? this.#leased(plan, acquired.grant, acquired) : ifHeld(plan, acquired)
     } catch (error) {
       const isAborted = error === signal?.reason
       // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
       const cause = isAborted ? error : about(key, error)
       const reason = isAborted ? 'aborted' : failureOf(cause)
       const { commands } = plan
-      if (reason) emit({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
+      if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
       throw cause
     }
   }
 
-  async function query<Q extends 'inspect' | 'revoke'>(action: Q, key: string): Promise<Answered<Q>> {
+  /** Makes the caller's lease of a grant. */
+  #leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
+    const context = this.#context
+    const successors = this.#queue()
+    const renewal = successors ? this.#jointRenewal : new Renewal(context)
+    const lease = new HeldLease(context, renewal, successors, grant, acquired)
+    if (plan.signal?.aborted) {
+      // The caller gave up at the very moment of the grant, and will not use the lease.
+      context.work.background(() => lease.release())
+      throw plan.signal.reason
+    }
+    if (!lease.lostBecause) renewal.watch(grant, plan)
+    const { key, fence, waitedMs, commands } = lease
+    context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
+    return lease
+  }
+
+  async #query<Q extends 'inspect' | 'revoke'>(action: Q, key: string): Promise<Answered<Q>> {
+    const { store, work } = this.#context
     checkKey(key)
     work.assertOpen()
     // A question may be repeated. A revocation may not: if its answer was lost, a repeat would hit a successor.
-    const once = action === 'revoke'
-    const { outcome, before } = await ask<unknown>(context, Infinity, (call) => store[action](key, call), { once })
+    const { outcome, before } = await ask<unknown>(this.#context, Infinity, {
+      once: action === 'revoke',
+      send: (attempt) => attempt.follow(store[action](key, attempt)),
+    })
     return answered(action, key, outcome as Answered<Q>, before)
   }
+}
 
-  return (key, bound) => {
-    /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
-    const acquire = (options?: AcquireOptions): Promise<HeldLease> => {
-      try {
-        const plan = planFor(key, defaults, bound, options)
-        return waitFor(plan, (acquired) => {
-          throw new AcquireTimeoutError(key, acquired, plan)
-        })
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    }
-    const inspect = async (): Promise<LockState> => (await query('inspect', key)).state
-
-    return {
-      acquire,
-      async tryAcquire(options?: AcquireOptions) {
-        const plan = planFor(key, defaults, bound, options, { wait: 0 })
-        for (const name of waitingOnly) {
-          if (options?.[name] !== undefined)
-            throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
-        }
-        return waitFor(plan, () => null)
-      },
-      async withLock<T>(...given: Given<T>) {
-        const work = given.pop() as Work<T>
-        demandOption(typeof work === 'function', 'work', 'a function', work)
-        return withLease(clock, await acquire(given[0] as AcquireOptions), work)
-      },
-      inspect,
-      isLocked: async () => (await inspect()).held,
-      async revoke() {
-        const present = queue()?.holding(key)
-        const revoked = (await query('revoke', key)).type === 'revoked'
-        // A holder in this process learns of it at once, without waiting for its next renewal.
-        if (revoked && present) void home(() => present.lose('gone'))
-        return revoked
-      },
-    }
-  }
+function timedOut(plan: Plan, acquired: Acquired): never {
+  throw new AcquireTimeoutError(plan.key, acquired, plan)
 }
 
 const waitingOnly = ['wait', 'recheck', 'strategy', 'budget'] as const

@@ -43,6 +43,7 @@ describe('making a locker', () => {
     const unused: LeaseStore = {
       commandDeadlineMs: 2_000,
       nodeOf: vi.fn(),
+      whenReady: vi.fn(),
       acquire: vi.fn(),
       renew: vi.fn(),
       release: vi.fn(),

@@ -1,12 +1,14 @@
+import { jointCalls } from '#joint-calls'
 import { sharedQueue } from '#shared-queue'
 import { clockWithin, homeContext } from '#sharing'
 import type { Context } from './context.ts'
 import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import { type Given, type KeyLocker, keyLockers, type TryAcquireOptions } from './key-locker.ts'
+import { type KeyLocker, LockCalls, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
-import { type AcquireOptions, checkName, planFor } from './options.ts'
+import { type AcquireOptions, callSettings, checkName } from './options.ts'
+import { checkKey } from './store/key.ts'
 import type { LeaseStore, LockState } from './store/lease-store.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
@@ -178,27 +180,28 @@ export function createLocker(options: LockerOptions): Locker {
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
   demandOption(!waitUntil || typeof waitUntil === 'function', 'waitUntil', 'a function')
   checkName(name)
-  planFor('-', defaults)
+  const settings = callSettings(defaults)
   demandOption(!('signal' in defaults), 'signal', 'given to each call')
 
   const home = homeContext()
   const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
-  const context: Context = { store, notifier, clock, background, name, work, home, emit: emitter(onEvent) }
+  const calls = jointCalls({ store, clock })
+  const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
-  const on = keyLockers(context, defaults, queue)
+  const lock = new LockCalls(context, queue)
   const close = closing(context, queue)
   return {
-    acquire: (key, options) => on(key).acquire(options),
-    tryAcquire: (key, options) => on(key).tryAcquire(options),
-    withLock: <T>(key: string, ...given: Given<T>): Promise<T> => on(key).withLock(...(given as [Work<T>])),
+    acquire: (key, options) => lock.acquire(key, settings, options),
+    tryAcquire: (key, options) => lock.tryAcquire(key, settings, options),
+    withLock: <T>(key: string, ...rest: WithLockArguments<T>) => lock.withLock(key, settings, ...rest),
     for(key, options) {
-      planFor(key, defaults, options)
-      return on(key, options)
+      checkKey(key)
+      return lock.on(key, callSettings(defaults, options))
     },
-    inspect: (key) => on(key).inspect(),
-    isLocked: (key) => on(key).isLocked(),
-    revoke: (key) => on(key).revoke(),
+    inspect: (key) => lock.inspect(key),
+    isLocked: (key) => lock.isLocked(key),
+    revoke: (key) => lock.revoke(key),
     close,
     [Symbol.asyncDispose]: () => close(),
   }
@@ -209,7 +212,7 @@ function closing(
   { store, notifier, clock, work, emit }: Context,
   queue: () => { close(): void } | undefined,
 ): Locker['close'] {
-  const stopListening = notifier?.onStateChange(emit)
+  const stopListening = emit && notifier?.onStateChange(emit)
   let closed: Promise<void> | undefined
   return async (options = {}) => {
     demandObject(options)

@@ -3,13 +3,21 @@ import { teller } from './events.ts'
 import type { Home } from './sharing/home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
+import { Span } from './timing/span.ts'
 
 /** A locker's open work: waits, held leases, and clean-up that no caller waits for. It can end all of them. */
 export interface OpenWork {
   /** @throws LeaseholdError with code `CLOSED` once the locker is closing */
   assertOpen(): void
-  /** Runs a wait under a signal of its own. The caller's signal aborts it, and so does closing. */
-  wait<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /**
+   * Begins a wait, which the caller's signal ends, and so does closing.
+   *
+   * @throws LeaseholdError with code `CLOSED` once the locker is closing
+   * @throws the signal's own reason when it is aborted
+   */
+  begin(signal: AbortSignal | undefined): Span
+  /** The wait has come to its end. */
+  end(wait: Span): void
   /** Tracks a lease until it is dropped. A lease that comes while the locker is closing is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
@@ -38,10 +46,12 @@ interface Held {
  * @param waitUntil takes the promises of work that may outlive the call that led to it
  */
 export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
-  const waits = new Map<AbortController, Promise<unknown>>()
+  /** The waits under way, and how to leave the caller's signal alone afterwards. */
+  const waits = new Map<Span, (() => void) | undefined>()
   const leases = new Set<Held>()
   const tasks = new Set<Promise<unknown>>()
   let closed = false
+  let onLastWait: (() => void) | undefined
   let onIdle: (() => void) | undefined
   const tell = teller(waitUntil)
   // A promise that is handed over never rejects: the runtime would report that as an error of the request.
@@ -69,20 +79,18 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
     background,
     handOver,
 
-    async wait(signal, run) {
+    begin(signal) {
       assertOpen()
       signal?.throwIfAborted()
-      const stop = new AbortController()
-      const onAbort = (): void => stop.abort(signal?.reason)
-      signal?.addEventListener('abort', onAbort)
-      const waiting = run(stop.signal)
-      waits.set(stop, waiting)
-      try {
-        return await waiting
-      } finally {
-        waits.delete(stop)
-        signal?.removeEventListener('abort', onAbort)
-      }
+      const wait = new Span()
+      waits.set(wait, signal && wait.endWith(signal))
+      return wait
+    },
+
+    end(wait) {
+      waits.get(wait)?.()
+      waits.delete(wait)
+      if (waits.size === 0) onLastWait?.()
     },
 
     hold(lease) {
@@ -97,9 +105,14 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
 
     async close(clock, graceMs, cleanUpMs) {
       closed = true
-      for (const stop of waits.keys()) stop.abort(closedError())
+      for (const wait of [...waits.keys()]) wait.end(closedError())
       // The waits end at once. Only after that is it known what clean-up they leave.
-      await settledWithin(clock, cleanUpMs, Promise.allSettled(waits.values()))
+      if (waits.size > 0) {
+        await sleep(clock, cleanUpMs, undefined, (wake) => {
+          onLastWait = wake
+          return undefined
+        })
+      }
       if (leases.size > 0) {
         await sleep(clock, graceMs, undefined, (wake) => {
           onIdle = wake

@@ -3,9 +3,12 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError } from './errors.ts'
 import { createLocker, type LockerOptions } from './locker.ts'
 import { memoryNotifier, memoryStore } from './memory/index.ts'
-import { type AcquireOptions, planFor } from './options.ts'
+import { type AcquireOptions, callSettings, type Plan, planFor } from './options.ts'
 import { keyLayout } from './redis/keys.ts'
 import { backoff, poll } from './timing/backoff.ts'
+
+const planOf = (key: string, ...layers: readonly (AcquireOptions | undefined)[]): Plan =>
+  planFor(key, callSettings(...layers)())
 
 /** Options as a caller without types may write them. */
 const untyped = (options: Record<string, unknown>): AcquireOptions => options as AcquireOptions
@@ -14,7 +17,7 @@ const refused = (option: string) => expect.objectContaining({ code: 'INVALID_OPT
 
 describe('the options of an acquire', () => {
   it('have the same defaults for every call', () => {
-    expect(planFor('k')).toMatchObject({
+    expect(planOf('k')).toMatchObject({
       key: 'k',
       ttlMs: 10_000,
       waitMs: 10_000,
@@ -28,66 +31,66 @@ describe('the options of an acquire', () => {
   })
 
   it('of a later layer win', () => {
-    const plan = planFor('k', { ttl: '5s', wait: '1s', renew: false }, { ttl: '7s' }, { wait: 0 })
+    const plan = planOf('k', { ttl: '5s', wait: '1s', renew: false }, { ttl: '7s' }, { wait: 0 })
     expect(plan).toMatchObject({ ttlMs: 7_000, waitMs: 0, renew: false })
   })
 
   it('given as undefined do not undo what the locker says', async () => {
-    expect(planFor('k', { ttl: '5s' }, untyped({ ttl: undefined })).ttlMs).toBe(5_000)
+    expect(planOf('k', { ttl: '5s' }, untyped({ ttl: undefined })).ttlMs).toBe(5_000)
   })
 
   it('keep a third of the ttl as least validity, also where the ttl is a later layer', () => {
-    expect(planFor('k', { ttl: '30s' }, { ttl: '3s' }).minValidityMs).toBe(1_000)
+    expect(planOf('k', { ttl: '30s' }, { ttl: '3s' }).minValidityMs).toBe(1_000)
   })
 
   it.each([1, 2, 3, 4, '4ms'] as const)('a ttl of %j leaves no time to hold the lease and is refused', (ttl) => {
-    expect(() => planFor('k', { ttl })).toThrow(refused('ttl'))
+    expect(() => planOf('k', { ttl })).toThrow(refused('ttl'))
   })
 
   it('the smallest ttl that leaves time to hold the lease is accepted', () => {
-    expect(planFor('k', { ttl: 5 })).toMatchObject({ ttlMs: 5, minValidityMs: 2 })
+    expect(planOf('k', { ttl: 5 })).toMatchObject({ ttlMs: 5, minValidityMs: 2 })
   })
 
   it('a least validity that no lease could ever have is refused', () => {
-    expect(planFor('k', { ttl: 1_000, minValidity: 988 }).minValidityMs).toBe(988)
-    expect(() => planFor('k', { ttl: 1_000, minValidity: 989 })).toThrow(refused('minValidity'))
-    expect(() => planFor('k', { ttl: '1s', minValidity: '2s' })).toThrow(refused('minValidity'))
+    expect(planOf('k', { ttl: 1_000, minValidity: 988 }).minValidityMs).toBe(988)
+    expect(() => planOf('k', { ttl: 1_000, minValidity: 989 })).toThrow(refused('minValidity'))
+    expect(() => planOf('k', { ttl: '1s', minValidity: '2s' })).toThrow(refused('minValidity'))
   })
 
   it.each(['ttl', 'wait', 'maxHold', 'minValidity', 'recheck'])('%s is a duration', (name) => {
     for (const bad of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 'soon', '5', true, {}]) {
-      expect(() => planFor('k', untyped({ [name]: bad }))).toThrow(refused(name))
+      expect(() => planOf('k', untyped({ [name]: bad }))).toThrow(refused(name))
     }
   })
 
   it.each(['ttl', 'maxHold', 'minValidity', 'recheck'])('%s is not 0', (name) => {
-    expect(() => planFor('k', untyped({ [name]: 0 }))).toThrow(refused(name))
+    expect(() => planOf('k', untyped({ [name]: 0 }))).toThrow(refused(name))
   })
 
   it.each([0, -1, 0.5, Number.NaN, Number.NEGATIVE_INFINITY, 'many', '5', {}])(
     'a budget of %j is refused',
     (budget) => {
-      expect(() => planFor('k', untyped({ budget }))).toThrow(refused('budget'))
+      expect(() => planOf('k', untyped({ budget }))).toThrow(refused('budget'))
     },
   )
 
   it.each(['yes', 1, 0, null, {}])('renew: %j is refused', (renew) => {
-    expect(() => planFor('k', untyped({ renew }))).toThrow(refused('renew'))
+    expect(() => planOf('k', untyped({ renew }))).toThrow(refused('renew'))
   })
 
   it.each(['backoff', 7, {}, () => 50])('a strategy that is none is refused: %j', (strategy) => {
-    expect(() => planFor('k', untyped({ strategy }))).toThrow(refused('strategy'))
+    expect(() => planOf('k', untyped({ strategy }))).toThrow(refused('strategy'))
   })
 
   it.each(['stop', {}, null, new AbortController(), { aborted: false }])('a signal that is none: %j', (signal) => {
-    expect(() => planFor('k', untyped({ signal }))).toThrow(refused('signal'))
+    expect(() => planOf('k', untyped({ signal }))).toThrow(refused('signal'))
   })
 
   it.each(['timeout', 'TTL', 'retries', 'retryDelay', 'queue', 'within', 'holdAtLeast', '__proto__x', ''])(
     'an option that is not known is refused by its name, not ignored: %j',
     (name) => {
-      expect(() => planFor('k', untyped({ [name]: 1 }))).toThrow(refused(name))
-      expect(() => planFor('k', untyped({ [name]: undefined }))).toThrow(refused(name))
+      expect(() => planOf('k', untyped({ [name]: 1 }))).toThrow(refused(name))
+      expect(() => planOf('k', untyped({ [name]: undefined }))).toThrow(refused(name))
     },
   )
 })
@@ -97,7 +100,7 @@ describe('a key', () => {
     ...['k', 'coupon:issue:42', ' ', '\n', '\0', '{42}:order', 'größe', '鍵', '🔑', '\u{10ffff}'],
     ...['x'.repeat(512), '鍵'.repeat(170), '🔑'.repeat(128)],
   ])('may be any well-formed text of up to 512 bytes: %j', (key) => {
-    expect(planFor(key).key).toBe(key)
+    expect(planOf(key).key).toBe(key)
   })
 
   it.each([
@@ -105,7 +108,7 @@ describe('a key', () => {
     ...['x'.repeat(513), '鍵'.repeat(171), '🔑'.repeat(129), 'x'.repeat(1_000_000)],
     ...[undefined, null, 42, true, {}, ['k'], Object('k')],
   ])('is refused by name otherwise', (key) => {
-    const planning = () => planFor(key as string)
+    const planning = () => planOf(key as string)
     expect(planning).toThrow(InvalidOptionError)
     expect(planning).toThrow(refused('key'))
   })
@@ -243,7 +246,7 @@ describe('a likely mistake', () => {
   const plan =
     (options: unknown, key: unknown = 'k') =>
     () =>
-      planFor(key as string, options as AcquireOptions)
+      planOf(key as string, options as AcquireOptions)
   /** By shape as a client of ioredis, node-redis or Upstash. */
   const client = { get: () => null, eval: () => null }
 

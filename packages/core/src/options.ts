@@ -57,13 +57,49 @@ export function checkName(name: string | undefined): void {
   )
 }
 
+/** The options of a call, complete and checked, without its key and what only this call has. */
+export type Settings = Omit<Plan, 'key' | 'commands'>
+
 /**
- * Checks the key and every option. Later layers win.
+ * Checks the key, and makes the plan of one call.
+ *
+ * @param waitMs how long the call may wait, if that is not what the settings say
+ * @throws InvalidOptionError for a bad key
+ */
+export function planFor(key: string, settings: Settings, waitMs: number = settings.waitMs): Plan {
+  checkKey(key)
+  const { ttlMs, signal, renew, maxHoldMs, minValidityMs, longHeldMs, recheckMs, strategy, budget } = settings
+  return {
+    key,
+    ttlMs,
+    waitMs,
+    signal,
+    renew,
+    maxHoldMs,
+    minValidityMs,
+    longHeldMs,
+    recheckMs,
+    strategy,
+    budget,
+    commands: 0,
+  }
+}
+
+/** Answers the settings of a call. Those of a call without options of its own are checked once. */
+export type CallSettings = (options?: AcquireOptions) => Settings
+
+/** @throws InvalidOptionError naming the first shared option that is unknown or bad; later, one of a call */
+export function callSettings(...shared: readonly (AcquireOptions | undefined)[]): CallSettings {
+  const own = settingsOf(...shared)
+  return (options) => (options === undefined ? own : settingsOf(...shared, options))
+}
+
+/**
+ * Checks every option. Later layers win.
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
-export function planFor(key: string, ...layers: readonly (AcquireOptions | undefined)[]): Plan {
-  checkKey(key)
+function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Settings {
   const {
     ttl = 10_000,
     wait = 10_000,
@@ -92,7 +128,6 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     )
   }
   return {
-    key,
     ttlMs,
     waitMs: parseDuration('wait', wait, 0),
     signal,
@@ -103,7 +138,6 @@ export function planFor(key: string, ...layers: readonly (AcquireOptions | undef
     recheckMs: optional('recheck', recheck),
     strategy,
     budget,
-    commands: 0,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CallDeadline } from '@leasehold/core/adapter'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { areSame, connectionFor, obstacle, streams } from './connections.ts'
+import { areSame, connectionFor, obstacle, type Sockets, sockets } from './connections.ts'
 import type { BufferCommand, IoredisClient, IoredisConnection, IoredisStream } from './ioredis-client.ts'
 import { connectionError, forgetError, readinessChange } from './readiness.ts'
 import { failure, plainValue } from './script-reply.ts'
@@ -18,6 +18,23 @@ export interface Route {
 }
 
 /**
+ * Waits until a call for this key would be written at once. If that cannot be, or the deadline is over first, it resolves with the
+ * reply to a call that was not sent.
+ */
+export async function untilReady(
+  { client, home }: Route,
+  key: string | undefined,
+  deadline: CallDeadline,
+): Promise<ScriptReply | undefined> {
+  for (let waitFor = obstacle(client, key); waitFor; waitFor = obstacle(client, key)) {
+    if (waitFor.status === 'end' || deadline.isOver) return notSent(waitFor)
+    const refusal = await readinessChange(waitFor, deadline, home)
+    if (refusal) return { type: 'error', message: refusal }
+  }
+  return undefined
+}
+
+/**
  * One call on its way to the server and back.
  *
  * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given up* if
@@ -28,29 +45,41 @@ export class Delivery {
   readonly #route: Route
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
+  readonly #round: { onEnd(): void }
   #isHandedOver = false
   /** The socket that the client uses for it, if that is known. */
   #stream: IoredisStream | undefined
+  /** The sockets in use when it was handed over. */
+  #before: Sockets
   #reply: ScriptReply | undefined
 
-  constructor(route: Route, call: ScriptCall, deadline: CallDeadline) {
+  /** @param round told when the call is answered or will not be sent */
+  constructor(route: Route, call: ScriptCall, deadline: CallDeadline, round: { onEnd(): void }) {
     this.#route = route
     this.#call = call
     this.#deadline = deadline
+    this.#round = round
   }
 
   /** The reply as of now. */
   get reply(): ScriptReply {
     const { client } = this.#route
-    return this.#reply ?? notSent(obstacle(client, this.#call) ?? client)
+    return this.#reply ?? notSent(obstacle(client, this.#key) ?? client)
   }
 
-  /**
-   * Resolves when the call is answered or will not be sent. If its connection is ready, the call is handed over before this
-   * returns, so calls that begin together leave together.
-   */
-  run(): Promise<void> {
-    return obstacle(this.#route.client, this.#call) ? this.#sendWhenReady() : this.#send()
+  get #key(): string | undefined {
+    return this.#call.keys[0]
+  }
+
+  /** If its connection is ready, the call is handed over before this returns, so calls that begin together leave together. */
+  begin(): void {
+    if (!obstacle(this.#route.client, this.#key)) this.#send()
+    else {
+      void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
+        if (reply) this.#end(reply)
+        else this.#send()
+      })
+    }
   }
 
   /** The caller no longer waits. */
@@ -60,37 +89,28 @@ export class Delivery {
     this.#reply = unanswered(this.#route.moving.last(this.#call))
   }
 
-  async #sendWhenReady(): Promise<void> {
-    const { client, home } = this.#route
-    for (let waitFor = obstacle(client, this.#call); waitFor; waitFor = obstacle(client, this.#call)) {
-      if (waitFor.status === 'end') return
-      const refusal = await readinessChange(waitFor, this.#deadline.signal, home)
-      if (refusal) this.#reply = { type: 'error', message: refusal }
-      if (refusal || this.#deadline.isOver) return
-    }
-    return this.#send()
-  }
-
-  async #send(): Promise<void> {
+  #send(): void {
     const { client, commands } = this.#route
-    const connection = connectionFor(client, this.#call)
+    const connection = connectionFor(client, this.#key)
     // Both are ready: earlier errors no longer explain anything.
     forgetError(client)
     if (connection) forgetError(connection)
     this.#stream = connection?.stream
     if (!takesCall(this.#stream)) {
-      this.#reply = { type: 'unknown', executed: 'no', cause: silent }
+      this.#end({ type: 'unknown', executed: 'no', cause: silent })
       return
     }
-    const before = streams(client)
+    const { command, body, keys, args } = this.#call
+    this.#before = sockets(client)
     this.#isHandedOver = true
-    try {
-      const { command, body, keys, args } = this.#call
-      const value = await commands[command].call(client, body, keys.length, ...keys, ...args)
-      this.#answer({ type: 'value', value: plainValue(value), resent: !areSame(before, streams(client)) })
-    } catch (error) {
-      this.#answer(failure(error, this.#call, !areSame(before, streams(client))))
-    }
+    commands[command].call(client, body, keys.length, ...keys, ...args).then(
+      (value) => this.#answer({ type: 'value', value: plainValue(value), resent: this.#isResent }),
+      (error: unknown) => this.#answer(failure(error, this.#call, this.#isResent)),
+    )
+  }
+
+  get #isResent(): boolean {
+    return !areSame(this.#before, this.#route.client)
   }
 
   /** Also called with replies that are too late for the caller: they still tell about the connection and about slots. */
@@ -99,7 +119,12 @@ export class Delivery {
     // A call that was given up has been counted already.
     else if (!this.#reply) countGivenUp(this.#stream)
     this.#route.moving.note(this.#call, reply)
+    this.#end(reply)
+  }
+
+  #end(reply: ScriptReply): void {
     this.#reply ??= reply
+    this.#round.onEnd()
   }
 }
 

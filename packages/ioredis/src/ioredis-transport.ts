@@ -1,8 +1,8 @@
 import { type CallDeadline, homeContext } from '@leasehold/core/adapter'
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import { nodeNameOf } from './cluster-node.ts'
-import { inOneWrite } from './connections.ts'
-import { Delivery, type Route } from './delivery.ts'
+import { inOneWrite, obstacle } from './connections.ts'
+import { Delivery, type Route, untilReady } from './delivery.ts'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
@@ -39,31 +39,64 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     cluster,
     countsSubscribers: !cluster,
     nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
+    whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
     run: (calls, deadline) => run(route, calls, deadline),
   }
 }
 
 /** Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over. */
-function run(route: Route, calls: readonly ScriptCall[], deadline: CallDeadline): Promise<readonly ScriptReply[]> {
-  const deliveries = calls.map((call) => new Delivery(route, call, deadline))
-  let open = deliveries.length
-  return new Promise((resolve) => {
-    const settle = (): void => resolve(deliveries.map(({ reply }) => reply))
-    const giveUp = (): void => {
-      for (const delivery of deliveries) delivery.giveUp()
-      settle()
-    }
-    const ended = (): void => {
-      if (--open > 0) return
-      withdraw()
-      settle()
-    }
-    if (deadline.isOver || open === 0) return settle()
-    const withdraw = deadline.onOver(giveUp)
-    const send = (): void => {
-      for (const delivery of deliveries) void delivery.run().then(ended)
-    }
-    if (open > 1) inOneWrite(route.client, send)
-    else send()
+const run = (route: Route, calls: readonly ScriptCall[], deadline: CallDeadline): Promise<readonly ScriptReply[]> =>
+  new Promise((resolve) => {
+    new Round(route, calls, deadline, resolve).begin()
   })
+
+/** Calls that are sent together. */
+class Round {
+  readonly #route: Route
+  readonly #deadline: CallDeadline
+  readonly #deliveries: readonly Delivery[]
+  readonly #resolve: (replies: readonly ScriptReply[]) => void
+  #open: number
+  #withdraw: (() => void) | undefined
+
+  constructor(
+    route: Route,
+    calls: readonly ScriptCall[],
+    deadline: CallDeadline,
+    resolve: (replies: readonly ScriptReply[]) => void,
+  ) {
+    this.#route = route
+    this.#deadline = deadline
+    this.#resolve = resolve
+    this.#open = calls.length
+    this.#deliveries = calls.map((call) => new Delivery(route, call, deadline, this))
+  }
+
+  begin(): void {
+    if (this.#deadline.isOver || this.#open === 0) {
+      this.#settle()
+      return
+    }
+    this.#withdraw = this.#deadline.onOver(() => {
+      for (const delivery of this.#deliveries) delivery.giveUp()
+      this.#settle()
+    })
+    if (this.#open === 1) this.#deliveries[0]?.begin()
+    else {
+      inOneWrite(this.#route.client, () => {
+        for (const delivery of this.#deliveries) delivery.begin()
+      })
+    }
+  }
+
+  /** One of the calls is answered, or will not be sent. */
+  onEnd(): void {
+    if (--this.#open > 0) return
+    this.#withdraw?.()
+    this.#settle()
+  }
+
+  #settle(): void {
+    this.#resolve(this.#deliveries.map(({ reply }) => reply))
+  }
 }

@@ -1,3 +1,4 @@
+import type { CallDeadline } from '@leasehold/core/adapter'
 import { plainError, refusalIn } from './connection-error.ts'
 import type { IoredisConnection } from './ioredis-client.ts'
 
@@ -30,7 +31,7 @@ export function forgetError(connection: IoredisConnection): void {
 }
 
 /**
- * Resolves when the connection becomes ready or ends, or when the signal is aborted; the caller checks which it was. If the
+ * Resolves when the connection becomes ready or ends, or when the deadline is over; the caller checks which it was. If the
  * server refuses to let this client in, it resolves with the server's words. It asks a connection to connect that was never
  * asked before. When nobody waits, no listener remains.
  *
@@ -38,18 +39,17 @@ export function forgetError(connection: IoredisConnection): void {
  */
 export function readinessChange(
   connection: IoredisConnection,
-  signal: AbortSignal,
+  deadline: CallDeadline,
   home: (task: () => void) => void,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const done = (refusal?: string): void => {
       unwatch(connection, done)
-      signal.removeEventListener('abort', onAbort)
+      withdraw?.()
       resolve(refusal)
     }
-    const onAbort = (): void => done()
     watch(connection, done)
-    signal.addEventListener('abort', onAbort, { once: true })
+    const withdraw = deadline.onOver(done)
     if (connection.status === 'wait') home(() => connect(connection))
   })
 }

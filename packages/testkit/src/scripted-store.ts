@@ -68,6 +68,10 @@ export class ScriptedStore implements LeaseStore {
     return this.#behind.nodeOf(key)
   }
 
+  whenReady(key: string, call: CallDeadline): Promise<Unknown | Refused | undefined> | undefined {
+    return this.#behind.whenReady(key, call)
+  }
+
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]> {
     return this.#carry('acquire', requests, call.signal, () => this.#behind.acquire(requests, this.#call))
   }

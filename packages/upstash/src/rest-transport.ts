@@ -16,6 +16,7 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
     cluster: false,
     countsSubscribers: false,
     nodeOf: () => '',
+    whenReady: () => undefined,
     run: (calls, deadline) =>
       new Promise((resolve) => {
         const none = (executed: 'no' | 'unknown', problem: string): void =>

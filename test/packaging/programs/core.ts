@@ -16,6 +16,7 @@ const silent: RedisTransport = {
   cluster: false,
   countsSubscribers: true,
   nodeOf: () => '',
+  whenReady: () => undefined,
   run: async (calls) => calls.map(() => ({ type: 'unknown', executed: 'no' })),
 }
 

@@ -6,10 +6,12 @@ import { answered, unanswered } from '../store/answered.ts'
 import { commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { sleep } from '../timing/deadline.ts'
+import type { Span } from '../timing/span.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
-import { beginClaim, type Claim, type TryOutcome } from './claim.ts'
+import type { Contention, Waiter } from '../waiting/release-notifier.ts'
+import { Claim, type Claimant, type TryOutcome } from './claim.ts'
 import { longestVainPauseMs } from './figures.ts'
 
 /** How an acquire ended. Without a grant, its wait or budget was over, and the store had answered until then. */
@@ -23,7 +25,7 @@ export interface Acquired {
   /** Without a grant: the name of who had the lock when it was last seen, null if that has none or nobody was seen. */
   readonly holder?: string | null
   /** Without a grant: whether one of this locker has the lock, as far as that is known. */
-  readonly heldHere?: boolean
+  readonly heldHere?: boolean | undefined
 }
 
 /**
@@ -71,12 +73,57 @@ export interface Terms {
   readonly known: Knowledge
   /** Whether its event `contended` has been emitted already. */
   readonly toldContended?: boolean
+  /** Whether one of this locker has the lock, as far as that is known. */
+  readonly heldHere?: boolean
   /** Called after each try that brought no lease. */
   onFinding?(finding: Finding): void
+  /** The lock was granted. */
+  onGrant?(grant: Grant): void
+  /** The acquire has ended, with a grant or without. */
+  onEnd?(): void
 }
 
-/** An acquire under way. */
-export interface Acquisition {
+/**
+ * An acquire under way. It tries, waits and tries again, until the lock is granted or the plan's wait is over. A plan without a
+ * wait makes one try, which is repeated only while it stays unanswered.
+ *
+ * The last finding decides what the end of the wait means. If the store has fallen silent since its last answer, nobody can say
+ * that the lock is still held.
+ */
+export class Acquisition implements Claimant {
+  readonly known: Knowledge
+  readonly span: Span
+  readonly #context: Context
+  readonly #plan: Plan
+  readonly #terms: Terms
+  #claim: Claim
+  /** What this acquire has found itself; at first, what others had. */
+  #finding: Finding | undefined
+  /** Made by the first try that is contended. */
+  #waiter: Waiter | undefined
+  #woken = false
+  #toldContended: boolean
+  #lateGrants = 0
+  /** How many tries in a row brought neither a lease nor anything to wait for. */
+  #vain = 0
+  /** `unknown` once an unanswered request of this acquire may have been carried out. */
+  #executed: Executed = 'no'
+
+  /**
+   * @throws LeaseholdError with code `CLOSED` when the locker is closed
+   * @throws the plan's signal's own reason when that is aborted
+   */
+  constructor(context: Context, plan: Plan, terms: Terms) {
+    this.#context = context
+    this.#plan = plan
+    this.#terms = terms
+    this.known = terms.known
+    this.#finding = terms.known.finding
+    this.#toldContended = terms.toldContended ?? false
+    this.span = context.work.begin(plan.signal)
+    this.#claim = this.#begin()
+  }
+
   /**
    * Call it once.
    *
@@ -85,120 +132,136 @@ export interface Acquisition {
    * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
    * @throws the plan's signal's own reason, at once, when that is aborted
    */
-  run(): Promise<Acquired>
+  async run(): Promise<Acquired> {
+    const { clock, work } = this.#context
+    const { key, ttlMs, minValidityMs } = this.#plan
+    try {
+      for (;;) {
+        const answer = await this.#claim.attempt()
+        const { outcome, sentAt, before } = this.#claim.lateGrant ?? answer
+        if (before === 'unknown') this.#executed = before
+        if (outcome.type === 'granted') {
+          this.#waiter?.granted?.()
+          const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
+          if (grant.remainingMs() >= minValidityMs) {
+            this.#claim.accept(grant.token)
+            this.#terms.onGrant?.(grant)
+            return this.#ended(grant)
+          }
+        }
+        if ((await this.#handle(outcome)) && this.leftMs() > 1) continue
+        assertAnswered(this.#finding, this.#executed)
+        return this.#ended(undefined)
+      }
+    } finally {
+      this.#waiter?.close()
+      this.#claim.abandon()
+      work.end(this.span)
+      this.#terms.onEnd?.()
+    }
+  }
+
   /**
    * Somebody in this process knows that a try is worth it. Ends the pause after a contended try, but not the pause after a try
    * that brought neither a lease nor anything to wait for.
    */
-  wake(): void
-}
+  wake(): void {
+    this.#woken = true
+    this.#waiter?.wake()
+  }
 
-/**
- * Tries, waits and tries again, until the lock is granted or the plan's wait is over. A plan without a wait makes one try,
- * which is repeated only while it stays unanswered.
- *
- * The last finding decides what the end of the wait means. If the store has fallen silent since its last answer, nobody can say
- * that the lock is still held.
- */
-export function acquisition(context: Context, plan: Plan, terms: Terms): Acquisition {
-  const { clock, notifier } = context
-  const { key, ttlMs, waitMs, minValidityMs, budget } = plan
-  const { since, fences, known } = terms
-  /** What this acquire has found itself; at first, what others had. */
-  let { finding } = known
-  const waiter = notifier?.waiter(clock, plan) ?? pollingWaiter(clock, plan)
-  let { toldContended } = terms
-  let lateGrants = 0
-  /** How many tries in a row brought neither a lease nor anything to wait for. */
-  let vain = 0
-  /** `unknown` once an unanswered request of this acquire may have been carried out. */
-  let executed: Executed = 'no'
+  leftMs(): number {
+    const { ttlMs, waitMs, budget, commands } = this.#plan
+    // A spent budget ends the wait just as the deadline does.
+    if (commands >= budget) return 0
+    const now = instant(this.#context.clock)
+    return (waitMs || commandDeadlineMs(this.#context, ttlMs)) - elapsedMs(now, this.#terms.since)
+  }
 
-  const wake = (): void => waiter.wake()
+  onSend(): void {
+    this.#plan.commands++
+  }
 
-  const begin = (): Claim => beginClaim(context, { key, ttlMs, fences }, known, () => plan.commands++, learn, wake)
-  let claim = begin()
+  onSilence(failure: Unknown): void {
+    this.#learn(failure)
+  }
 
-  // A spent budget ends the wait just as the deadline does.
-  const leftMs = (): number =>
-    plan.commands < budget ? (waitMs || commandDeadlineMs(context, ttlMs)) - elapsedMs(instant(clock), since) : 0
+  onLateGrant(): void {
+    this.wake()
+  }
 
-  const ended = (grant?: Grant): Acquired => ({
-    grant,
-    waitedMs: waitedMs(clock, since),
-    commands: plan.commands,
-    lateGrants,
-    holder: known.holder,
-  })
+  #begin(): Claim {
+    const { key, ttlMs } = this.#plan
+    return new Claim(this.#context, { key, ttlMs, fences: this.#terms.fences }, this)
+  }
 
-  function learn(found: Finding): void {
-    finding = found
-    known.finding = found
-    known.lateGrants = lateGrants
-    terms.onFinding?.(found)
-    if (found === 'held' && !toldContended) {
-      toldContended = true
-      context.emit({ type: 'contended', key })
+  #ended(grant: Grant | undefined): Acquired {
+    return {
+      grant,
+      waitedMs: waitedMs(this.#context.clock, this.#terms.since),
+      commands: this.#plan.commands,
+      lateGrants: this.#lateGrants,
+      holder: this.known.holder,
+      heldHere: this.#terms.heldHere,
+    }
+  }
+
+  #learn(found: Finding): void {
+    this.#finding = found
+    this.known.finding = found
+    this.known.lateGrants = this.#lateGrants
+    this.#terms.onFinding?.(found)
+    if (found === 'held' && !this.#toldContended) {
+      this.#toldContended = true
+      this.#context.emit?.({ type: 'contended', key: this.#plan.key })
     }
   }
 
   /** Learns from a try that brought no lease, and pauses. Answers whether another try is worth it. */
-  async function handle(outcome: TryOutcome, signal: AbortSignal): Promise<boolean> {
+  async #handle(outcome: TryOutcome): Promise<boolean> {
+    const { clock } = this.#context
+    const { key, waitMs } = this.#plan
     if (outcome.type === 'unknown') {
+      const finding = this.#finding
       // A try cut short by the end of the wait says nothing of the store. It counts only if nothing else is known.
-      if (typeof finding !== 'string') learn({ ...finding, ...outcome })
-      else if (leftMs() > 1) learn(outcome)
+      if (typeof finding !== 'string') this.#learn({ ...finding, ...outcome })
+      else if (this.leftMs() > 1) this.#learn(outcome)
       return false
     }
     if (outcome.type === 'held') {
-      vain = 0
-      known.holder = outcome.holder
-      learn('held')
-      if (waitMs > 0 && leftMs() > 1) await waiter.pause(outcome, leftMs, signal)
+      this.#vain = 0
+      this.known.holder = outcome.holder
+      this.#learn('held')
+      if (waitMs > 0 && this.leftMs() > 1) await this.#pause(outcome)
       // A call that does not wait makes one try.
       return waitMs > 0
     }
-    if (answered('acquire', key, outcome, executed).type !== 'state') {
+    if (answered('acquire', key, outcome, this.#executed).type !== 'state') {
       // The grant came too late, or came and went unseen. Once it is given back, the store answers this acquisition id with
       // `spent`, so the next try needs a new one.
-      claim.abandon()
-      claim = begin()
-      lateGrants++
-      learn('late')
+      this.#claim.abandon()
+      this.#claim = this.#begin()
+      this.#lateGrants++
+      this.#learn('late')
     }
     // Nothing says when a try is worth it. A holder that a check has seen may be this call itself, granted by a try whose
     // answer was lost, so there is nobody to wait for.
-    await sleep(clock, Math.min(floorMs(vain++, longestVainPauseMs), leftMs()), signal)
+    const pauseMs = floorMs(this.#vain++, longestVainPauseMs)
+    await sleep(clock, Math.min(pauseMs, this.leftMs()), this.span.signal)
     return true
   }
 
-  async function run(signal: AbortSignal): Promise<Acquired> {
-    try {
-      for (;;) {
-        const { outcome, sentAt, before } = await claim.attempt(leftMs, signal)
-        if (before === 'unknown') executed = before
-        if (outcome.type === 'granted') {
-          waiter.granted?.()
-          const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-          if (grant.remainingMs() >= minValidityMs) {
-            claim.accept(grant.token)
-            return ended(grant)
-          }
-        }
-        if ((await handle(outcome, signal)) && leftMs() > 1) continue
-        assertAnswered(finding, executed)
-        return ended()
-      }
-    } finally {
-      waiter.close()
-      claim.abandon()
+  #pause(contention: Contention): Promise<void> {
+    if (!this.#waiter) {
+      const { clock, notifier } = this.#context
+      this.#waiter = notifier?.waiter(clock, this.#plan) ?? pollingWaiter(clock, this.#plan)
+      if (this.#woken) this.#waiter.wake()
     }
+    return this.#waiter.pause(contention, () => this.leftMs(), this.span.signal)
   }
-
-  return { run: () => context.work.wait(plan.signal, run), wake }
 }
 
 /** Acquires without regard to other calls of this process. */
-export function acquireAlone(context: Context, plan: Plan, fences = 1): Promise<Acquired> {
-  return acquisition(context, plan, { since: instant(context.clock), fences, known: nothingKnown() }).run()
+export async function acquireAlone(context: Context, plan: Plan, since: Instant, fences = 1): Promise<Acquired> {
+  return new Acquisition(context, plan, { since, fences, known: nothingKnown() }).run()
 }

@@ -1,122 +1,157 @@
 import type { Context } from '../context.ts'
-import { type Answer, only } from '../store/answered.ts'
-import { ask, commandDeadlineMs, type Quiet } from '../store/ask.ts'
+import { type Answer, isUnknown, silence } from '../store/answered.ts'
+import { ask, commandDeadlineMs, type Question, type Quiet } from '../store/ask.ts'
+import type { Attempt } from '../store/attempt.ts'
 import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
 import { sleep } from '../timing/deadline.ts'
+import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
 import { mostSilentTries } from './figures.ts'
 
 /** The outcome of a try; `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
-/** All requests for one key under one acquisition id, from the first try until it is granted or given up. */
-export interface Claim {
-  /** Tries until there is an answer or no time is left. */
-  attempt(leftMs: () => number, signal: AbortSignal): Promise<Answer<TryOutcome>>
-  /** The caller takes the grant. After this `abandon` does nothing. */
-  accept(token: string): void
-  /** Undoes in the background what a try was granted or may have been granted. */
-  abandon(): void
+/** Whose claim it is. */
+export interface Claimant {
+  /** When the store wants to be asked nothing. Both the tries and their undoing observe that. */
+  readonly known: Quiet
+  /** Ends a try early. */
+  readonly span: Span
+  /** How long it may still take, in milliseconds. */
+  leftMs(): number
+  /** A store command is sent. */
+  onSend(): void
+  /** A try got no usable answer, unless only the end of the time cut it short. */
+  onSilence(failure: Unknown): void
+  /** A try was granted after it had been given up. The next `attempt` answers with that grant. */
+  onLateGrant(): void
 }
 
 /**
- * Begins a claim. All its tries carry the same acquisition id, so a repeat after a lost reply finds its own lease. A try
- * without an answer may have been granted, so whoever gives the claim up calls `abandon`.
+ * All requests for one key under one acquisition id, from the first try until it is granted or given up. All its tries carry the
+ * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted, so whoever gives
+ * the claim up calls `abandon`.
  *
  * A try without an answer may extend an entry that nobody knows of, and so keep others out. After two such tries in a row the
  * claim therefore only checks, which changes nothing, until the store answers again.
- *
- * @param quiet       when the store wants to be asked nothing; both its tries and their undoing observe that
- * @param onSend      called for each store command that is sent
- * @param onSilence   called when a try got no usable answer, unless only the end of the time cut it short
- * @param onLateGrant called when a try was granted after it had been given up; the next `attempt` answers with that grant
  */
-export function beginClaim(
-  context: Context,
-  wish: Omit<AcquireRequest, 'acquisitionId'>,
-  quiet: Quiet,
-  onSend: () => void,
-  onSilence: (failure: Unknown) => void,
-  onLateGrant: () => void,
-): Claim {
-  const { store, clock, work } = context
-  const { key, ttlMs } = wish
-  const acquisitionId = drawAcquisitionId(context.name)
+export class Claim implements Question<TryOutcome> {
+  readonly #context: Context
+  readonly #request: AcquireRequest
+  readonly #claimant: Claimant
   /** Tries that were granted, or may have been. */
-  let open = 0
-  let silentTries = 0
-  let ended = false
+  #open = 0
+  #silentTries = 0
+  #ended = false
+  /** The attempts that only check. Made by the first. */
+  #checks: WeakSet<Attempt<TryOutcome>> | undefined
   /** The token of the grant that the caller has taken. */
-  let accepted: string | undefined
-  let lateGrant: Answer<AcquireOutcome> | undefined
+  #accepted: string | undefined
+  /** A grant that came after its try had been given up. It is the answer to the present attempt, and to the next. */
+  lateGrant: Answer<AcquireOutcome> | undefined
 
-  const send = async (call: CallDeadline): Promise<TryOutcome | undefined> => {
-    onSend()
-    const outcome = silentTries < mostSilentTries ? await tryOnce(call) : await store.inspect(key, call)
-    if (outcome?.type !== 'unknown') silentTries = 0
-    return outcome
+  constructor(context: Context, wish: Omit<AcquireRequest, 'acquisitionId'>, claimant: Claimant) {
+    this.#context = context
+    const { key, ttlMs, fences } = wish
+    this.#request = { key, acquisitionId: drawAcquisitionId(context.name), ttlMs, fences }
+    this.#claimant = claimant
   }
 
-  async function tryOnce(call: CallDeadline): Promise<AcquireOutcome | undefined> {
-    open++
-    silentTries++
-    const answer = await only(store.acquire([{ ...wish, acquisitionId }], call))
-    const outcome = answer?.type === 'granted' && !answer.token.startsWith(`${acquisitionId}.`) ? foreign : answer
-    if (outcome && !isPossibleGrant(outcome)) {
-      open--
+  get quiet(): Quiet {
+    return this.#claimant.known
+  }
+
+  get span(): Span {
+    return this.#claimant.span
+  }
+
+  /** Tries until there is an answer or no time is left. */
+  attempt(): Promise<Answer<TryOutcome>> {
+    return this.lateGrant ? Promise.resolve(this.lateGrant) : ask(this.#context, this.#request.ttlMs, this)
+  }
+
+  /** The caller takes the grant. After this `abandon` does nothing. */
+  accept(token: string): void {
+    this.#accepted = token
+    this.#ended = true
+  }
+
+  /** Undoes in the background what a try was granted or may have been granted. */
+  abandon(): void {
+    if (this.#ended) return
+    this.#ended = true
+    if (this.#open > 0) this.#context.work.background(() => this.#undo())
+  }
+
+  leftMs(): number {
+    // A late grant that arrives meanwhile ends the attempt after its present try.
+    return this.lateGrant ? 0 : this.#claimant.leftMs()
+  }
+
+  send(attempt: Attempt<TryOutcome>): void {
+    const { store, calls } = this.#context
+    this.#claimant.onSend()
+    if (this.#silentTries < mostSilentTries) {
+      this.#open++
+      this.#silentTries++
+      calls.send('acquire', this.#request, attempt as Attempt<AcquireOutcome>)
+    } else {
+      this.#checks ??= new WeakSet()
+      this.#checks.add(attempt)
+      attempt.follow(store.inspect(this.#request.key, attempt))
+    }
+  }
+
+  read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
+    const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
+    const outcome = isForeign ? foreign : given
+    if (!isUnknown(outcome)) this.#silentTries = 0
+    if (!this.#checks?.has(attempt) && !isPossibleGrant(outcome)) {
+      this.#open--
       // A try that was certainly not carried out has extended no entry.
-      silentTries = Math.max(0, silentTries - 1)
+      this.#silentTries = Math.max(0, this.#silentTries - 1)
     }
     return outcome
   }
 
-  const release = (): Promise<Answer<ReleaseOutcome>> =>
-    ask<ReleaseOutcome>(context, ttlMs, (call) => only(store.release([{ key, acquisitionId }], call)), { quiet })
+  onSilence(failure: Unknown): void {
+    this.#claimant.onSilence(failure)
+  }
+
+  onLate(outcome: TryOutcome, sentAt: Instant): void {
+    if (outcome.type !== 'granted') return
+    this.lateGrant = { outcome, sentAt, before: 'unknown' }
+    if (!this.#ended) this.#claimant.onLateGrant()
+    // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
+    else if (outcome.token !== this.#accepted) this.#context.work.background(() => this.#release())
+  }
+
+  #release(): Promise<Answer<ReleaseOutcome>> {
+    const { key, acquisitionId, ttlMs } = this.#request
+    return ask<ReleaseOutcome>(this.#context, ttlMs, {
+      quiet: this.quiet,
+      send: (attempt) => this.#context.calls.send('release', { key, acquisitionId }, attempt),
+    })
+  }
 
   /**
    * Undoes the tries. A release that finds nothing may have overtaken the acquire it undoes, so it is sent once more, later.
    * That is not needed if the ttl ends before the store wants to be asked again.
    */
-  const undo = async (): Promise<void> => {
-    const { outcome } = await release()
+  async #undo(): Promise<void> {
+    const { clock } = this.#context
+    const { ttlMs } = this.#request
+    const { outcome } = await this.#release()
     if (outcome.type === 'released') return
-    const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.quietUntilMs - clock.monotonicMs())
+    const restMs = Math.max(commandDeadlineMs(this.#context, ttlMs), this.quiet.quietUntilMs - clock.monotonicMs())
     if (restMs > ttlMs) return
     await sleep(clock, restMs)
-    await release()
-  }
-
-  function onLate(outcome: TryOutcome, sentAt: Instant): void {
-    if (outcome.type !== 'granted') return
-    lateGrant = { outcome, sentAt, before: 'unknown' }
-    if (!ended) onLateGrant()
-    // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
-    else if (outcome.token !== accepted) work.background(release)
-  }
-
-  return {
-    async attempt(leftMs, signal) {
-      // A late grant that arrives meanwhile ends the attempt after its present try.
-      const untilLateMs = (): number => (lateGrant ? 0 : leftMs())
-      const options = { leftMs: untilLateMs, signal, quiet, onSilence, onLate }
-      const answer = lateGrant ?? (await ask<TryOutcome>(context, ttlMs, send, options))
-      return lateGrant ?? answer
-    },
-    accept(token) {
-      accepted = token
-      ended = true
-    },
-    abandon() {
-      if (ended) return
-      ended = true
-      if (open > 0) work.background(undo)
-    },
+    await this.#release()
   }
 }
 
-const isPossibleGrant = (outcome: AcquireOutcome): boolean =>
+const isPossibleGrant = (outcome: TryOutcome): boolean =>
   outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')
 
 /** Somebody else's answer tells us nothing. It can come from a cache, or from a connection that is out of step. */

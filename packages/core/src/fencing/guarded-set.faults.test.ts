@@ -20,6 +20,7 @@ beforeAll(async () => {
     cluster: false,
     countsSubscribers: true,
     nodeOf: () => '',
+    whenReady: () => undefined,
     run: (calls) => Promise.all(calls.map(send)),
   }
 })

@@ -38,6 +38,7 @@ function over(connection: RedisAdmin, commandDeadlineMs = 2_000): RedisTransport
     cluster: false,
     countsSubscribers: true,
     nodeOf: () => '',
+    whenReady: () => undefined,
     run: (calls) => Promise.all(calls.map(send)),
   }
 }
@@ -175,6 +176,7 @@ describe('what is refused before anything is sent', () => {
     cluster: false,
     countsSubscribers: true,
     nodeOf: () => '',
+    whenReady: () => undefined,
     run: () => Promise.reject(new Error('sent')),
   }
 

@@ -11,6 +11,7 @@ import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
+import { Span } from '../timing/span.ts'
 import { checkFence } from './fence.ts'
 import { guardedSet as script } from './generated/guarded-set.ts'
 import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
@@ -110,11 +111,24 @@ async function write(
   const memoryMs = parseDuration('fenceMemory', fenceMemory)
   guardedWrites.writer ??= drawAcquisitionId()
   const args: [string, string] = [String(memoryMs), guardedWrites.writer]
-  const each: [string, string, string, string] = [String(fence), String(++guardedWrites.turns), value, String(ttlMs)]
+  const turn = String(++guardedWrites.turns)
+  const each: [...keys: [string, string], ...args: [string, string, string, string]] = [
+    key,
+    record,
+    String(fence),
+    turn,
+    value,
+    String(ttlMs),
+  ]
 
-  const send = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
-    only(runScript(transport, script, args, [[[key, record], each]], guardOutcome, call))
-  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, send, { signal })
+  const run = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
+    only(runScript(transport, script, args, 2, [each], (request) => request, guardOutcome, call))
+  const span = new Span()
+  const withdraw = signal && span.endWith(signal)
+  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, {
+    span,
+    send: (attempt) => attempt.follow(run(attempt)),
+  }).finally(withdraw)
   const outcome = answered('the guarded write', key, asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

@@ -4,11 +4,12 @@ import { demandOption, LeaseholdError, LeaseLostError, type LossReason } from '.
 import { answered } from '../store/answered.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 import { parseDuration } from '../timing/duration.ts'
+import { Span } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
-import { releaseGrant } from './release.ts'
-import { outcomeAt, renewGrants } from './renew.ts'
+import { type Releasing, releaseGrant } from './release.ts'
+import { renewGrant } from './renew.ts'
 import type { Renewal } from './renewal.ts'
 
 /** The waiters of this process, who may get a grant when its holder gives it back. */
@@ -20,7 +21,7 @@ export interface Successors {
 }
 
 /** A grant as its holder sees it. It may be handed off to another holder afterwards, who gets a lease of its own. */
-export class HeldLease implements Lease {
+export class HeldLease implements Lease, Releasing {
   declare readonly key: string
   declare readonly fence: number
   declare readonly waitedMs: number
@@ -34,8 +35,10 @@ export class HeldLease implements Lease {
   /** Made when `signal` is first read: for most leases it never is. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
-  /** Aborts the calls of `renew` that are under way. Made by the first of them. */
-  #stop: AbortController | undefined
+  /** How long it was held when it was given back, in milliseconds. */
+  #heldMs = 0
+  /** Ends the calls of `renew` that are under way. Made by the first of them. */
+  #renewals: Span | undefined
 
   static {
     printLeases(this)
@@ -93,11 +96,10 @@ export class HeldLease implements Lease {
     this.assertValid()
     // Computed once, before anything is sent, so that a repeat of the request does not add `by` again.
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
-    this.#stop ??= new AbortController()
-    const { signal } = this.#stop
-    const { outcome } = await renewGrants(this.#context, [this.#grant], () => ttlMs, this.#grant.ttlMs, { signal })
+    this.#renewals ??= new Span()
+    const outcome = await renewGrant(this.#context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
     this.assertValid()
-    answered('renew', this.key, outcomeAt(outcome, 0))
+    answered('renew', this.key, outcome)
   }
 
   release(): Promise<ReleaseResult> {
@@ -105,14 +107,15 @@ export class HeldLease implements Lease {
     // The timer may be late. A validity that is over is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
-      let settle: ((result: Promise<ReleaseResult>) => void) | undefined
+      let settle: ((result: ReleaseResult | Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
+      this.#heldMs = Math.round(this.#grant.heldMs(now))
       // Pending calls of `renew` reject at once and send nothing more.
-      this.#stop?.abort(this.#releasedError())
+      this.#renewals?.end(this.#releasedError())
       // After `#released` is set: a listener may call `release` again from within an event of this release.
-      settle?.(this.#release(this.#grant.heldMs(now)))
+      settle?.(this.#release())
       this.#context.work.handOver(this.#released)
     }
     return this.#released
@@ -126,18 +129,26 @@ export class HeldLease implements Lease {
     this.#grant.lose(reason)
   }
 
-  async #release(heldMs: number): Promise<ReleaseResult> {
-    let outcome: ReleaseResult = 'released'
+  /** Gives it to the next waiter of this process, or back to the store. */
+  #release(): ReleaseResult | Promise<ReleaseResult> {
     if (!this.#successors?.handOff(this.#grant)) {
       // It leaves the schedule first, so that no renewal can follow its release.
       this.#renewal.forget(this.#grant)
-      const { result, subscribers } = await releaseGrant(this.#context, this.#grant)
-      this.#successors?.ended(this.#grant, subscribers)
-      outcome = result
+      return releaseGrant(this.#context, this.#grant, this)
     }
+    this.#ended('released')
+    return 'released'
+  }
+
+  onReleased(result: ReleaseResult, subscribers: number | null): void {
+    this.#successors?.ended(this.#grant, subscribers)
+    this.#ended(result)
+  }
+
+  #ended(outcome: ReleaseResult): void {
     this.#context.work.drop(this)
-    this.#context.emit({ type: 'released', key: this.key, fence: this.fence, outcome, heldMs: Math.round(heldMs) })
-    return outcome
+    const { key, fence } = this
+    this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
   }
 
   /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */
@@ -145,10 +156,10 @@ export class HeldLease implements Lease {
     this.lostBecause = reason
     this.#renewal.forget(this.#grant)
     const error = this.lostError()
-    this.#stop?.abort(error)
+    this.#renewals?.end(error)
     this.#abort?.abort(error)
     const { key, fence } = this
-    this.#context.emit({ type: 'lost', key, fence, reason, cause: error.cause })
+    this.#context.emit?.({ type: 'lost', key, fence, reason, cause: error.cause })
     this.#context.work.drop(this)
     this.#successors?.ended(this.#grant, 0)
   }

@@ -1,14 +1,13 @@
 import type { Context } from '../context.ts'
-import { failed, only } from '../store/answered.ts'
+import { type Answer, failed } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
-import type { ReleaseOutcome, ReleaseResult } from '../store/lease-store.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
+import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
 import type { Grant } from './grant.ts'
 
-export interface Released {
-  readonly result: ReleaseResult
-  /** How many subscribers were told that the lock is free; null if that is not known. */
-  readonly subscribers: number | null
+/** Who gives a grant back. */
+export interface Releasing {
+  /** @param subscribers how many subscribers were told that the lock is free; null if that is not known */
+  onReleased(result: ReleaseResult, subscribers: number | null): void
 }
 
 /**
@@ -20,28 +19,42 @@ export interface Released {
  * unknown. All this applies only where the store does not know how the lease ended. Where it knows, its answer decides: a
  * revocation is a loss, even if the release was sent twice.
  */
-export async function releaseGrant(context: Context, grant: Grant): Promise<Released> {
-  const { store } = context
-  const { key, token, fence } = grant
+export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
+  const { key, token } = grant
   const valid = grant.remainingMs() > 0
   const lost = grant.lostBecause !== undefined
   grant.end()
 
-  const send = (call: CallDeadline): Promise<ReleaseOutcome | undefined> => only(store.release([{ key, token }], call))
-  const asked = ask<ReleaseOutcome>(context, grant.ttlMs, send, { once: lost })
-  const { outcome, before } = await asked.catch(failed(context))
+  let answer: Answer<ReleaseOutcome | Unknown>
+  try {
+    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, {
+      once: lost,
+      send: (attempt) => context.calls.send('release', { key, token }, attempt),
+    })
+  } catch (cause) {
+    answer = failed(context)(cause)
+  }
+  const result = resultOf(context, grant, answer, valid)
+  holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
+  return result
+}
+
+function resultOf(
+  { emit }: Context,
+  { key, fence }: Grant,
+  { outcome, before }: Answer<ReleaseOutcome>,
+  valid: boolean,
+): ReleaseResult {
   if (outcome.type === 'released') {
-    const { announced, subscribers } = outcome
-    if (!announced) context.emit({ type: 'unannounced', key })
-    return { result: 'released', subscribers }
+    if (!outcome.announced) emit?.({ type: 'unannounced', key })
+    return 'released'
   }
   if (outcome.type === 'refused') {
     const { error } = outcome
-    context.emit({ type: 'release-refused', key, fence, cause: error.cause ?? error })
+    emit?.({ type: 'release-refused', key, fence, cause: error.cause ?? error })
   }
-  const ended = (result: ReleaseResult): Released => ({ result, subscribers: null })
-  if (outcome.type === 'revoked') return ended('expired')
-  if (outcome.type !== 'gone' && outcome.type !== 'superseded') return ended('unknown')
-  if (outcome.resent || before === 'unknown') return ended(valid ? 'released' : 'unknown')
-  return ended(outcome.type === 'gone' ? 'expired' : 'superseded')
+  if (outcome.type === 'revoked') return 'expired'
+  if (outcome.type !== 'gone' && outcome.type !== 'superseded') return 'unknown'
+  if (outcome.resent || before === 'unknown') return valid ? 'released' : 'unknown'
+  return outcome.type === 'gone' ? 'expired' : 'superseded'
 }

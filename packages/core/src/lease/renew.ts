@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 import { type Answer, isUnknown, silence } from '../store/answered.ts'
-import { type AskOptions, ask } from '../store/ask.ts'
+import { ask, type Question } from '../store/ask.ts'
 import type { RenewOutcome, Unknown } from '../store/lease-store.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
+import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
@@ -24,19 +24,46 @@ export async function renewGrants(
   grants: readonly Grant[],
   ttlMs: (grant: Grant) => number,
   patientMs: number,
-  options: AskOptions<Outcomes>,
+  options: Pick<Question<Outcomes>, 'once' | 'leftMs'>,
 ): Promise<Answer<Outcomes>> {
   const requests = grants.map((grant) => ({ key: grant.key, token: grant.token, ttlMs: ttlMs(grant) }))
   const onLate = (outcomes: Outcomes, sentAt: Instant): void => {
     for (const [index, { ttlMs }] of requests.entries())
       grants[index]?.take(outcomeAt(outcomes, index), { sentAt, ttlMs })
   }
-  const send = async (call: CallDeadline): Promise<Outcomes | undefined> => {
-    const outcomes = await context.store.renew(requests, call)
-    // Without an answer for any of them, the request itself has none: so it is repeated.
-    return outcomes.every(isUnknown) ? outcomes[0] : outcomes
-  }
-  const answer = await ask<readonly RenewOutcome[]>(context, patientMs, send, { ...options, onLate })
+  const answer = await ask<readonly RenewOutcome[]>(context, patientMs, {
+    ...options,
+    onLate,
+    send: (attempt) => attempt.follow(context.store.renew(requests, attempt).then(unlessUnanswered)),
+  })
   onLate(answer.outcome, answer.sentAt)
   return answer
 }
+
+/**
+ * Asks for more time for one grant, which applies the answer in any case.
+ *
+ * @param patientMs bounds the request as a ttl does: it may stay unanswered for a third of this
+ * @throws the reason with which the span was ended, at once
+ */
+export async function renewGrant(
+  context: Context,
+  grant: Grant,
+  ttlMs: number,
+  patientMs: number,
+  span: Span,
+): Promise<RenewOutcome> {
+  const request = { key: grant.key, token: grant.token, ttlMs }
+  const onLate = (outcome: RenewOutcome, sentAt: Instant): void => grant.take(outcome, { sentAt, ttlMs })
+  const { outcome, sentAt } = await ask<RenewOutcome>(context, patientMs, {
+    span,
+    onLate,
+    send: (attempt) => context.calls.send('renew', request, attempt),
+  })
+  onLate(outcome, sentAt)
+  return outcome
+}
+
+/** Without an answer for any of them, the request itself has none: so it is repeated. */
+const unlessUnanswered = (outcomes: readonly RenewOutcome[]): Outcomes | undefined =>
+  outcomes.every(isUnknown) ? outcomes[0] : outcomes

@@ -31,6 +31,10 @@ class Nodes implements LeaseStore {
     this.#named = named
   }
 
+  whenReady(): undefined {
+    return undefined
+  }
+
   nodeOf(key: string): string {
     return this.#named ? String(nodeOf(key)) : ''
   }

@@ -103,7 +103,7 @@ export class Renewal {
     const { key, fence } = grant
     const heldMs = grant.heldMs(now)
     grant.longHeldAtMs = now.monotonicMs + heldMs
-    this.#context.emit({ type: 'long-held', key, fence, heldMs: Math.round(heldMs) })
+    this.#context.emit?.({ type: 'long-held', key, fence, heldMs: Math.round(heldMs) })
   }
 
   /** Most of the time of a grant without renewal is over: emits `expiring`. */
@@ -112,7 +112,7 @@ export class Renewal {
     // Its holder may have extended it since.
     const earlyMs = grant.expiresInMs(now) - grant.ttlMs * (1 - warnAt)
     grant.dueMs = earlyMs > 1 ? now.monotonicMs + earlyMs : Infinity
-    if (earlyMs <= 1) this.#context.emit({ type: 'expiring', key, fence, remainingMs: grant.remainingMs(now) })
+    if (earlyMs <= 1) this.#context.emit?.({ type: 'expiring', key, fence, remainingMs: grant.remainingMs(now) })
   }
 
   /** Renews some grants with one request, the shortest ttl first, and sets when each comes next. */
@@ -148,7 +148,7 @@ export class Renewal {
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }
     const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
     grant.trouble = error ?? cause
-    this.#context.emit({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
+    this.#context.emit?.({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
     // A quiet time is observed for one interval at most: the lease must not end without another try.
     return Math.max(leastRenewalPauseMs, restMs, Math.min(retryAfterMs(outcome), intervalMs))
   }

@@ -6,12 +6,13 @@ import type { HeldLease } from './held-lease.ts'
 import type { Work } from './lease.ts'
 
 /**
- * Runs work under a lease and gives the lease back whatever happens.
+ * Runs work under a lease, once it is acquired, and gives the lease back whatever happens.
  *
  * @throws the work's own error, which wins over every other
  * @throws LeaseLostError, with the work's `result`, if the lease was lost meanwhile. The loss may show only at the release.
  */
-export async function withLease<T>(clock: Clock, lease: HeldLease, work: Work<T>): Promise<T> {
+export async function withLease<T>(clock: Clock, acquiring: Promise<HeldLease>, work: Work<T>): Promise<T> {
+  const lease = await acquiring
   let result: T
   let ended: ReleaseResult | undefined
   try {

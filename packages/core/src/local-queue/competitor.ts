@@ -1,58 +1,87 @@
-import { type Acquired, acquisition, type Knowledge } from '../acquire/acquisition.ts'
+import { type Acquired, Acquisition, type Finding, type Knowledge, type Terms } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
+import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
+import type { Instant } from '../timing/validity.ts'
 import { alike, fences } from './figures.ts'
 import type { Caller } from './waiting-line.ts'
 
-/** A call that tries the store. */
-export interface Competitor {
+/** The calls of this process for one key, which a competitor is one of. */
+export interface Contest {
+  /** Read and kept up to date. */
+  readonly known: Knowledge
+  /** The grant by which one of them holds the key. */
+  readonly grant: Grant | undefined
+  hold(grant: Grant): void
+  onFinding(): void
+  onEnd(competitor: Competitor): void
+}
+
+/** A call that tries the store, while others of its process wait for what it finds. */
+export class Competitor implements Terms {
+  readonly since: Instant
+  readonly fences: number = fences
+  readonly known: Knowledge
+  readonly toldContended: boolean
   /** Its last grant came too late or its last try got no answer, so it may well never get the lock. */
-  isFailing(): boolean
+  isFailing = false
+  readonly #patienceMs: number
+  readonly #slackMs: number
+  readonly #contest: Contest
+  readonly #acquisition: Acquisition
+  /** It tries now, and has no answer yet. */
+  #woken = false
+
+  /**
+   * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
+   * @throws what the constructor of `Acquisition` throws
+   */
+  constructor(context: Context, { plan, since, patienceMs }: Caller, contest: Contest, toldContended: boolean) {
+    this.since = since
+    this.known = contest.known
+    this.toldContended = toldContended
+    this.#patienceMs = patienceMs
+    this.#slackMs = slackMs(plan)
+    this.#contest = contest
+    this.#acquisition = new Acquisition(context, plan, this)
+  }
+
   /**
    * Whether this call can leave the store to it: it checks about as often as the call would, and is not failing where the call
    * might succeed.
    */
-  standsInFor(caller: Caller): boolean
-  /** The lock may be free: it tries now, and stands in for every call until it has its answer. */
-  wake(): void
-  /** Call it once. */
-  run(): Promise<Acquired>
-}
+  standsInFor({ plan, patienceMs }: Caller): boolean {
+    const isWorse = this.isFailing && slackMs(plan) > this.#slackMs
+    return this.#woken || (this.#patienceMs <= alike * patienceMs && !isWorse)
+  }
 
-/**
- * @param known         what the calls of this key know; read and kept up to date
- * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
- * @param onFinding     called after each try that brought no lease
- */
-export function competitor(
-  context: Context,
-  { plan, since, patienceMs }: Caller,
-  known: Knowledge,
-  toldContended: boolean,
-  onFinding: () => void,
-): Competitor {
-  let failing = false
-  let woken = false
-  const { run, wake } = acquisition(context, plan, {
-    since,
-    fences,
-    known,
-    toldContended,
-    onFinding(finding) {
-      woken = false
-      if (finding !== 'held') failing = true
-      onFinding()
-    },
-  })
-  return {
-    isFailing: () => failing,
-    standsInFor: (caller) =>
-      woken || (patienceMs <= alike * caller.patienceMs && !(failing && slackMs(caller.plan) > slackMs(plan))),
-    wake() {
-      woken = true
-      wake()
-    },
-    run,
+  /** The lock may be free: it tries now, and stands in for every call until it has its answer. */
+  wake(): void {
+    this.#woken = true
+    this.#acquisition.wake()
+  }
+
+  /** Call it once. */
+  run(): Promise<Acquired> {
+    return this.#acquisition.run()
+  }
+
+  get heldHere(): boolean {
+    return this.#contest.grant !== undefined
+  }
+
+  onGrant(grant: Grant): void {
+    this.#contest.hold(grant)
+  }
+
+  onEnd(): void {
+    this.#contest.onEnd(this)
+  }
+
+  onFinding(finding: Finding): void {
+    this.#woken = false
+    if (finding !== 'held') this.isFailing = true
+    this.#contest.onFinding()
   }
 }
 

@@ -4,10 +4,18 @@ import { failed } from '../store/answered.ts'
 import { ask, type Quiet } from '../store/ask.ts'
 import type { InspectOutcome } from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
 import { recheckMs } from '../waiting/pacing.ts'
 import { pollingCheckMs, releaseShare } from './figures.ts'
 import type { Caller, WaitingLine } from './waiting-line.ts'
+
+/** The calls of this process for one key. */
+export interface CheckedCalls {
+  readonly known: Quiet
+  /** Those that wait behind our own holder, once there was one. */
+  readonly line: WaitingLine | undefined
+  /** Called with null when the store has not answered the release of a grant in time. */
+  ended(grant: Grant, subscribers: null): void
+}
 
 /**
  * The one timer under the calls that wait behind our own holder. They send nothing to the store, so they would not notice that
@@ -23,25 +31,15 @@ import type { Caller, WaitingLine } from './waiting-line.ts'
  */
 export class HolderCheck {
   readonly #context: Context
-  readonly #quiet: Quiet
-  readonly #line: () => WaitingLine | undefined
-  readonly #onSlowRelease: (grant: Grant) => void
+  readonly #calls: CheckedCalls
   #grant: Grant | undefined
   /** When its release began, in monotonic milliseconds. */
   #releasingSinceMs: number | undefined
   #timer: { readonly atMs: number; cancel(): void } | undefined
 
-  /** @param onSlowRelease called when the store has not answered the release of this grant in time */
-  constructor(
-    context: Context,
-    quiet: Quiet,
-    line: () => WaitingLine | undefined,
-    onSlowRelease: (grant: Grant) => void,
-  ) {
+  constructor(context: Context, calls: CheckedCalls) {
     this.#context = context
-    this.#quiet = quiet
-    this.#line = line
-    this.#onSlowRelease = onSlowRelease
+    this.#calls = calls
   }
 
   /** One of our calls holds this grant now. */
@@ -79,7 +77,7 @@ export class HolderCheck {
   #arm(delayMs: number): void {
     const { store, clock, background } = this.#context
     const grant = this.#grant
-    if (!grant || !this.#line()?.size) return
+    if (!grant || !this.#calls.line?.size) return
     const nowMs = clock.monotonicMs()
     const sinceMs = this.#releasingSinceMs
     const atMs =
@@ -91,13 +89,13 @@ export class HolderCheck {
     const onTimer = (): void => {
       this.#timer = undefined
       if (sinceMs === undefined) void this.#check(grant)
-      else this.#onSlowRelease(grant)
+      else this.#calls.ended(grant, null)
     }
     this.#timer = { atMs, cancel: background.schedule(onTimer, atMs - nowMs, 'background') }
   }
 
   /** The shortest check interval that one of these calls relies on, in milliseconds. */
-  #everyMs(calls: Iterable<Caller> = this.#line() ?? []): number {
+  #everyMs(calls: Iterable<Caller> = this.#calls.line ?? []): number {
     const { notifier } = this.#context
     if (!notifier) return pollingCheckMs
     let leastMs = Infinity
@@ -118,10 +116,12 @@ export class HolderCheck {
       return
     }
     const { store } = this.#context
-    const inspect = (call: CallDeadline): Promise<InspectOutcome> => store.inspect(grant.key, call)
     // Nobody awaits this check. Without the catch, a store that rejects would cause an unhandled rejection and end the checks.
-    const options = { once: true, quiet: this.#quiet }
-    const { outcome } = await ask(this.#context, grant.ttlMs, inspect, options).catch(failed(this.#context))
+    const { outcome } = await ask<InspectOutcome>(this.#context, grant.ttlMs, {
+      once: true,
+      quiet: this.#calls.known,
+      send: (attempt) => attempt.follow(store.inspect(grant.key, attempt)),
+    }).catch(failed(this.#context))
     if (outcome.type === 'state') {
       const { state } = outcome
       // The store knows only the fence of the grant's first holder: hand-offs do not change the token.

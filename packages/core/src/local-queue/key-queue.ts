@@ -1,14 +1,14 @@
-import { type Acquired, assertAnswered, nothingKnown } from '../acquire/acquisition.ts'
+import { type Acquired, assertAnswered, type Knowledge, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import { jitter } from '../timing/backoff.ts'
-import { elapsedMs, instant, waitedMs } from '../timing/validity.ts'
+import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
-import { type Competitor, competitor, slackMs } from './competitor.ts'
+import { Competitor, type Contest, slackMs } from './competitor.ts'
 import { headStartMs } from './figures.ts'
 import { giveTo, HandOffs, suits } from './hand-offs.ts'
-import { HolderCheck } from './holder-check.ts'
+import { type CheckedCalls, HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
 
 /**
@@ -23,7 +23,7 @@ import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
  * Steps: a grant by the store makes the key *held*. On release the grant is either handed off to the next call in line, and the
  * key stays *held*; or it goes back to the store, and the calls in line *contest* the key, after a *head start* if one is due.
  */
-export class KeyQueue {
+export class KeyQueue implements CheckedCalls, Contest {
   readonly #context: Context
   readonly #key: string
   readonly #onIdle: () => void
@@ -34,11 +34,11 @@ export class KeyQueue {
   /** The event `wanted` has been emitted for the present holder. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
-  readonly #competitors = new Set<Competitor>()
+  readonly #competitors: Competitor[] = []
   /** Made when the first call has to wait: for most keys none ever does. */
-  #line: WaitingLine | undefined
+  line: WaitingLine | undefined
   /** Shared by all our calls. Otherwise each call of a long line would have to ask the store itself. */
-  readonly #known = nothingKnown()
+  readonly known: Knowledge = nothingKnown()
   readonly #check: HolderCheck
 
   /** @param onIdle called when the key becomes idle */
@@ -46,12 +46,7 @@ export class KeyQueue {
     this.#context = context
     this.#key = key
     this.#onIdle = onIdle
-    this.#check = new HolderCheck(
-      context,
-      this.#known,
-      () => this.#line,
-      (grant) => this.ended(grant, null),
-    )
+    this.#check = new HolderCheck(context, this)
   }
 
   get grant(): Grant | undefined {
@@ -59,10 +54,9 @@ export class KeyQueue {
   }
 
   /** An acquire that may wait. */
-  acquire(plan: Plan): Promise<Acquired> {
-    const { clock, notifier } = this.#context
-    const caller = { plan, since: instant(clock), patienceMs: patienceMs(plan, notifier) }
-    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#compete(this.#addCompetitor(caller))
+  acquire(plan: Plan, since: Instant): Promise<Acquired> {
+    const caller = { plan, since, patienceMs: patienceMs(plan, this.#context.notifier) }
+    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#compete(caller)
   }
 
   /** The store has granted the key to one of our calls. */
@@ -76,7 +70,7 @@ export class KeyQueue {
     this.#grant = grant
     this.#handOffs = new HandOffs()
     this.#wanted = false
-    this.#known.finding = 'held'
+    this.known.finding = 'held'
     this.#endHeadStart()
     this.#check.watch(grant)
     // The store has granted the key anew, so the former grant has ended.
@@ -88,7 +82,7 @@ export class KeyQueue {
   handOff(grant: Grant): boolean {
     if (this.#grant !== grant) return false
     const now = instant(this.#context.clock)
-    const next = this.#line?.first
+    const next = this.line?.first
     // A competitor came before the calls in line: one that stands in for the next call goes first.
     if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
       this.#check.releasing()
@@ -97,7 +91,7 @@ export class KeyQueue {
     this.#handOffs.add(now)
     this.#wanted = false
     giveTo(grant, next.plan, now)
-    this.#line?.leave(next)
+    this.line?.leave(next)
     next.resolve({ grant, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
     this.#emitWanted()
     return true
@@ -113,9 +107,9 @@ export class KeyQueue {
     const { clock, notifier } = this.#context
     this.#grant = undefined
     // The store has answered our holder: a silence that a competitor met before is no longer the last word.
-    if (subscribers !== null) this.#known.finding = 'held'
+    if (subscribers !== null) this.known.finding = 'held'
     this.#check.stop()
-    const next = this.#line?.first
+    const next = this.line?.first
     const nobodyElse = notifier && subscribers === 0
     if (next && !nobodyElse && this.#handOffs.isOver(instant(clock))) this.#beginHeadStart(next.plan)
     else this.#resume()
@@ -124,7 +118,7 @@ export class KeyQueue {
   /** Ends every wait in line, because the locker is being closed. */
   close(reason: unknown): void {
     this.#endHeadStart()
-    this.#line?.end(reason)
+    this.line?.end(reason)
     this.#check.stop()
   }
 
@@ -167,12 +161,12 @@ export class KeyQueue {
   #advance(): void {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) {
       const { resolve } = call
-      this.#line?.leave(call)
+      this.line?.leave(call)
       const added = this.#addCompetitor(call, true)
       // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
-      void this.#context.home(() => resolve(this.#compete(added)))
+      void this.#context.home(() => resolve(added.run()))
     }
-    if (!this.#grant && !this.#headStart && !this.#line?.size && this.#competitors.size === 0) this.#onIdle()
+    if (!this.#grant && !this.#headStart && !this.line?.size && this.#competitors.length === 0) this.#onIdle()
   }
 
   /**
@@ -183,9 +177,9 @@ export class KeyQueue {
   #uncovered(): WaitingCall | undefined {
     if (this.#grant) return undefined
     const now = instant(this.#context.clock)
-    const isFailing = [...this.#competitors].some((each) => each.isFailing())
+    const isFailing = this.#competitors.some((each) => each.isFailing)
     let next: WaitingCall | undefined
-    for (const call of this.#line ?? []) {
+    for (const call of this.line ?? []) {
       // A wait that is all but over is not worth a command.
       if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
       if (!isFailing) return call
@@ -195,12 +189,12 @@ export class KeyQueue {
   }
 
   #waitInLine(caller: Caller): Promise<Acquired> {
-    this.#line ??= new WaitingLine(this.#context.background, (call) => call.resolve(this.#inVain(call)))
-    const line = this.#line
+    this.line ??= new WaitingLine(this.#context.background, (call) => call.resolve(this.#inVain(call)))
+    const line = this.line
     return new Promise((resolve, reject) => {
       line.add({ ...caller, resolve, reject })
       // After it is in line: a listener may release the very lease that this call waits for.
-      this.#context.emit({ type: 'contended', key: this.#key })
+      this.#context.emit?.({ type: 'contended', key: this.#key })
       this.#emitWanted()
       this.#check.added(caller)
     })
@@ -208,7 +202,7 @@ export class KeyQueue {
 
   /** How a wait in line ends when its time is over. */
   async #inVain({ since }: Caller): Promise<Acquired> {
-    const { finding, lateGrants, holder } = this.#known
+    const { finding, lateGrants, holder } = this.known
     const heldHere = this.#grant !== undefined
     if (!heldHere) assertAnswered(finding, 'no')
     return {
@@ -221,29 +215,32 @@ export class KeyQueue {
     }
   }
 
+  /** Lets a call try the store. If that brings no lease, the next call in line may try. */
+  #compete(caller: Caller): Promise<Acquired> {
+    return this.#addCompetitor(caller).run()
+  }
+
   /** @param fromLine whether this call stood in line before, and so its event `contended` has been emitted */
   #addCompetitor(caller: Caller, fromLine = false): Competitor {
-    const added = competitor(this.#context, caller, this.#known, fromLine, () => this.#advance())
-    this.#competitors.add(added)
+    const added = new Competitor(this.#context, caller, this, fromLine)
+    this.#competitors.push(added)
     return added
   }
 
-  /** Lets a competitor try the store. If that brings no lease, the next call in line may try. */
-  async #compete(added: Competitor): Promise<Acquired> {
-    try {
-      const acquired = await added.run()
-      if (!acquired.grant) return { ...acquired, heldHere: this.#grant !== undefined }
-      this.hold(acquired.grant)
-      return acquired
-    } finally {
-      this.#competitors.delete(added)
-      this.#advance()
-    }
+  /** A competitor has learnt something, and brings no lease yet. */
+  onFinding(): void {
+    this.#advance()
+  }
+
+  /** A competitor has its answer. */
+  onEnd(competitor: Competitor): void {
+    this.#competitors.splice(this.#competitors.indexOf(competitor), 1)
+    this.#advance()
   }
 
   #emitWanted(): void {
-    if (!this.#grant || this.#wanted || !this.#line?.size) return
+    if (!this.#grant || this.#wanted || !this.line?.size) return
     this.#wanted = true
-    this.#context.emit({ type: 'wanted', key: this.#key, fence: this.#grant.fence })
+    this.#context.emit?.({ type: 'wanted', key: this.#key, fence: this.#grant.fence })
   }
 }

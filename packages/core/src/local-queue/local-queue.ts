@@ -4,6 +4,7 @@ import type { Grant } from '../lease/grant.ts'
 import type { Successors } from '../lease/held-lease.ts'
 import { closedError } from '../open-work.ts'
 import type { Plan } from '../options.ts'
+import type { Instant } from '../timing/validity.ts'
 import { fences } from './figures.ts'
 import { KeyQueue } from './key-queue.ts'
 
@@ -20,7 +21,7 @@ import { KeyQueue } from './key-queue.ts'
  */
 export interface LocalQueue extends Successors {
   /** Acquires, after a wait in line if need be. A plan without a wait always asks the store. */
-  acquire(plan: Plan): Promise<Acquired>
+  acquire(plan: Plan, since: Instant): Promise<Acquired>
   /** The grant by which this process holds a key now. */
   holding(key: string): Grant | undefined
   /** Ends every wait in line, because the locker is being closed. */
@@ -41,18 +42,18 @@ export function localQueue(context: Context): LocalQueue {
     return queue
   }
 
-  async function tryOnce(plan: Plan): Promise<Acquired> {
-    const acquired = await acquireAlone(context, plan, fences)
+  async function tryOnce(plan: Plan, since: Instant): Promise<Acquired> {
+    const acquired = await acquireAlone(context, plan, since, fences)
     if (!acquired.grant) return { ...acquired, heldHere: queues.get(plan.key)?.grant !== undefined }
     queueFor(plan.key).hold(acquired.grant)
     return acquired
   }
 
   return {
-    acquire(plan) {
+    acquire(plan, since) {
       work.assertOpen()
       plan.signal?.throwIfAborted()
-      return plan.waitMs === 0 ? tryOnce(plan) : queueFor(plan.key).acquire(plan)
+      return plan.waitMs === 0 ? tryOnce(plan, since) : queueFor(plan.key).acquire(plan, since)
     },
     handOff: (grant) => queues.get(grant.key)?.handOff(grant) ?? false,
     ended: (grant, subscribers) => queues.get(grant.key)?.ended(grant, subscribers),

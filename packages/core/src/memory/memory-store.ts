@@ -93,6 +93,10 @@ export class MemoryStore implements LeaseStore {
     return ''
   }
 
+  whenReady(): undefined {
+    return undefined
+  }
+
   async acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]> {
     return requests.map((request) => answer(call, () => this.#acquire(request)))
   }

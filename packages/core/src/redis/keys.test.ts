@@ -58,6 +58,7 @@ describe('a redis store', () => {
     cluster: false,
     countsSubscribers: true,
     nodeOf: () => '',
+    whenReady: () => undefined,
     run: vi.fn(async () => []),
   })
 

@@ -22,6 +22,7 @@ function storeOver(rounds: readonly (readonly ScriptReply[])[], cluster = false)
     cluster,
     countsSubscribers: !cluster,
     nodeOf: () => '',
+    whenReady: () => undefined,
     async run(calls) {
       sent.push(calls)
       return rounds[sent.length - 1] ?? []

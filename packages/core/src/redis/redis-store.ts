@@ -1,5 +1,14 @@
 import { demandObject, refuseUnknown } from '../errors.ts'
-import type { CheckOutcome, LeaseStore, Refused, RevokeOutcome, Unknown } from '../store/lease-store.ts'
+import type {
+  AcquireRequest,
+  CheckOutcome,
+  LeaseStore,
+  Refused,
+  ReleaseRequest,
+  RenewRequest,
+  RevokeOutcome,
+  Unknown,
+} from '../store/lease-store.ts'
 import { parseToken } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
@@ -13,6 +22,7 @@ import {
   releaseOutcome,
   renewOutcome,
   revokeOutcome,
+  unsent,
 } from './replies.ts'
 import { runScript } from './run-script.ts'
 import { acquire } from './scripts/generated/acquire.ts'
@@ -49,22 +59,34 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   refuseUnknown(rest)
   const keys = keyLayout(prefix)
   const memory = String(parseDuration('fenceMemory', fenceMemory))
-  const leaseKeys = (key: string): [string, string] => [keys.lock(key), keys.fence(key)]
   const released = releaseOutcome(transport)
+
+  const wish = ({ key, acquisitionId, ttlMs, fences }: AcquireRequest): [string, string, string, string, string] => [
+    keys.lock(key),
+    keys.fence(key),
+    acquisitionId,
+    String(ttlMs),
+    String(fences),
+  ]
+  const extension = ({ key, token, ttlMs }: RenewRequest): [string, string, string, string] => [
+    keys.lock(key),
+    keys.fence(key),
+    token,
+    String(ttlMs),
+  ]
+  const ending = (request: ReleaseRequest): [string, string, string, string] => [
+    keys.lock(request.key),
+    keys.fence(request.key),
+    'token' in request ? request.token : request.acquisitionId,
+    keys.releaseChannel(request.key),
+  ]
 
   async function stored(
     part: 'fence' | 'value',
     requests: readonly { readonly key: string }[],
     call: CallDeadline,
   ): Promise<readonly (Holding | Unknown | Refused)[]> {
-    return runScript(
-      transport,
-      read,
-      [part],
-      requests.map(({ key }) => [[keys.lock(key)], []]),
-      holding,
-      call,
-    )
+    return runScript(transport, read, [part], 1, requests, ({ key }) => [keys.lock(key)], holding, call)
   }
   const storedValue = async (key: string, call: CallDeadline): Promise<Holding | Unknown | Refused> =>
     (await stored('value', [{ key }], call))[0] as Holding
@@ -73,42 +95,11 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     commandDeadlineMs: transport.commandDeadlineMs,
     prefix: keys.prefix,
     nodeOf: (key) => transport.nodeOf(keys.lock(key)),
+    whenReady: (key, call) => transport.whenReady(keys.lock(key), call)?.then((reply) => reply && unsent(reply)),
 
-    acquire: async (requests, call) =>
-      runScript(
-        transport,
-        acquire,
-        [memory],
-        requests.map(({ key, acquisitionId, ttlMs, fences }) => [
-          leaseKeys(key),
-          [acquisitionId, String(ttlMs), String(fences)],
-        ]),
-        acquireOutcome,
-        call,
-      ),
-
-    renew: async (requests, call) =>
-      runScript(
-        transport,
-        renew,
-        [memory],
-        requests.map(({ key, token, ttlMs }) => [leaseKeys(key), [token, String(ttlMs)]]),
-        renewOutcome,
-        call,
-      ),
-
-    release: async (requests, call) =>
-      runScript(
-        transport,
-        release,
-        ['released'],
-        requests.map((request) => [
-          leaseKeys(request.key),
-          ['token' in request ? request.token : request.acquisitionId, keys.releaseChannel(request.key)],
-        ]),
-        released,
-        call,
-      ),
+    acquire: (requests, call) => runScript(transport, acquire, [memory], 2, requests, wish, acquireOutcome, call),
+    renew: (requests, call) => runScript(transport, renew, [memory], 2, requests, extension, renewOutcome, call),
+    release: (requests, call) => runScript(transport, release, ['released'], 2, requests, ending, released, call),
 
     checkHolders: async (requests, call) => (await stored('fence', requests, call)).map(checked),
 
@@ -127,10 +118,8 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       const lock = await storedValue(key, call)
       if (!('value' in lock)) return lock
       // By the value just read: a client that sends the command again must not hit a successor.
-      const requests: [[string, string], [string, string]][] = [
-        [leaseKeys(key), [lock.value, keys.releaseChannel(key)]],
-      ]
-      const [outcome] = await runScript(transport, release, ['revoked'], requests, revokeOutcome, call)
+      const requests = [{ key, token: lock.value }]
+      const [outcome] = await runScript(transport, release, ['revoked'], 2, requests, ending, revokeOutcome, call)
       return outcome as RevokeOutcome
     },
   }

@@ -18,6 +18,12 @@ export interface RedisTransport {
   /** Names the node that serves a key at present. Always the same name where there is only one. Does no I/O. */
   nodeOf(key: string): string
   /**
+   * Whether a call for this key would be written at once: then undefined, as always where there is no connection. If not, a
+   * promise that resolves with nothing once it would, and with the reply to a call that was not sent if that cannot be, or the
+   * deadline is over.
+   */
+  whenReady(key: string, call: CallDeadline): Promise<ScriptReply | undefined> | undefined
+  /**
    * Sends the calls in order, in one round trip if the client can, and answers one reply per call, in order. It never retries
    * and never rejects. It need not enforce the deadline: the caller stops waiting by itself. What was not sent when the
    * deadline is over must not be sent later.

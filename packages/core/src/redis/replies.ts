@@ -41,6 +41,9 @@ export const decoder =
     return meaning?.(details, resent) || (message ? serverError({ type: 'error', message, resent }) : garbled)
   }
 
+/** The outcome of a request that could not be sent. */
+export const unsent: (reply: ScriptReply) => Unknown | Refused = decoder<never>({})
+
 /** A reply that does not fit the script says nothing about the request. */
 const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Error('Unexpected reply') }
 

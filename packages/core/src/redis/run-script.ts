@@ -13,75 +13,103 @@ export const countsSubscribers = (transport: RedisTransport): boolean =>
  *
  * On a single server that is one command. On a cluster a script may touch one slot only, so there is one command per hash tag,
  * sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush, failover) gets the text,
- * within the same call. A request that was refused only because of the others in its command is sent again alone: their keys
- * lie in several slots, or in one that is being moved.
+ * within the same call. An error reply to a command of several requests is nobody's answer, because one of them may have caused
+ * it: each is sent again alone.
  *
- * @param args     what the script takes once
- * @param requests the keys and arguments of each request, in the order in which the script names them
+ * @param args   what the script takes once
+ * @param keys   how many keys each request has
+ * @param encode the keys of a request and then its arguments, in the order in which the script names them
  */
-export async function runScript<Args extends string[], Keys extends string[], Each extends string[], O>(
+export function runScript<Args extends string[], Keys extends string[], Each extends string[], R, O>(
   transport: RedisTransport,
   script: Script<Args, Keys, Each>,
   args: Args,
-  requests: readonly (readonly [keys: Keys, args: Each])[],
+  keys: Keys['length'],
+  requests: readonly R[],
+  encode: (request: R) => readonly [...Keys, ...Each],
   decode: (reply: ScriptReply) => O,
   call: CallDeadline,
 ): Promise<readonly O[]> {
   const outcomes: O[] = []
 
-  async function send(parts: readonly Part[]): Promise<void> {
-    const calls = parts.map(({ members, withText }): ScriptCall => {
-      const their = members.map((index) => requests[index] as (typeof requests)[number])
-      return {
-        command: withText ? 'EVAL' : 'EVALSHA',
-        body: withText ? script.text : script.sha1,
-        keys: their.flatMap(([keys]) => keys),
-        args: [...args, ...their.flatMap(([, each]) => each)],
-      }
-    })
-    const replies = await transport.run(calls, call)
-    const again: Part[] = []
-    for (const [at, part] of parts.entries()) {
-      const { members, withText } = part
-      const reply = replies[at] ?? noReply
-      const error = reply.type === 'error' ? reply.message : ''
-      const resent = part.resent || (reply.type === 'error' && reply.resent)
-      if (/^CROSSSLOT/.test(error)) splitTransports.add(transport)
-      if (!withText && /^NOSCRIPT/.test(error)) {
-        again.push({ members, withText: true, resent })
-      } else if (members.length > 1 && /^(CROSSSLOT|TRYAGAIN)/.test(error)) {
-        again.push(...members.map((index) => ({ members: [index], resent })))
-      } else {
-        for (const [place, index] of members.entries()) outcomes[index] = decode(replyTo(reply, place, part.resent))
-      }
+  function callFor({ members, withText }: Part): ScriptCall {
+    const callKeys: string[] = []
+    const callArgs: string[] = args.slice()
+    for (const index of members) {
+      const request: readonly string[] = encode(requests[index] as R)
+      for (let at = 0; at < request.length; at++) (at < keys ? callKeys : callArgs).push(request[at] as string)
     }
-    if (again.length > 0) await send(again)
+    const [command, body] = withText ? (['EVAL', script.text] as const) : (['EVALSHA', script.sha1] as const)
+    return { command, body, keys: callKeys, args: callArgs }
   }
 
+  /** Takes the outcomes from the replies, and sends again what has to be. */
+  const send = (parts: readonly Part[]): Promise<readonly O[]> =>
+    transport.run(parts.map(callFor), call).then((replies) => {
+      const again = parts.flatMap((part, at) => retries(transport, part, replies[at]) ?? take(part, replies[at]))
+      return again.length > 0 ? send(again) : outcomes
+    })
+
+  function take({ members, resent = false }: Part, reply: ScriptReply = noReply): readonly never[] {
+    for (let place = 0; place < members.length; place++) {
+      outcomes[members[place] as number] = decode(replyTo(reply, place, resent))
+    }
+    return []
+  }
+
+  return send(grouped(transport, requests, (request) => encode(request)[0] as string))
+}
+
+/** Which requests share a command: all on a single server, those of one hash tag on a cluster. */
+function grouped<R>(transport: RedisTransport, requests: readonly R[], keyOf: (request: R) => string): readonly Part[] {
+  if (!transport.cluster && !splitTransports.has(transport)) return [{ members: requests.map(indexOf) }]
   const groups = new Map<string, number[]>()
-  for (const [index, [[key = '']]] of requests.entries()) {
-    const tag = transport.cluster || splitTransports.has(transport) ? (hashTag(key) ?? key) : ''
+  for (const [index, request] of requests.entries()) {
+    const key = keyOf(request)
+    const tag = hashTag(key) ?? key
     const group = groups.get(tag)
     if (group) group.push(index)
     else groups.set(tag, [index])
   }
-  await send(Array.from(groups.values(), (members) => ({ members })))
-  return outcomes
+  return Array.from(groups.values(), (members) => ({ members }))
 }
+
+const indexOf = (_: unknown, index: number): number => index
+
+/** What has to be sent in place of this part, because its reply is nobody's answer. Undefined if it is an answer. */
+function retries(
+  transport: RedisTransport,
+  { members, withText, resent }: Part,
+  reply: ScriptReply | undefined,
+): readonly Part[] | undefined {
+  if (reply?.type !== 'error') return undefined
+  const { message } = reply
+  const isResent = resent || reply.resent
+  if (/^CROSSSLOT/.test(message)) splitTransports.add(transport)
+  if (!withText && /^NOSCRIPT/.test(message)) return [{ members, withText: true, resent: isResent }]
+  if (members.length === 1 || aboutServer.test(message)) return undefined
+  // Such an error comes before anything is carried out.
+  const mayHaveRun = isResent || !/^(CROSSSLOT|TRYAGAIN)/.test(message)
+  return members.map((index) => ({ members: [index], withText, resent: mayHaveRun }))
+}
+
+/** Errors that say nothing about a request: the server answers them to all. */
+const aboutServer = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|NOAUTH)/
 
 /** What is sent as one command. */
 interface Part {
   /** The numbers of its requests. */
   readonly members: readonly number[]
-  readonly withText?: boolean
-  /** It may have been carried out already: by a server that has the script, before it reached one that does not. */
+  readonly withText?: boolean | undefined
+  /** It may have been carried out already: by a server that has the script, or in company before another's error. */
   readonly resent?: boolean | undefined
 }
 
 const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
 /** The part of a command's reply that belongs to one of its requests. */
-const replyTo = (reply: ScriptReply, place: number, resent = false): ScriptReply =>
-  reply.type === 'value'
-    ? { ...reply, value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }
-    : reply
+function replyTo(reply: ScriptReply, place: number, resent: boolean): ScriptReply {
+  if (reply.type === 'unknown') return reply
+  if (reply.type === 'error') return resent ? { ...reply, resent } : reply
+  return { type: 'value', value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }
+}

@@ -29,6 +29,7 @@ function seeing(behind: LeaseStore): LeaseStore {
   return {
     commandDeadlineMs: behind.commandDeadlineMs,
     nodeOf: (key) => behind.nodeOf(key),
+    whenReady: (key, call) => behind.whenReady(key, call),
     checkHolders: (requests, signal) => behind.checkHolders(requests, signal),
     inspect(key, signal) {
       see('inspect')

@@ -1,10 +1,10 @@
 import { backoffMs, jitter } from '../timing/backoff.ts'
-import { Call, type CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
-import { deadline, sleep } from '../timing/deadline.ts'
-import { type Instant, instant } from '../timing/validity.ts'
+import type { Span, SpanListener } from '../timing/span.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { type Answer, isUnknown, retryAfterMs, silence } from './answered.ts'
-import { leastRetryPauseMs, mostRetryPauseMs } from './figures.ts'
+import { type Asker, Attempt } from './attempt.ts'
+import { leastRetryPauseMs, longestGraceMs, mostRetryPauseMs, punctualMs } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
 /** The store that is asked, and the clock that times it. */
@@ -24,19 +24,24 @@ export interface Quiet {
   quietUntilMs: number
 }
 
-/** The options of `ask`. */
-export interface AskOptions<O> {
+/** A request that is repeated until it is answered, and what its caller wants to know meanwhile. */
+export interface Question<O> {
+  /** Sends the request once. Sees to it that the attempt is settled, or rejected. */
+  send(attempt: Attempt<O>): void
+  /** Says what an answer means, in time or late. Called once for each attempt that is settled. */
+  read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
   /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
-  readonly leftMs?: () => number
-  readonly signal?: AbortSignal | undefined
+  leftMs?(): number
+  /** Ends the question early. */
+  readonly span?: Span | undefined
   /** Makes a single attempt; default false. */
-  readonly once?: boolean
+  readonly once?: boolean | undefined
   /** Shared by several requests: when the store asks one of them for a quiet time, the others observe it too. */
-  readonly quiet?: Quiet
-  /** Called when an attempt got no usable answer, unless only the end of the time cut it short. */
-  readonly onSilence?: (failure: Unknown) => void
-  /** Called with an answer that came after this request had ended, and with when its attempt was sent. */
-  readonly onLate?: (outcome: O | Unknown, sentAt: Instant) => void
+  readonly quiet?: Quiet | undefined
+  /** An attempt got no usable answer, unless only the end of the time cut it short. */
+  onSilence?(failure: Unknown): void
+  /** An answer came after the question had ended. */
+  onLate?(outcome: O, sentAt: Instant): void
 }
 
 /**
@@ -49,115 +54,213 @@ export interface AskOptions<O> {
  * the whole deadline: on a slow link every answer would otherwise come just after its attempt was given up. The first answer
  * counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
- * @param send sends the request once and answers its outcome; undefined means no answer
- * @throws the signal's own reason when it is aborted, at once
+ * @throws what the store rejected with
+ * @throws the reason with which the question's span was ended, at once
  */
-export async function ask<O>(
-  context: Asking,
-  ttlMs: number,
-  send: (call: CallDeadline) => Promise<O | Unknown | undefined>,
-  options: AskOptions<O> = {},
-): Promise<Answer<O | Unknown>> {
-  const { clock } = context
-  const limitMs = commandDeadlineMs(context, ttlMs)
-  const { leftMs = deadline(clock, limitMs), signal, once, onSilence, onLate, quiet = { quietUntilMs: 0 } } = options
-  const lifeMs = once ? limitMs : limitMs / 2
+export const ask = <O>(context: Asking, ttlMs: number, question: Question<O>): Promise<Answer<O | Unknown>> =>
+  new Promise((resolve, reject) => {
+    new Repetition(context, ttlMs, question, resolve, reject).begin()
+  })
+
+/**
+ * A question on its way to its answer.
+ *
+ * States:
+ * - *attempting*: the latest attempt may still be answered.
+ * - *resting*: it was not, or the store wants to be left alone; the next attempt comes when the pause is over.
+ * - *ending*: time is up, and the store has been told so. It may still say that it has sent nothing, or have the answer after
+ *   all.
+ * - *over*: the caller has its answer. Answers that come now are late.
+ */
+class Repetition<O> implements Asker<O>, SpanListener {
+  readonly #clock: Clock
+  readonly #question: Question<O>
+  readonly #resolve: (answer: Answer<O | Unknown>) => void
+  readonly #reject: (error: unknown) => void
+  readonly #limitMs: number
+  /** How long an attempt is waited for before the next. */
+  readonly #lifeMs: number
+  readonly #since: Instant
+  readonly #quiet: Quiet
+  #state: 'attempting' | 'resting' | 'ending' | 'over' = 'resting'
   /** The attempts that may still be answered, the oldest first. */
-  const pending = new Set<Call>()
-  let latest: Call | undefined
-  /** Once there is a result: returns the answer, or throws what the store rejected with. */
-  let result: (() => Pick<Answer<O>, 'outcome' | 'sentAt'>) | undefined
-  let failure = silence
+  readonly #pending: Attempt<O>[] = []
+  #latest: Attempt<O> | undefined
+  #failure = silence
   /** How many attempts without an answer may have been carried out. */
-  let uncertain = 0
+  #uncertain = 0
+  /** Whether the latest attempt has its whole life, and is not cut short by the end of the time. */
+  #isWhole = true
   /** How many attempts failed before their time was over. */
-  let failures = 0
+  #failures = 0
   /** How long to pause after the last of them, in milliseconds. */
-  let restMs = 0
-  let over = false
-  let wake: (() => void) | undefined
+  #restMs = 0
+  /** When the timer is due, in monotonic milliseconds. */
+  #dueMs = 0
+  /** For how long a late timer may still be forgiven to this process, in milliseconds. */
+  #graceMs = longestGraceMs
+  #cancelTimer: (() => void) | undefined
 
-  function begin(call: Call): void {
-    const sentAt = instant(clock)
-    const settle = (outcome: O | Unknown = silence): void => {
-      pending.delete(call)
-      if (isUnknown(outcome)) fail(outcome, call)
-      else succeed(outcome, sentAt)
+  constructor(
+    context: Asking,
+    ttlMs: number,
+    question: Question<O>,
+    resolve: (answer: Answer<O | Unknown>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#clock = context.clock
+    this.#question = question
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#limitMs = commandDeadlineMs(context, ttlMs)
+    this.#lifeMs = question.once ? this.#limitMs : this.#limitMs / 2
+    this.#since = instant(this.#clock)
+    this.#quiet = question.quiet ?? { quietUntilMs: 0 }
+  }
+
+  begin(): void {
+    const { span } = this.#question
+    span?.add(this)
+    if (!span?.isOver) this.#next(this.#since)
+  }
+
+  onSpanEnd(): void {
+    this.#fail(this.#question.span?.reason)
+  }
+
+  #leftMs(now: Instant = instant(this.#clock)): number {
+    return this.#question.leftMs?.() ?? this.#limitMs - elapsedMs(now, this.#since)
+  }
+
+  /** What comes after a pause, or after an attempt without an answer. */
+  #next(now: Instant): void {
+    const { once } = this.#question
+    const leftMs = this.#leftMs(now)
+    const quietMs = this.#quiet.quietUntilMs - now.monotonicMs
+    const pauseMs = Math.max(this.#restMs, quietMs)
+    this.#restMs = 0
+    if (this.#latest && (once || leftMs <= 1)) this.#giveUp(now)
+    else if (pauseMs <= 0) this.#attempt(now, leftMs)
+    // No further attempt is possible, and no earlier one can still be answered.
+    else if (quietMs >= leftMs && this.#pending.length === 0) this.#giveUp(now)
+    else {
+      this.#state = 'resting'
+      this.#setTimer(Math.min(pauseMs, leftMs), now)
     }
-    uncertain++
-    latest = call
-    pending.add(call)
-    send(call).then(settle, (error: unknown) =>
-      end(() => {
-        throw error
-      }),
-    )
   }
 
-  function succeed(outcome: O, sentAt: Instant): void {
-    uncertain--
-    if (over || result) onLate?.(outcome, sentAt)
-    else end(() => ({ outcome, sentAt }))
+  #attempt(now: Instant, leftMs: number): void {
+    const [oldest] = this.#pending
+    if (this.#pending.length > 1) oldest?.end()
+    const attempt = new Attempt<O>(this, this.#lifeMs, now)
+    this.#state = 'attempting'
+    this.#latest = attempt
+    this.#uncertain++
+    this.#pending.push(attempt)
+    this.#isWhole = this.#lifeMs <= leftMs
+    this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
+    try {
+      this.#question.send(attempt)
+    } catch (error) {
+      attempt.reject(error)
+    }
   }
 
-  function fail(outcome: Unknown, call: Call): void {
-    failure = outcome
-    quiet.quietUntilMs = Math.max(quiet.quietUntilMs, clock.monotonicMs() + retryAfterMs(outcome))
-    if (outcome.executed === 'no') uncertain--
+  #giveUp(now: Instant): void {
+    this.#state = 'ending'
+    this.#setTimer(0, now)
+    this.#stopAll()
+  }
+
+  settle(attempt: Attempt<O>, given: O | Unknown = silence): void {
+    const outcome = this.#question.read?.(given, attempt) ?? given
+    const place = this.#pending.indexOf(attempt)
+    if (place >= 0) this.#pending.splice(place, 1)
+    if (isUnknown(outcome)) this.#unanswered(attempt, outcome)
+    else {
+      this.#uncertain--
+      if (this.#state === 'over') this.#question.onLate?.(outcome, attempt.sentAt)
+      else this.#end(outcome, attempt.sentAt)
+    }
+  }
+
+  reject(_: Attempt<O>, error: unknown): void {
+    if (this.#state !== 'over') this.#fail(error)
+  }
+
+  #unanswered(attempt: Attempt<O>, outcome: Unknown): void {
+    this.#failure = outcome
+    const now = instant(this.#clock)
+    this.#quiet.quietUntilMs = Math.max(this.#quiet.quietUntilMs, now.monotonicMs + retryAfterMs(outcome))
+    if (outcome.executed === 'no') this.#uncertain--
     // The failure of an earlier attempt changes nothing while a later one is under way.
-    if (call === latest) wake?.()
+    if (attempt !== this.#latest) return
+    if (this.#state === 'attempting') {
+      this.#question.onSilence?.(outcome)
+      this.#restMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++this.#failures, jitter())
+      this.#next(now)
+    } else if (this.#state === 'resting') this.#next(now)
   }
 
-  function end(how: typeof result): void {
-    result = how
-    wake?.()
-  }
-
-  /** Pauses until the latest attempt fails, there is a result, or the time is over. */
-  const pause = (ms: number): Promise<void> =>
-    sleep(clock, ms, signal, (end) => {
-      wake = end
-      return undefined
-    })
-
-  const stopAll = (): void => {
-    for (const call of pending) call.end()
-  }
-
-  async function attempt(): Promise<void> {
-    const [oldest] = pending
-    if (pending.size > 1) oldest?.end()
-    const availableMs = Math.max(1, leftMs())
-    const call = new Call(lifeMs)
-    begin(call)
-    await pause(Math.min(lifeMs, availableMs))
-    if (result) return
-    const failed = !pending.has(call)
-    if (failed || lifeMs <= availableMs) onSilence?.(failure)
-    // An attempt that used its time needs no pause; one that failed at once does.
-    if (failed) restMs = backoffMs(leastRetryPauseMs, mostRetryPauseMs, ++failures, jitter())
-  }
-
-  try {
-    while (!result && (!latest || (!once && leftMs() > 1))) {
-      signal?.throwIfAborted()
-      const quietMs = quiet.quietUntilMs - clock.monotonicMs()
-      const pauseMs = Math.max(restMs, quietMs)
-      restMs = 0
-      if (pauseMs <= 0) await attempt()
-      // No further attempt is possible, and no earlier one can still be answered.
-      else if (quietMs >= leftMs() && pending.size === 0) break
-      else await pause(Math.min(pauseMs, leftMs()))
+  #onTimer(): void {
+    const now = instant(this.#clock)
+    const attempt = this.#latest
+    if (this.#state === 'ending') this.#end({ ...this.#failure, executed: this.#before() }, now)
+    else if (this.#state === 'resting' || !attempt) this.#next(now)
+    else if (!attempt.isSent && !attempt.isOver) {
+      // Somebody holds it back, and says now why.
+      this.#setTimer(0, now)
+      attempt.end()
+    } else if (!this.#getsMoreTime(attempt, now)) {
+      if (this.#isWhole) this.#question.onSilence?.(this.#failure)
+      this.#next(now)
     }
-    if (!result) {
-      // A transport that is told to stop may still say that it has sent nothing, or have the answer after all.
-      stopAll()
-      await sleep(clock, 0, signal)
-    }
-    const before = uncertain > 0 ? 'unknown' : 'no'
-    return { outcome: { ...failure, executed: before }, sentAt: instant(clock), ...result?.(), before }
-  } finally {
-    over = true
-    stopAll()
+  }
+
+  /** Whether an attempt without an answer is waited for longer, because this process was busy and not the store silent. */
+  #getsMoreTime(attempt: Attempt<O>, now: Instant): boolean {
+    // It was held back at first, so its life began later.
+    const lifeLeftMs = this.#lifeMs - elapsedMs(now, attempt.sentAt)
+    const leftMs = Math.min(lifeLeftMs, this.#leftMs(now))
+    // A timer that comes late shows that answers may lie unread.
+    const lateMs = Math.min(now.monotonicMs - this.#dueMs, this.#graceMs)
+    if (leftMs > 1) this.#setTimer(leftMs, now)
+    else if (lateMs > punctualMs) {
+      this.#graceMs -= lateMs
+      this.#setTimer(lateMs, now)
+    } else return false
+    return true
+  }
+
+  #setTimer(delayMs: number, now: Instant): void {
+    this.#cancelTimer?.()
+    this.#dueMs = now.monotonicMs + delayMs
+    this.#cancelTimer = this.#clock.schedule(() => this.#onTimer(), delayMs)
+  }
+
+  #before(): 'unknown' | 'no' {
+    return this.#uncertain > 0 ? 'unknown' : 'no'
+  }
+
+  #end(outcome: O | Unknown, sentAt: Instant): void {
+    const before = this.#before()
+    this.#finish()
+    this.#resolve({ outcome, sentAt, before })
+  }
+
+  #fail(error: unknown): void {
+    this.#finish()
+    this.#reject(error)
+  }
+
+  #finish(): void {
+    this.#state = 'over'
+    this.#cancelTimer?.()
+    this.#question.span?.remove(this)
+    this.#stopAll()
+  }
+
+  #stopAll(): void {
+    if (this.#pending.length > 0) for (const attempt of [...this.#pending]) attempt.end()
   }
 }

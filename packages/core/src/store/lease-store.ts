@@ -24,6 +24,12 @@ export interface LeaseStore {
    * do not share a command, so that a silent node does not cost the keys of another node their answer. Does no I/O.
    */
   nodeOf(key: string): string
+  /**
+   * Whether a request for this key would leave at once: then undefined. If not, as while a client connects, a promise that
+   * resolves with nothing once it would, and with the outcome of a request that was not sent if that cannot be, or the call is
+   * over.
+   */
+  whenReady(key: string, call: CallDeadline): Promise<Unknown | Refused | undefined> | undefined
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]>

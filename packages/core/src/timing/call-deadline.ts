@@ -1,3 +1,5 @@
+import { Span } from './span.ts'
+
 /** How long the caller of a store or a server waits. Every call carries one. */
 export interface CallDeadline {
   /** How long the caller waits for the answer, in milliseconds from the start of the call. */
@@ -17,40 +19,11 @@ export interface CallDeadline {
 }
 
 /** One call, seen by whoever makes it and ends it. */
-export class Call implements CallDeadline {
-  declare readonly withinMs: number
-  isOver = false
-  /** Made when somebody asks to be called back: most calls are answered in time. */
-  #callbacks: Set<() => void> | undefined
-  #signal: AbortSignal | undefined
+export class Call extends Span implements CallDeadline {
+  declare withinMs: number
 
   constructor(withinMs: number) {
+    super()
     this.withinMs = withinMs
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#signal) {
-      const abort = new AbortController()
-      this.#signal = abort.signal
-      this.onOver(() => abort.abort())
-    }
-    return this.#signal
-  }
-
-  onOver(callback: () => void): () => void {
-    if (this.isOver) callback()
-    else {
-      this.#callbacks ??= new Set()
-      this.#callbacks.add(callback)
-    }
-    return () => this.#callbacks?.delete(callback)
-  }
-
-  /** Stops waiting. */
-  end(): void {
-    this.isOver = true
-    const callbacks = this.#callbacks ?? []
-    this.#callbacks = undefined
-    for (const callback of callbacks) callback()
   }
 }

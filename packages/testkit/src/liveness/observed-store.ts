@@ -16,6 +16,7 @@ export const observedStore = (store: LeaseStore, observe: Observe): LeaseStore =
   commandDeadlineMs: store.commandDeadlineMs,
   prefix: store.prefix,
   nodeOf: (key) => store.nodeOf(key),
+  whenReady: (key, call) => store.whenReady(key, call),
   acquire: (requests, call) => observe('acquire', requests, call.signal, () => store.acquire(requests, call)),
   renew: (requests, call) => observe('renew', requests, call.signal, () => store.renew(requests, call)),
   release: (requests, call) => observe('release', requests, call.signal, () => store.release(requests, call)),

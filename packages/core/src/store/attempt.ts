@@ -1,0 +1,49 @@
+import { Call } from '../timing/call-deadline.ts'
+import type { Instant } from '../timing/validity.ts'
+import type { Unknown } from './lease-store.ts'
+
+/** Who learns how an attempt ended. */
+export interface Asker<O> {
+  /** Undefined means no answer. */
+  settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
+  /** The store rejected, which it may only do for a bad option. */
+  reject(attempt: Attempt<O>, error: unknown): void
+}
+
+/** One attempt to get a request answered. Whoever sends it sees to it that it is settled once, or rejected. */
+export class Attempt<O> extends Call {
+  /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
+  sentAt: Instant
+  /** Nobody holds it back any more: the store has it. */
+  isSent = false
+  readonly #asker: Asker<O>
+
+  constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {
+    super(withinMs)
+    this.#asker = asker
+    this.sentAt = madeAt
+  }
+
+  /** The request leaves now. */
+  send(at: Instant): void {
+    this.isSent = true
+    this.sentAt = at
+  }
+
+  /** The request was sent when the attempt was made, and this brings its answer. */
+  follow(answer: Promise<O | Unknown | undefined>): void {
+    this.isSent = true
+    answer.then(
+      (outcome) => this.settle(outcome),
+      (error: unknown) => this.reject(error),
+    )
+  }
+
+  settle(outcome: O | Unknown | undefined): void {
+    this.#asker.settle(this, outcome)
+  }
+
+  reject(error: unknown): void {
+    this.#asker.reject(this, error)
+  }
+}

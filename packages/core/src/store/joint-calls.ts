@@ -1,0 +1,135 @@
+import { sharesBetweenCalls } from '#sharing'
+import type { Clock } from '../timing/clock.ts'
+import type { Attempt } from './attempt.ts'
+import { Command } from './command.ts'
+import { mostUnderWay } from './figures.ts'
+import type { LeaseStore } from './lease-store.ts'
+import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
+
+/**
+ * Sends requests, those that meet in one command: all of one verb and for one node whose calls come in the same turn of the
+ * event loop, whoever made them. Nothing waits for company: a command leaves as soon as no further request joins it.
+ */
+export interface JointCalls {
+  /** Sees to it that the attempt is settled, or rejected if the store rejects. */
+  send<V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void
+}
+
+/** Releases leave first: an acquire that was called after the release of its key finds the lock free. */
+const order: readonly Verb[] = ['release', 'renew', 'acquire']
+
+/** A microtask by `then` costs less than one by `queueMicrotask`, which keeps an async context for it. */
+const settled = Promise.resolve()
+
+export function jointCalls({ store, clock }: { readonly store: LeaseStore; readonly clock: Clock }): JointCalls {
+  const anyVerb = store as unknown as AnyVerb
+  const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
+  /** How many requests have joined since commands left last. */
+  let joined = 0
+
+  function laneFor(verb: Verb, key: string): Lane {
+    const node = store.nodeOf(key)
+    const known = lanes[verb].get(node)
+    if (known) return known
+    const made = new Lane(anyVerb, clock, verb)
+    lanes[verb].set(node, made)
+    return made
+  }
+
+  function join(verb: Verb, key: string, request: unknown, attempt: Attempt<unknown>): void {
+    laneFor(verb, key).add(request, attempt)
+    if (++joined === 1) void settled.then(leaveIfAlone)
+  }
+
+  const leaveIfAlone = (): void => leave(1)
+
+  /** Calls that one turn makes follow each other microtask by microtask. The first that brings no request ends the turn. */
+  function leave(before: number): void {
+    const now = joined
+    if (now > before) void settled.then(() => leave(now))
+    else {
+      joined = 0
+      for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
+    }
+  }
+
+  return {
+    send<V extends Verb>(verb: V, request: RequestOf<V>, given: Attempt<OutcomeOf<V>>) {
+      const attempt = given as Attempt<unknown>
+      if (!sharesBetweenCalls()) return sendAlone(anyVerb, verb, request, attempt)
+      const { key } = request
+      const obstacle = store.whenReady(key, attempt)
+      if (!obstacle) return join(verb, key, request, attempt)
+      obstacle.then(
+        (outcome) => (outcome ? attempt.settle(outcome) : join(verb, key, request, attempt)),
+        (error: unknown) => attempt.reject(error),
+      )
+    },
+  }
+}
+
+/** The commands of one verb to one node. */
+class Lane {
+  readonly #store: AnyVerb
+  readonly #clock: Clock
+  readonly #verb: Verb
+  /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
+  readonly #open: Command[] = []
+  #underWay = 0
+
+  constructor(store: AnyVerb, clock: Clock, verb: Verb) {
+    this.#store = store
+    this.#clock = clock
+    this.#verb = verb
+  }
+
+  add(request: unknown, attempt: Attempt<unknown>): void {
+    const last = this.#open[this.#open.length - 1]
+    if (!last?.join(request, attempt)) this.#open.push(new Command(request, attempt))
+  }
+
+  /** Sends what may leave now. The rest of a burst is held back until earlier commands have ended. */
+  send(): void {
+    while (this.#open.length > 0) {
+      if (this.#underWay >= mostUnderWay) {
+        for (const command of this.#open) command.hold()
+        return
+      }
+      const command = this.#open.shift() as Command
+      if (command.leave(this.#clock)) this.#send(command)
+    }
+  }
+
+  #send({ requests, attempts, call }: Command): void {
+    const ended = attempts.length > 1 ? this.#count(call) : undefined
+    const settle = (outcomes: readonly unknown[]): void => {
+      ended?.()
+      for (let at = 0; at < attempts.length; at++) attempts[at]?.settle(outcomes[at])
+    }
+    const reject = (error: unknown): void => {
+      ended?.()
+      // One bad request must not cost the others their answer.
+      if (!ended) attempts[0]?.reject(error)
+      else for (const [at, attempt] of attempts.entries()) sendAlone(this.#store, this.#verb, requests[at], attempt)
+    }
+    try {
+      this.#store[this.#verb](requests, call).then(settle, reject)
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  /** Counts a command as under way. Returns what to call when it has ended. */
+  #count(call: Command['call']): () => void {
+    this.#underWay++
+    let isUnderWay = true
+    const ended = (): void => {
+      if (!isUnderWay) return
+      isUnderWay = false
+      this.#underWay--
+      this.send()
+    }
+    call.onOver(ended)
+    return ended
+  }
+}
