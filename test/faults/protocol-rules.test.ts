@@ -114,7 +114,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a repeated acquire re-arms the expiry, or another is granted while the first still trusts its lease',
     script: 'acquire',
-    passage: 'if ttl > pttl then',
+    passage: 'if tonumber(ttl) > pttl then',
     replacement: 'if false then',
     async endsWell(store) {
       const key = freshKey()
@@ -132,7 +132,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a repeated acquire never re-arms to less than what is left',
     script: 'acquire',
-    passage: 'if ttl > pttl then',
+    passage: 'if tonumber(ttl) > pttl then',
     replacement: 'if true then',
     async endsWell(store) {
       const key = freshKey()
@@ -144,7 +144,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a late duplicate of a shorter renewal does not cut a longer one',
     script: 'renew',
-    passage: "if ttl > redis.call('PTTL', lock) then",
+    passage: "if ms > call('PTTL', lock) then",
     replacement: 'if true then',
     async endsWell(store) {
       const key = freshKey()
@@ -161,8 +161,8 @@ const rules: readonly Rule[] = [
   {
     rule: 'a late duplicate of an acquire whose lease came and went is spent, and takes the lock for nobody',
     script: 'acquire',
-    passage: "if lastRandom == random then return {'spent'} end",
-    replacement: '',
+    passage: 'lastRandom == random',
+    replacement: 'false',
     async endsWell(store) {
       const key = freshKey()
       await acquire(store, key, 'a', 5_000)
@@ -187,7 +187,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'a release marks how its lease ended, for its repeat, which meets its own effect',
     script: 'release',
-    passage: 'random == string.sub(id, -32)',
+    passage: 'random == sub(id, -32)',
     replacement: 'false',
     async endsWell(store) {
       return isReleasedTwice(store)
@@ -196,7 +196,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'the next grant carries the mark over, for a repeat that comes with another holder in between',
     script: 'acquire',
-    passage: "ending or ''",
+    passage: "(ending or '')",
     replacement: "''",
     async endsWell(store) {
       return isReleasedTwice(store, (key) => acquire(store, key, 'b', 5_000))
@@ -205,7 +205,7 @@ const rules: readonly Rule[] = [
   {
     rule: 'the end of a foreign holder is not marked as the end of the lease before it',
     script: 'release',
-    passage: 'id and random == string.sub(id, -32)',
+    passage: 'id and random == sub(id, -32)',
     replacement: 'true',
     async endsWell(store) {
       return isReleasedTwice(store, async (key) => {
@@ -217,8 +217,8 @@ const rules: readonly Rule[] = [
   {
     rule: 'a revocation of what is no lock takes nothing that came after it was checked at',
     script: 'release',
-    passage: 'token ~= holder and token ~= id',
-    replacement: "string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder and token ~= id",
+    passage: 'or token ~= holder',
+    replacement: "or string.find(token, 'WRONGTYPE', 1, true) == nil and token ~= holder",
     async endsWell(store) {
       const key = freshKey()
       await arena.command('LPUSH', arena.prefix + key, 'x')
@@ -231,10 +231,10 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    rule: 'fences are formatted with %.0f: concatenated, a large one turns into scientific notation',
+    rule: 'fences are text: a large number that is concatenated turns into scientific notation',
     script: 'acquire',
-    passage: "string.format('%s.%.0f', id, fence)",
-    replacement: "id .. '.' .. fence",
+    passage: "reply = id .. '.' .. fence",
+    replacement: "reply = id .. '.' .. tonumber(fence)",
     async endsWell(store) {
       const key = freshKey()
       const [outcome] = await store.acquire(
@@ -247,8 +247,8 @@ const rules: readonly Rule[] = [
   {
     rule: 'fences go on from the record, not from the clock alone',
     script: 'acquire',
-    passage: 'math.max((lastFence or 0) + 1, micros)',
-    replacement: 'micros',
+    passage: 'lastFence and (#lastFence ~= #micros or lastFence >= micros)',
+    replacement: 'false',
     async endsWell(store) {
       const key = freshKey()
       const last = 8_000_000_000_000_000
@@ -289,6 +289,58 @@ describe.each(rules)('$rule', ({ script, passage, replacement, endsWell }) => {
   })
 })
 
+describe('in a call of several, a key of another type', () => {
+  const keysOf = (requests: readonly { readonly key: string }[]): readonly string[] => requests.map(({ key }) => key)
+  const requestsFor = (count: number) =>
+    Array.from({ length: count }, () => ({
+      key: freshKey(),
+      acquisitionId: acquisitionId('a'),
+      ttlMs: 5_000,
+      fences: 17,
+    }))
+  const mismatch = { type: 'refused', error: { code: 'KIND_MISMATCH' } }
+
+  it('is never overwritten, whether it is where the lock goes or its record', async () => {
+    const requests = requestsFor(3)
+    const [lock, , record] = keysOf(requests).map((key) => arena.prefix + key) as [string, string, string]
+    await arena.command('LPUSH', lock, 'x')
+    await arena.command('LPUSH', `{${record}}:fence`, 'x')
+    const outcomes = await withTheRule().acquire(requests, callUntil(signal))
+    expect(outcomes).toMatchObject([mismatch, { type: 'granted' }, mismatch])
+    expect(await arena.command('LLEN', lock)).toBe(1)
+    expect(await arena.command('LLEN', `{${record}}:fence`)).toBe(1)
+    expect(await arena.command('EXISTS', record)).toBe(0)
+  })
+
+  it('is not freed, and a lock whose record it is has an end', async () => {
+    const requests = requestsFor(3)
+    const [lock, , record] = keysOf(requests).map((key) => arena.prefix + key) as [string, string, string]
+    await withTheRule().acquire(requests, callUntil(signal))
+    for (const key of [lock, `{${record}}:fence`]) {
+      await arena.command('DEL', key)
+      await arena.command('LPUSH', key, 'x')
+    }
+    const outcomes = await withTheRule().release(requests, callUntil(signal))
+    expect(outcomes.map(({ type }) => type)).toEqual(['superseded', 'released', 'released'])
+    expect(await arena.command('LLEN', lock)).toBe(1)
+    expect(await arena.command('LLEN', `{${record}}:fence`)).toBe(1)
+    expect(await arena.command('EXISTS', record)).toBe(0)
+  })
+})
+
+it('a call of more requests than a script reads at once is answered whole', async () => {
+  const requests = Array.from({ length: 5_000 }, () => ({
+    key: freshKey(),
+    acquisitionId: acquisitionId('a'),
+    ttlMs: 60_000,
+    fences: 1,
+  }))
+  const types = async (outcomes: Promise<readonly { readonly type: string }[]>): Promise<ReadonlySet<string>> =>
+    new Set((await outcomes).map(({ type }) => type))
+  expect(await types(withTheRule().acquire(requests, callUntil(signal)))).toEqual(new Set(['granted']))
+  expect(await types(withTheRule().release(requests, callUntil(signal)))).toEqual(new Set(['released']))
+})
+
 describe('a release that cannot be announced is a release', () => {
   const endsWell = async (store: (transport: RedisTransport) => LeaseStore): Promise<readonly string[]> => {
     // What Redis 7 gives to a new user: no channel at all.
@@ -315,7 +367,7 @@ describe('a release that cannot be announced is a release', () => {
   })
 
   it('is needed: an unguarded PUBLISH makes the release an error', async () => {
-    const text = readScript('release').replace("redis.pcall('PUBLISH'", "redis.call('PUBLISH'")
+    const text = readScript('release').replace("pcall('PUBLISH'", "redis.call('PUBLISH'")
     const unguarded = (over: RedisTransport): LeaseStore =>
       redisStore(
         {
@@ -370,8 +422,8 @@ describe('on a full server', () => {
     await using full = await redisArena()
     const connection = connect(full)
     const text = readScript('release').replace(
-      "redis.call('DEL', lock)",
-      "redis.call('SET', lock .. ':last', holder, 'PX', 1000) redis.call('DEL', lock)",
+      'local reply\n',
+      "local reply redis.call('SET', lock .. ':last', token, 'PX', 1000)\n",
     )
     const over = ioredisTransport(connection)
     const locks = full.client({

@@ -38,7 +38,7 @@ const documented = (): readonly string[] => [
   `~${arena.prefix}*`,
   `~{${arena.prefix}*`,
   `&${arena.prefix}release:*`,
-  ...'+eval +evalsha +get +set +del +pexpire +pttl +time +publish'.split(' '),
+  ...'+eval +evalsha +get +mget +set +del +pexpire +pttl +time +publish'.split(' '),
   '+info',
 ]
 
@@ -63,7 +63,7 @@ it('the documented rights are enough for all there is, the mark of an ending inc
 
 it('who may not GET is told so by every request, and neither takes nor loses nor frees anything', async () => {
   const token = await grant(full, 'unread')
-  const store = await storeOf('blind', ...documented(), '-get')
+  const store = await storeOf('blind', ...documented(), '-get', '-mget')
   const refused = {
     type: 'refused',
     error: { code: 'STORE_UNAVAILABLE', cause: { message: expect.stringMatching(/NOPERM|can't run this command/) } },
@@ -82,6 +82,16 @@ it('who may not GET is told so by every request, and neither takes nor loses nor
   expect(await arena.command('GET', `${arena.prefix}unread`)).toBe(token)
   expect(await arena.command('PTTL', `${arena.prefix}unread`)).toBeLessThanOrEqual(60_000)
   expect(await arena.command('EXISTS', `${arena.prefix}free`)).toBe(0)
+})
+
+it('who may not MGET has calls of several answered all the same', async () => {
+  const store = await storeOf('singly', ...documented(), '-mget')
+  const requests = ['one', 'two'].map((key) => ({ key, acquisitionId, ttlMs: 60_000, fences: 1 }))
+  const types = async (outcomes: Promise<readonly { readonly type: string }[]>): Promise<readonly string[]> =>
+    (await outcomes).map(({ type }) => type)
+  expect(await types(store.acquire(requests, callUntil(signal)))).toEqual(['granted', 'granted'])
+  expect(await types(store.release(requests, callUntil(signal)))).toEqual(['released', 'released'])
+  expect(await types(store.release(requests, callUntil(signal)))).toEqual(['released', 'released'])
 })
 
 it('who may not SET frees a lock all the same; a repeat is then told only that nothing is there', async () => {

@@ -12,11 +12,15 @@ import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { countsSubscribers } from './run-script.ts'
 
 /*
- * Turns the scripts' replies, `[word, ...details]`, into outcomes. The shape of each reply is checked, on every transport: some
- * clients resolve with something else when they are aborted, and some turn "123" into a number.
+ * Turns the scripts' replies into outcomes. The common ones are bare values, such as a token, because lists cost both sides more.
+ * All others are lists, `[word, ...details]`. The shape of each reply is checked, on every transport: some clients resolve with
+ * something else when they are aborted, and some turn "123" into a number.
  */
 
-/** What each word of a script's reply means. A function answers false for details that do not fit the word. */
+/**
+ * What each word of a script's reply means. A function answers false for details that do not fit the word. A bare value is the
+ * detail of the word `bare`.
+ */
 type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
 
 /** The meaning of a word that is an outcome's type and needs no details. */
@@ -32,8 +36,8 @@ export const decoder =
   (reply: ScriptReply): O | Unknown | Refused => {
     if (reply.type === 'unknown') return reply
     if (reply.type === 'error') return serverError(reply)
-    const [word, ...details] = Array.isArray(reply.value) ? reply.value : []
-    const { resent } = reply
+    const { value, resent } = reply
+    const [word, ...details] = Array.isArray(value) ? value : ['bare', value]
     const message = word === 'failed' ? String(details[0]) : ''
     // Only WRONGTYPE says that something else is stored there. Other errors, such as a missing permission, do not.
     const meaning = meanings[message.includes('WRONGTYPE') ? 'other' : (word as string)]
@@ -72,7 +76,7 @@ export const notALock = (): Refused => ({
 })
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({
-  granted: ([token]) => {
+  bare: ([token]) => {
     const parsed = parseToken(token)
     return !!parsed && { type: 'granted', token: token as string, fence: parsed.fence }
   },
@@ -88,7 +92,7 @@ export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<Ac
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
-  renewed: itself,
+  bare: ([word]) => word === 'renewed' && { type: word },
   gone: itself,
   superseded: itself,
   other: () => ({ type: 'superseded' }),
@@ -99,10 +103,11 @@ const notMine = (_: unknown, resent: boolean): ReleaseOutcome => ({ type: 'super
 /** Where the server counts only some of the subscribers, a count of zero says nothing. */
 export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
-    released: ([told]) => {
+    bare: ([told]) => {
       const least = countsSubscribers(transport) ? 0 : 1
       return isNumber(told) && { type: 'released', announced: told !== -1, subscribers: told < least ? null : told }
     },
+    released: ([told]) => told === -2 && { type: 'released', announced: true, subscribers: null },
     revoked: itself,
     gone: (_, resent) => ({ type: 'gone', resent }),
     superseded: notMine,
@@ -110,6 +115,7 @@ export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply)
   })
 
 export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<RevokeOutcome>({
+  bare: ([told]) => isNumber(told) && { type: 'revoked' },
   revoked: itself,
   // Its holder released it first.
   released: () => ({ type: 'free' }),

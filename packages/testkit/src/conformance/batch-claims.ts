@@ -99,6 +99,23 @@ export function batchClaims(probe: Probe): void {
     expect(await probe.release({ key: kept, token: other.token })).toBe('released')
   })
 
+  it('a release that stands twice in one call is answered twice, as one that is repeated', async () => {
+    const [first, second] = [probe.key(), probe.key()]
+    const { token } = await probe.grant({ key: first })
+    const acquisitionId = probe.acquisitionId()
+    await probe.grant({ key: second, acquisitionId })
+    const requests = [
+      { key: first, token },
+      { key: first, token },
+      { key: second, acquisitionId },
+      { key: second, acquisitionId },
+    ]
+    const outcomes = await probe.store.release(requests, callUntil(probe.signal))
+    expect(outcomes.map(({ type }) => type)).toEqual(['released', 'released', 'released', 'released'])
+    const repeated = { type: 'released', announced: true, subscribers: null }
+    expect([outcomes[1], outcomes[3]]).toEqual([repeated, repeated])
+  })
+
   it('every request of a call that was aborted before it began is answered, and "not executed" is true', async () => {
     const requests = [asked(probe, { key: probe.key() }), asked(probe, { key: probe.key() })]
     const outcomes = await probe.store.acquire(requests, callUntil(AbortSignal.abort(new Error('given up'))))

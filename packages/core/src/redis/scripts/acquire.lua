@@ -6,52 +6,79 @@
 -- @each id       the acquisition id: name and random part, kept through retries
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
--- @returns {"granted", token}      now, or before: then the expiry is extended, and never shortened
+-- @returns token                   granted, now or before: then the expiry is extended, and never shortened
 -- @returns {"held", pttl, fence, name}  by another; pttl -1 means no expiry, fence "-" a foreign holder's value, name "" none
 -- @returns {"spent"}               this acquisition's grant came and went; nothing is granted
 -- @returns {"failed", error}       the server's own error about the key or its record; WRONGTYPE: something else is there
-local memory = tonumber(ARGV[1])
+local keys, args = KEYS, ARGV
+local call, pcall, match, sub, format = redis.call, redis.pcall, string.match, string.sub, string.format
+local memory = tonumber(args[1])
+-- What one read tells of all requests. It answers false for a key of another type, and fails as a whole: then each request reads
+-- for itself. So does a single request, for which two GETs are cheaper, and a call of more keys than `unpack` can take.
+local stored = #keys > 2 and #keys < 999 and pcall('MGET', unpack(keys)) or {}
+local replies = {}
+local micros, minted, reserved, upTo
 
-local function acquire(lock, record, id, ttl, fences)
+-- In line, because to make a function of it costs a single request more than to read a key.
+for i = 1, #keys / 2 do
+  local lock, record, id, ttl, fences = keys[2 * i - 1], keys[2 * i], args[3 * i - 1], args[3 * i], args[3 * i + 1]
+  local kept = tonumber(ttl) > memory and ttl or args[1]
+  local holder, reply = stored[2 * i - 1]
   -- pcall, so that one key of another type does not fail the other requests.
-  local holder = redis.pcall('GET', lock)
-  if type(holder) == 'table' then return {'failed', holder.err} end
-  if holder then
-    local holdersId, holdersFence = string.match(holder, '^(.*)%.(%d+)$')
-    local pttl = redis.call('PTTL', lock)
-    if id ~= holdersId then
-      -- A foreign holder's number may have any length; a cursor has at most 128 characters.
-      -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
-      local name, random = string.match(holdersId or '', '^([%w_-]+)%.(%x+)$')
-      return {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-', name and #random == 32 and name or ''}
+  if holder == nil then holder = pcall('GET', lock) end
+
+  if not holder then
+    local last = stored[2 * i] or pcall('GET', record)
+    local random = sub(id, -32)
+    local lastRandom, lastFence, ending = match(tostring(last), '^(%x+)%.(%d+)(.*)$')
+    if type(last) == 'table' then
+      holder = last
+    elseif lastRandom == random then
+      -- Unless an earlier request of this call was granted just this.
+      holder, reply = pcall('GET', lock), {'spent'}
+    else
+      if not micros then
+        local now = call('TIME')
+        -- Fences are text, because Lua would concatenate a large number in scientific notation.
+        micros = now[1] .. sub('00000' .. now[2], -6)
+      end
+      local fence = micros
+      -- Numbers of the same length compare as text, too.
+      if lastFence and (#lastFence ~= #micros or lastFence >= micros) then
+        fence = format('%.0f', math.max(lastFence + 1, micros + 0))
+      end
+      if fence ~= minted or fences ~= reserved then
+        minted, reserved, upTo = fence, fences, format('%.0f', fence + fences - 1)
+      end
+      reply = id .. '.' .. fence
+      if call('SET', lock, reply, 'NX', 'PX', ttl) then
+        -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
+        call('SET', record, random .. '.' .. upTo .. (ending or ''), 'PX', kept)
+      else
+        -- It is of another type, or an earlier request of this call took it.
+        holder = pcall('GET', lock)
+      end
     end
-    if ttl > pttl then
-      redis.call('PEXPIRE', lock, ttl)
-      redis.call('PEXPIRE', record, math.max(ttl, memory))
-    end
-    return {'granted', holder}
   end
 
-  local last = redis.pcall('GET', record)
-  if type(last) == 'table' then return {'failed', last.err} end
-  local random = string.sub(id, -32)
-  local lastRandom, lastFence, ending = string.match(last or '', '^(%x+)%.(%d+)(.*)$')
-  if lastRandom == random then return {'spent'} end
-
-  local now = redis.call('TIME')
-  local micros = now[1] * 1000000 + now[2]
-  local fence = math.max((lastFence or 0) + 1, micros)
-  -- %.0f, because Lua would concatenate a large number in scientific notation.
-  local token = string.format('%s.%.0f', id, fence)
-  -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
-  local minted = string.format('%s.%.0f%s', random, fence + fences - 1, ending or '')
-  redis.call('SET', lock, token, 'PX', ttl)
-  redis.call('SET', record, minted, 'PX', math.max(ttl, memory))
-  return {'granted', token}
-end
-
-local replies = {}
-for i = 1, #KEYS / 2 do
-  replies[i] = acquire(KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], tonumber(ARGV[3 * i]), ARGV[3 * i + 1])
+  if type(holder) == 'table' then
+    reply = {'failed', holder.err}
+  elseif holder then
+    local holdersId, holdersFence = match(holder, '^(.*)%.(%d+)$')
+    local pttl = call('PTTL', lock)
+    if id == holdersId then
+      if tonumber(ttl) > pttl then
+        call('PEXPIRE', lock, ttl)
+        call('PEXPIRE', record, kept)
+      end
+      reply = holder
+    else
+      -- A foreign holder's number may have any length; a cursor has at most 128 characters.
+      -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
+      local name, random = match(holdersId or '', '^([%w_-]+)%.(%x+)$')
+      reply = {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-', name and #random == 32 and name or ''}
+    end
+  end
+  replies[i] = reply
 end
 return replies

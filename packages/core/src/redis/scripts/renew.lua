@@ -4,11 +4,12 @@
 -- @key record  the fence record, kept at least as long as its lease
 -- @each token  the holder's whole token
 -- @each ttl    milliseconds until the lock frees itself
--- @returns {"renewed"}        also if more than ttl was left
+-- @returns "renewed"          also if more than ttl was left
 -- @returns {"gone"}           no entry
 -- @returns {"superseded"}     another's token
 -- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
 local memory = tonumber(ARGV[1])
+local call = redis.call
 
 local function renew(lock, record, token, ttl)
   -- pcall, so that one key of another type does not fail the other leases.
@@ -16,15 +17,17 @@ local function renew(lock, record, token, ttl)
   if type(holder) == 'table' then return {'failed', holder.err} end
   if not holder then return {'gone'} end
   if token ~= holder then return {'superseded'} end
-  if ttl > redis.call('PTTL', lock) then redis.call('PEXPIRE', lock, ttl) end
+  local ms = tonumber(ttl)
+  if ms > call('PTTL', lock) then call('PEXPIRE', lock, ttl) end
   -- Counted from this renewal, even if the lock was extended for longer before.
-  local kept = math.max(ttl, memory)
-  if kept > redis.call('PTTL', record) then redis.call('PEXPIRE', record, kept) end
-  return {'renewed'}
+  local kept, keptMs = ttl, ms
+  if ms < memory then kept, keptMs = ARGV[1], memory end
+  if keptMs > call('PTTL', record) then call('PEXPIRE', record, kept) end
+  return 'renewed'
 end
 
 local replies = {}
 for i = 1, #KEYS / 2 do
-  replies[i] = renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], tonumber(ARGV[2 * i + 1]))
+  replies[i] = renew(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1])
 end
 return replies

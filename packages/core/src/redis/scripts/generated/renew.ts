@@ -2,6 +2,6 @@
 import type { Script } from '../script.ts'
 
 export const renew: Script<[memory: string], [lock: string, record: string], [token: string, ttl: string]> = {
-  sha1: '464a4ff6daa04fe7d3bfa191b0d8d48764584580',
-  text: `local a=tonumber(ARGV[1])local function b(c,d,u,f)local h=redis.pcall('GET',c)if type(h)=='table'then return{'failed',h.err}end;if not h then return{'gone'}end;if u~=h then return{'superseded'}end;if f>redis.call('PTTL',c)then redis.call('PEXPIRE',c,f)end;local e=math.max(f,a)if e>redis.call('PTTL',d)then redis.call('PEXPIRE',d,e)end;return{'renewed'}end;local w={}for x=1,#KEYS/2 do w[x]=b(KEYS[2*x-1],KEYS[2*x],ARGV[2*x],tonumber(ARGV[2*x+1]))end;return w`,
+  sha1: 'fa5f04aa2464c1a30dc3ecd5a43400120b166ff7',
+  text: `local h=tonumber(ARGV[1])local c=redis.call;local function a(p,q,b,s)local v=redis.pcall('GET',p)if type(v)=='table'then return{'failed',v.err}end;if not v then return{'gone'}end;if b~=v then return{'superseded'}end;local d=tonumber(s)if d>c('PTTL',p)then c('PEXPIRE',p,s)end;local u,e=s,d;if d<h then u,e=ARGV[1],h end;if e>c('PTTL',q)then c('PEXPIRE',q,u)end;return'renewed'end;local j={}for o=1,#KEYS/2 do j[o]=a(KEYS[2*o-1],KEYS[2*o],ARGV[2*o],ARGV[2*o+1])end;return j`,
 }
