@@ -68,21 +68,7 @@ export type Settings = Omit<Plan, 'key' | 'commands'>
  */
 export function planFor(key: string, settings: Settings, waitMs: number = settings.waitMs): Plan {
   checkKey(key)
-  const { ttlMs, signal, renew, maxHoldMs, minValidityMs, longHeldMs, recheckMs, strategy, budget } = settings
-  return {
-    key,
-    ttlMs,
-    waitMs,
-    signal,
-    renew,
-    maxHoldMs,
-    minValidityMs,
-    longHeldMs,
-    recheckMs,
-    strategy,
-    budget,
-    commands: 0,
-  }
+  return { ...settings, key, waitMs, commands: 0 }
 }
 
 /** Answers the settings of a call. Those of a call without options of its own are checked once. */

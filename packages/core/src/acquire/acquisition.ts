@@ -7,7 +7,7 @@ import { commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
-import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, Waiter } from '../waiting/release-notifier.ts'
@@ -138,20 +138,21 @@ export class Acquisition implements Claimant {
     try {
       for (;;) {
         const answer = await this.#claim.attempt()
+        const now = instant(clock)
         const { outcome, sentAt, before } = this.#claim.lateGrant ?? answer
         if (before === 'unknown') this.#executed = before
         if (outcome.type === 'granted') {
           this.#waiter?.granted?.()
           const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-          if (grant.remainingMs() >= minValidityMs) {
+          if (grant.remainingMs(now) >= minValidityMs) {
             this.#claim.accept(grant.token)
             this.#terms.onGrant?.(grant)
-            return this.#ended(grant)
+            return this.#ended(grant, now)
           }
         }
         if ((await this.#handle(outcome)) && this.leftMs() > 1) continue
         assertAnswered(this.#finding, this.#executed)
-        return this.#ended(undefined)
+        return this.#ended(undefined, instant(clock))
       }
     } finally {
       this.#waiter?.close()
@@ -170,11 +171,10 @@ export class Acquisition implements Claimant {
     this.#waiter?.wake()
   }
 
-  leftMs(): number {
+  leftMs(now: Instant = instant(this.#context.clock)): number {
     const { ttlMs, waitMs, budget, commands } = this.#plan
     // A spent budget ends the wait just as the deadline does.
     if (commands >= budget) return 0
-    const now = instant(this.#context.clock)
     return (waitMs || commandDeadlineMs(this.#context, ttlMs)) - elapsedMs(now, this.#terms.since)
   }
 
@@ -195,10 +195,10 @@ export class Acquisition implements Claimant {
     return new Claim(this.#context, { key, ttlMs, fences: this.#terms.fences }, this)
   }
 
-  #ended(grant: Grant | undefined): Acquired {
+  #ended(grant: Grant | undefined, now: Instant): Acquired {
     return {
       grant,
-      waitedMs: waitedMs(this.#context.clock, this.#terms.since),
+      waitedMs: Math.round(elapsedMs(now, this.#terms.since)),
       commands: this.#plan.commands,
       lateGrants: this.#lateGrants,
       holder: this.known.holder,

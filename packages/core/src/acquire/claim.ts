@@ -19,7 +19,7 @@ export interface Claimant {
   /** Ends a try early. */
   readonly span: Span
   /** How long it may still take, in milliseconds. */
-  leftMs(): number
+  leftMs(now: Instant): number
   /** A store command is sent. */
   onSend(): void
   /** A try got no usable answer, unless only the end of the time cut it short. */
@@ -84,9 +84,9 @@ export class Claim implements Question<TryOutcome> {
     if (this.#open > 0) this.#context.work.background(() => this.#undo())
   }
 
-  leftMs(): number {
+  leftMs(now: Instant): number {
     // A late grant that arrives meanwhile ends the attempt after its present try.
-    return this.lateGrant ? 0 : this.#claimant.leftMs()
+    return this.lateGrant ? 0 : this.#claimant.leftMs(now)
   }
 
   send(attempt: Attempt<TryOutcome>): void {

@@ -1,7 +1,9 @@
 import type { Context } from '../context.ts'
 import { type Answer, failed } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
+import type { Attempt } from '../store/attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
+import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
 /** Who gives a grant back. */
@@ -21,16 +23,15 @@ export interface Releasing {
  */
 export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
   const { key, token } = grant
-  const valid = grant.remainingMs() > 0
+  const now = instant(context.clock)
+  const valid = grant.remainingMs(now) > 0
   const lost = grant.lostBecause !== undefined
   grant.end()
 
   let answer: Answer<ReleaseOutcome | Unknown>
   try {
-    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, {
-      once: lost,
-      send: (attempt) => context.calls.send('release', { key, token }, attempt),
-    })
+    const send = (attempt: Attempt<ReleaseOutcome>): void => context.calls.send('release', { key, token }, attempt)
+    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: lost, send }, now)
   } catch (cause) {
     answer = failed(context)(cause)
   }

@@ -31,7 +31,7 @@ export interface Question<O> {
   /** Says what an answer means, in time or late. Called once for each attempt that is settled. */
   read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
   /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
-  leftMs?(): number
+  leftMs?(now: Instant): number
   /** Ends the question early. */
   readonly span?: Span | undefined
   /** Makes a single attempt; default false. */
@@ -54,12 +54,18 @@ export interface Question<O> {
  * the whole deadline: on a slow link every answer would otherwise come just after its attempt was given up. The first answer
  * counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
+ * @param now the present moment, if the caller has read the clock already
  * @throws what the store rejected with
  * @throws the reason with which the question's span was ended, at once
  */
-export const ask = <O>(context: Asking, ttlMs: number, question: Question<O>): Promise<Answer<O | Unknown>> =>
+export const ask = <O>(
+  context: Asking,
+  ttlMs: number,
+  question: Question<O>,
+  now: Instant = instant(context.clock),
+): Promise<Answer<O | Unknown>> =>
   new Promise((resolve, reject) => {
-    new Repetition(context, ttlMs, question, resolve, reject).begin()
+    new Repetition(context, ttlMs, question, now, resolve, reject).begin()
   })
 
 /**
@@ -105,6 +111,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     context: Asking,
     ttlMs: number,
     question: Question<O>,
+    since: Instant,
     resolve: (answer: Answer<O | Unknown>) => void,
     reject: (error: unknown) => void,
   ) {
@@ -114,7 +121,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#reject = reject
     this.#limitMs = commandDeadlineMs(context, ttlMs)
     this.#lifeMs = question.once ? this.#limitMs : this.#limitMs / 2
-    this.#since = instant(this.#clock)
+    this.#since = since
     this.#quiet = question.quiet ?? { quietUntilMs: 0 }
   }
 
@@ -128,8 +135,8 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#fail(this.#question.span?.reason)
   }
 
-  #leftMs(now: Instant = instant(this.#clock)): number {
-    return this.#question.leftMs?.() ?? this.#limitMs - elapsedMs(now, this.#since)
+  #leftMs(now: Instant): number {
+    return this.#question.leftMs?.(now) ?? this.#limitMs - elapsedMs(now, this.#since)
   }
 
   /** What comes after a pause, or after an attempt without an answer. */
