@@ -157,20 +157,35 @@ class Repetition<O> implements Asker<O>, SpanListener {
   }
 
   #attempt(now: Instant, leftMs: number): void {
-    const [oldest] = this.#pending
-    if (this.#pending.length > 1) oldest?.end()
+    if (this.#pending.length > 1) this.#pending[0]?.end()
+    else this.#endOldest(now)
     const attempt = new Attempt<O>(this, this.#lifeMs, now)
     this.#state = 'attempting'
     this.#latest = attempt
     this.#uncertain++
     this.#pending.push(attempt)
     this.#isWhole = this.#lifeMs <= leftMs
-    this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
+    this.#dueMs = now.monotonicMs + this.#lifeMs
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
     try {
       this.#question.send(attempt)
     } catch (error) {
-      attempt.reject(error)
+      this.reject(attempt, error)
     }
+    const isPending = this.#state === 'attempting' && this.#latest === attempt
+    if (isPending && !(attempt.isTimed && this.#isWhole))
+      this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
+  }
+
+  timeUp(attempt: Attempt<O>): void {
+    if (attempt === this.#latest && this.#state === 'attempting') this.#onTimer()
+  }
+
+  /** Ends the oldest attempt once its answer has had a whole command deadline. */
+  #endOldest(now: Instant): void {
+    const [oldest] = this.#pending
+    if (oldest?.isSent && elapsedMs(now, oldest.sentAt) >= this.#limitMs) oldest.end()
   }
 
   #giveUp(now: Instant): void {
@@ -215,9 +230,13 @@ class Repetition<O> implements Asker<O>, SpanListener {
     if (this.#state === 'ending') this.#end({ ...this.#failure, executed: this.#before() }, now)
     else if (this.#state === 'resting' || !attempt) this.#next(now)
     else if (!attempt.isSent && !attempt.isOver) {
-      // Somebody holds it back, and says now why.
-      this.#setTimer(0, now)
-      attempt.end()
+      const leftMs = this.#leftMs(now)
+      const isInLine = attempt.isQueued && leftMs > 1
+      this.#setTimer(isInLine ? Math.min(leftMs, this.#lifeMs) : 0, now)
+      // Those in front of it may be earlier attempts that nobody waits for any more.
+      this.#endOldest(now)
+      // Whoever holds it back says now why.
+      if (!isInLine) attempt.end()
     } else if (!this.#getsMoreTime(attempt, now)) {
       if (this.#isWhole) this.#question.onSilence?.(this.#failure)
       this.#next(now)

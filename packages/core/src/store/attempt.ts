@@ -8,26 +8,26 @@ export interface Asker<O> {
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
   reject(attempt: Attempt<O>, error: unknown): void
+  /** The time that it was to be waited for is over. */
+  timeUp(attempt: Attempt<O>): void
 }
 
 /** One attempt to get a request answered. Whoever sends it sees to it that it is settled once, or rejected. */
 export class Attempt<O> extends Call {
+  declare readonly asker: Asker<O>
   /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
-  sentAt: Instant
-  /** Nobody holds it back any more: the store has it. */
+  declare sentAt: Instant
+  /** The store has it. */
   isSent = false
-  readonly #asker: Asker<O>
+  /** It waits behind other requests of this process. */
+  isQueued = false
+  /** Whoever sends it says when its time is up. */
+  isTimed = false
 
   constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {
     super(withinMs)
-    this.#asker = asker
+    this.asker = asker
     this.sentAt = madeAt
-  }
-
-  /** The request leaves now. */
-  send(at: Instant): void {
-    this.isSent = true
-    this.sentAt = at
   }
 
   /** The request was sent when the attempt was made, and this brings its answer. */
@@ -35,15 +35,11 @@ export class Attempt<O> extends Call {
     this.isSent = true
     answer.then(
       (outcome) => this.settle(outcome),
-      (error: unknown) => this.reject(error),
+      (error: unknown) => this.asker.reject(this, error),
     )
   }
 
   settle(outcome: O | Unknown | undefined): void {
-    this.#asker.settle(this, outcome)
-  }
-
-  reject(error: unknown): void {
-    this.#asker.reject(this, error)
+    this.asker.settle(this, outcome)
   }
 }

@@ -6,22 +6,29 @@ import type { Attempt } from './attempt.ts'
 import { mostInCompany } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** Requests that leave together. As a call it has the shortest of their deadlines, and is over once all have given up. */
+/**
+ * Requests that leave together. As a call it has the shortest of their deadlines, and is over once all have given up.
+ *
+ * States: *open*, perhaps *queued* behind other commands → *sent* → *answered*, or over.
+ */
 export class Command extends Call implements SpanListener {
   requests: unknown[]
   attempts: Attempt<unknown>[]
+  readonly #clock: Clock
   /** The longest of their deadlines, in milliseconds. */
   #longestMs: number
-  /** Whether it does not leave in the turn in which it was made. */
-  #isHeld = false
-  #hasLeft = false
+  #isQueued = false
+  #isSent = false
   #givenUp = 0
+  #cancelTimer: (() => void) | undefined
 
-  constructor(request: unknown, attempt: Attempt<unknown>) {
+  constructor(clock: Clock, request: unknown, attempt: Attempt<unknown>) {
     super(attempt.withinMs)
+    this.#clock = clock
     this.#longestMs = attempt.withinMs
     this.requests = [request]
     this.attempts = [attempt]
+    this.#watch(attempt)
   }
 
   /** What the store is told of the callers' time. */
@@ -38,41 +45,72 @@ export class Command extends Call implements SpanListener {
     this.#longestMs = longestMs
     this.requests.push(request)
     this.attempts.push(attempt)
-    if (this.#isHeld) attempt.add(this)
+    this.#watch(attempt)
     return true
   }
 
-  /** It has to wait. Whoever gives up meanwhile is taken out. */
-  hold(): void {
-    if (this.#isHeld) return
-    this.#isHeld = true
-    for (const attempt of this.attempts) attempt.add(this)
+  /** It has to wait for its turn. */
+  queue(): void {
+    if (this.#isQueued) return
+    this.#isQueued = true
+    for (const attempt of this.attempts) attempt.isQueued = true
+    this.#time()
   }
 
   /** It leaves now, without those who have given up. Answers whether anybody is left. */
-  leave(clock: Clock): boolean {
-    this.#takeOut()
-    this.#hasLeft = true
-    const sentAt = instant(clock)
-    const isShared = this.attempts.length > 1
+  send(): boolean {
+    this.#isSent = true
+    const sentAt = instant(this.#clock)
     for (const attempt of this.attempts) {
-      attempt.send(sentAt)
-      if (isShared && !this.#isHeld) attempt.add(this)
+      attempt.isSent = true
+      attempt.sentAt = sentAt
     }
-    return this.attempts.length > 0
+    const [first] = this.attempts
+    // It is the call itself.
+    if (this.attempts.length === 1) first?.remove(this)
+    if (first) this.#time()
+    return first !== undefined
+  }
+
+  settle(outcomes: readonly unknown[]): void {
+    this.#cancelTimer?.()
+    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes[at])
+  }
+
+  /** The store has rejected it. */
+  reject(error: unknown): void {
+    this.#cancelTimer?.()
+    for (const attempt of this.attempts) attempt.asker.reject(attempt, error)
   }
 
   /** One of the callers has given up. */
   onSpanEnd(): void {
-    if (!this.#hasLeft) this.#takeOut()
-    else if (++this.#givenUp === this.attempts.length) this.end()
+    if (!this.#isSent) this.#takeOut()
+    else if (++this.#givenUp === this.attempts.length) {
+      this.#cancelTimer?.()
+      this.end()
+    }
+  }
+
+  #watch(attempt: Attempt<unknown>): void {
+    attempt.isTimed = true
+    attempt.isQueued = this.#isQueued
+    attempt.add(this)
+  }
+
+  /** One timer serves all: those whose time is up together ask again together. */
+  #time(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#clock.schedule(() => {
+      for (const attempt of [...this.attempts]) attempt.asker.timeUp(attempt)
+    }, this.withinMs)
   }
 
   #takeOut(): void {
     const { requests, attempts } = this
-    if (!attempts.some(({ isOver }) => isOver)) return
     this.requests = requests.filter((_, at) => !attempts[at]?.isOver)
     this.attempts = attempts.filter(({ isOver }) => !isOver)
+    if (this.attempts.length === 0) this.#cancelTimer?.()
     for (const attempt of attempts) if (attempt.isOver) attempt.settle(notSent)
   }
 }

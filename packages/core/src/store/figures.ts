@@ -23,3 +23,5 @@ export const mostInCompany = 64
  * so that the process reads answers in between and dates each command when it is sent.
  */
 export const mostUnderWay = 16
+/** After so many microtasks in a row without a further request, commands leave. Each takes about 50 ns. */
+export const quietMicrotasks = 3

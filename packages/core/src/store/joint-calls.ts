@@ -2,7 +2,7 @@ import { sharesBetweenCalls } from '#sharing'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
 import { Command } from './command.ts'
-import { mostUnderWay } from './figures.ts'
+import { mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
 import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
 
@@ -26,6 +26,9 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands left last. */
   let joined = 0
+  /** How many of them the last microtask has seen, and how many microtasks have passed since one joined. */
+  let seen = 0
+  let quiet = 0
 
   function laneFor(verb: Verb, key: string): Lane {
     const node = store.nodeOf(key)
@@ -38,17 +41,19 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
 
   function join(verb: Verb, key: string, request: unknown, attempt: Attempt<unknown>): void {
     laneFor(verb, key).add(request, attempt)
-    if (++joined === 1) void settled.then(leaveIfAlone)
+    if (++joined === 1) void settled.then(leave)
   }
 
-  const leaveIfAlone = (): void => leave(1)
-
-  /** Calls that one turn makes follow each other microtask by microtask. The first that brings no request ends the turn. */
-  function leave(before: number): void {
-    const now = joined
-    if (now > before) void settled.then(() => leave(now))
+  /** Calls that one turn makes follow each other microtask by microtask. A few that bring no request end the turn. */
+  function leave(): void {
+    if (joined > seen) {
+      seen = joined
+      quiet = 0
+    }
+    if (++quiet <= quietMicrotasks) void settled.then(leave)
     else {
       joined = 0
+      seen = 0
       for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
     }
   }
@@ -62,7 +67,7 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
       if (!obstacle) return join(verb, key, request, attempt)
       obstacle.then(
         (outcome) => (outcome ? attempt.settle(outcome) : join(verb, key, request, attempt)),
-        (error: unknown) => attempt.reject(error),
+        (error: unknown) => attempt.asker.reject(attempt, error),
       )
     },
   }
@@ -75,6 +80,7 @@ class Lane {
   readonly #verb: Verb
   /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
   readonly #open: Command[] = []
+  /** How many commands are under way. One that left alone counts only while others are under way. */
   #underWay = 0
 
   constructor(store: AnyVerb, clock: Clock, verb: Verb) {
@@ -85,35 +91,35 @@ class Lane {
 
   add(request: unknown, attempt: Attempt<unknown>): void {
     const last = this.#open[this.#open.length - 1]
-    if (!last?.join(request, attempt)) this.#open.push(new Command(request, attempt))
+    if (!last?.join(request, attempt)) this.#open.push(new Command(this.#clock, request, attempt))
   }
 
-  /** Sends what may leave now. The rest of a burst is held back until earlier commands have ended. */
+  /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
   send(): void {
     while (this.#open.length > 0) {
       if (this.#underWay >= mostUnderWay) {
-        for (const command of this.#open) command.hold()
+        for (const command of this.#open) command.queue()
         return
       }
       const command = this.#open.shift() as Command
-      if (command.leave(this.#clock)) this.#send(command)
+      if (command.send()) this.#send(command)
     }
   }
 
-  #send({ requests, attempts, call }: Command): void {
-    const ended = attempts.length > 1 ? this.#count(call) : undefined
-    const settle = (outcomes: readonly unknown[]): void => {
-      ended?.()
-      for (let at = 0; at < attempts.length; at++) attempts[at]?.settle(outcomes[at])
-    }
+  #send(command: Command): void {
+    const { requests, attempts, call } = command
+    const ended = attempts.length > 1 || this.#underWay > 0 ? this.#count(call) : undefined
     const reject = (error: unknown): void => {
       ended?.()
+      if (attempts.length === 1) command.reject(error)
       // One bad request must not cost the others their answer.
-      if (!ended) attempts[0]?.reject(error)
       else for (const [at, attempt] of attempts.entries()) sendAlone(this.#store, this.#verb, requests[at], attempt)
     }
     try {
-      this.#store[this.#verb](requests, call).then(settle, reject)
+      this.#store[this.#verb](requests, call).then((outcomes) => {
+        ended?.()
+        command.settle(outcomes)
+      }, reject)
     } catch (error) {
       reject(error)
     }

@@ -1,0 +1,205 @@
+import { type Fate, follow, replyAfter, replyLost, requestLost, testLocker } from '@leasehold/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { InvalidOptionError, type Lease } from '../index.ts'
+
+let { locks, store, clock, elsewhere } = testLocker()
+beforeEach(() => {
+  ;({ locks, store, clock, elsewhere } = testLocker())
+})
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+const keys = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}`)
+const sizes = (name: 'acquire' | 'release' | 'renew'): number[] =>
+  store.called(name).map(({ requests }) => requests.length)
+const order = (): string[] => store.calls.map(({ name, requests }) => `${name} ${requests.length}`)
+const validMs = (ttlMs: number): number => ttlMs - ttlMs / 100 - 2
+
+describe('calls of one turn', () => {
+  it('share a command: acquires, renewals and releases of different keys, each verb its own', async () => {
+    const leases = await Promise.all(keys(10).map((key) => locks.acquire(key)))
+    await Promise.all(leases.map((lease) => lease.renew({ ttl: '20s' })))
+    await Promise.all([...leases.map((lease) => lease.release()), ...keys(3).map((key) => locks.tryAcquire(`n${key}`))])
+    expect(order()).toEqual(['acquire 10', 'renew 10', 'release 10', 'acquire 3'])
+    expect(leases.map(({ fence }) => fence)).toEqual(leases.map(() => expect.any(Number)))
+  })
+
+  it('share it although one of them took a few promises more to get there', async () => {
+    const roundabout = async (key: string, turns: number): Promise<Lease> => {
+      for (let turn = 0; turn < turns; turn++) await null
+      return locks.acquire(key)
+    }
+    await Promise.all([roundabout('a', 0), roundabout('b', 1), roundabout('c', 2), roundabout('d', 3)])
+    expect(order()).toEqual(['acquire 4'])
+  })
+
+  it('leave in that turn, whether alone or together: no timer comes first', async () => {
+    const first = locks.acquire('a')
+    for (let turn = 0; turn < 5; turn++) await null
+    expect(order()).toEqual(['acquire 1'])
+    await first
+    expect(clock.monotonicMs()).toBe(0)
+  })
+
+  it('are 64 to a command at most', async () => {
+    await Promise.all(keys(200).map((key) => locks.acquire(key)))
+    expect(sizes('acquire')).toEqual([64, 64, 64, 8])
+  })
+
+  it('do not share one with calls that may wait more than twice as long', async () => {
+    const wishes = ['600ms', '1s', '2s', '5s', '10s'] as const
+    await Promise.all(wishes.map((ttl) => locks.acquire(ttl, { ttl })))
+    const ttls = store.called('acquire').map(({ requests }) => requests.map(({ ttlMs }) => ttlMs))
+    expect(ttls).toEqual([[600, 1_000], [2_000], [5_000, 10_000]])
+  })
+
+  it('release before they acquire, so that who releases a key and asks for it again gets it', async () => {
+    const lease = await locks.acquire('a')
+    const other = locks.tryAcquire('b')
+    void lease.release()
+    const again = locks.tryAcquire('a')
+    expect(await Promise.all([other, again])).not.toContain(null)
+    expect(order()).toEqual(['acquire 1', 'release 1', 'acquire 2'])
+  })
+
+  it('share nothing where calls may not', async () => {
+    vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+    await Promise.all(keys(3).map((key) => locks.acquire(key)))
+    expect(sizes('acquire')).toEqual([1, 1, 1])
+  })
+})
+
+describe('nobody pays for a neighbour', () => {
+  it('who gives up before the command leaves is taken out of it, and nothing of his is sent or undone', async () => {
+    const stop = new AbortController()
+    const [gone, staying] = [locks.acquire('gone', { signal: stop.signal }), locks.acquire('staying')]
+    stop.abort('changed my mind')
+    await expect(gone).rejects.toBe('changed my mind')
+    await staying
+    await clock.advance(60_000)
+    expect(store.called('acquire').flatMap(({ requests }) => requests.map(({ key }) => key))).toEqual(['staying'])
+    expect(store.called('release')).toEqual([])
+  })
+
+  it('who gives up later ends only his own call', async () => {
+    const stop = new AbortController()
+    store.next('acquire', replyAfter(300))
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    const staying = follow(locks.acquire('staying'), clock)
+    await clock.advance(100)
+    stop.abort('changed my mind')
+    await clock.advance(200)
+    expect([gone.reason, staying.state]).toEqual(['changed my mind', 'fulfilled'])
+    expect(await elsewhere.isLocked('gone')).toBe(false)
+    expect(sizes('acquire')).toEqual([2])
+  })
+
+  it('what the store refuses to send for one is sent for the others', async () => {
+    const picky: Fate = ({ requests, execute }) =>
+      requests.some(({ key }) => key === 'bad') ? Promise.reject(new InvalidOptionError('key', 'is bad')) : execute()
+    store.always('acquire', picky)
+    const results = await Promise.allSettled(['a', 'bad', 'c'].map((key) => locks.acquire(key)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(results[1]).toMatchObject({ reason: { code: 'INVALID_OPTION', option: 'key' } })
+    expect(sizes('acquire')).toEqual([3, 1, 1, 1])
+  })
+
+  it('one outcome is unknown: only that call asks again', async () => {
+    const oneLost: Fate = async ({ execute }) => {
+      const [first, ...others] = await execute()
+      return [{ type: 'unknown', executed: 'unknown' }, ...(first ? others : [])]
+    }
+    store.next('acquire', oneLost)
+    const leases = follow(Promise.all(keys(3).map((key) => locks.acquire(key))), clock)
+    await clock.advance(100)
+    expect(leases.state).toBe('fulfilled')
+    expect(store.called('acquire').map(({ requests }) => requests.map(({ key }) => key))).toEqual([
+      ['k0', 'k1', 'k2'],
+      ['k0'],
+    ])
+  })
+
+  it.each([
+    ['request', requestLost],
+    ['reply', replyLost],
+  ] as const)('a lost %s costs each an attempt, and all are granted by the next', async (_, fate) => {
+    store.next('acquire', fate)
+    const leases = follow(Promise.all(keys(20).map((key) => locks.acquire(key))), clock)
+    await clock.advance(999)
+    expect(leases.state).toBe('pending')
+    await clock.advance(1)
+    expect(leases.state).toBe('fulfilled')
+    expect(sizes('acquire')).toEqual([20, 20])
+    for (const lease of leases.value ?? []) expect(lease.remaining()).toBe(validMs(10_000))
+  })
+})
+
+describe('a burst', () => {
+  it('leaves in portions, each lease dated when its portion left', async () => {
+    store.always('acquire', replyAfter(100))
+    const leases = follow(
+      Promise.all(keys(10_000).map((key) => locks.acquire(key, { ttl: '3s', renew: false }))),
+      clock,
+    )
+    await clock.advance(100)
+    expect(store.mostAtOnce('acquire')).toBe(16)
+    expect(sizes('acquire').reduce((sum, size) => sum + size)).toBeLessThanOrEqual(2 * 16 * 64)
+    await clock.advance(2_000)
+    expect(leases.state).toBe('fulfilled')
+    expect(store.mostAtOnce('acquire')).toBe(16)
+    // The last were granted when the burst was about a second old, and are trusted as long as any.
+    const longest = Math.max(...(leases.value ?? []).map((lease) => lease.remaining()))
+    const sinceLastMs = clock.monotonicMs() - Math.max(...store.called('acquire').map(({ atMs }) => atMs))
+    expect(longest).toBe(validMs(3_000) - sinceLastMs)
+  })
+
+  it('whoever gives up before his portion has left was certainly not sent', async () => {
+    store.always('acquire', requestLost)
+    const stop = new AbortController()
+    const waiting = keys(1_024).map((key) => follow(locks.acquire(key, { wait: '1m' }), clock))
+    const held = follow(locks.acquire('held', { wait: '1m', signal: stop.signal }), clock)
+    await clock.advance(0)
+    stop.abort('left')
+    await clock.advance(0)
+    expect(held.reason).toBe('left')
+    store.always('acquire', replyAfter(1))
+    await clock.advance(30_000)
+    expect(new Set(waiting.map(({ state }) => state))).toEqual(new Set(['fulfilled']))
+    expect(store.calls.flatMap(({ requests }) => requests).map(({ key }) => key)).not.toContain('held')
+  })
+
+  it('that meets a silent store fails as one that did not answer, and hangs nobody', async () => {
+    store.always('acquire', requestLost)
+    const tries = keys(5_000).map((key) => follow(locks.tryAcquire(key, { ttl: '3s' }), clock))
+    await clock.advance(1_001)
+    for (const { reason } of tries) expect(reason).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await clock.advance(60_000)
+    expect(clock.pending).toBe(0)
+  })
+})
+
+describe('a process that was busy itself', () => {
+  it('does not take an answer that lies unread for silence', async () => {
+    const busy: Fate = async ({ execute }) => {
+      const outcomes = await execute()
+      // The answer has arrived, and nobody reads it for longer than an attempt is waited for.
+      clock.schedule(() => clock.block(900), 1)
+      await new Promise<void>((resolve) => clock.schedule(resolve, 901))
+      return outcomes
+    }
+    store.next('acquire', busy)
+    const acquiring = follow(locks.acquire('k', { ttl: '3s' }), clock)
+    await clock.advance(1_000)
+    expect(acquiring.value?.commands).toBe(1)
+  })
+
+  it('still asks again if no answer comes then', async () => {
+    store.next('acquire', requestLost)
+    const acquiring = follow(locks.acquire('k', { ttl: '3s' }), clock)
+    await clock.advance(1)
+    clock.block(900)
+    await clock.advance(2_000)
+    expect(acquiring.value?.commands).toBe(2)
+  })
+})
