@@ -14,10 +14,20 @@ const worker = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** No job takes longer; a contestant that hangs should not hang the bench. */
 const jobLimitMs = 120_000
 
-/** Starts them, and resolves when each is connected. */
-export async function startCrew(size: number, { name }: Contestant, port: number): Promise<Crew> {
+/**
+ * Starts them, and resolves when each is connected.
+ *
+ * @param port     of the Redis, or of what the contestant talks to instead
+ * @param nodeArgs for Node itself
+ */
+export async function startCrew(
+  size: number,
+  { name }: Contestant,
+  port: number,
+  nodeArgs: readonly string[] = [],
+): Promise<Crew> {
   const children = Array.from({ length: size }, () =>
-    fork(worker, [String(port), name], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    fork(worker, [String(port), name], { execArgv: [...nodeArgs], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
   )
   const end = async (): Promise<void> => {
     await Promise.all(children.map(endProcess))
