@@ -20,7 +20,10 @@ import { simpleRedisMutex } from './simple-redis-mutex.ts'
 import { upstashLock, upstashLock50 } from './upstash-lock.ts'
 import { verrou, verrou50 } from './verrou.ts'
 
-/** Those that wait for a lock that is held, in the order in which they take turns. */
+/**
+ * Those that wait for a lock that is held, in the order in which they take turns. None over HTTP: a thousand that poll each
+ * 50 ms ask more of the gateway than it can answer, and are not served within minutes.
+ */
 export const waiting: readonly Contestant[] = [
   leasehold,
   leaseholdAlone,
@@ -34,7 +37,6 @@ export const waiting: readonly Contestant[] = [
   verrou,
   verrou50,
   simpleRedisMutex,
-  upstashLock50,
 ]
 
 /** Those that poll each 50 ms, and those that need not. */

@@ -92,7 +92,7 @@ export function holdingJobs(locks: Locks) {
 
     /** What one weighs that waits for a lock which its own process holds. A crowd that polls takes minutes to be served. */
     async weighWaiters(order: { readonly count: number; readonly untilServed: boolean }): Promise<Weight> {
-      await weighWaitersOnce(warmUpWaiters, true)
+      await weighWaitersOnce(order.untilServed ? order.count : warmUpWaiters, true)
       return weighWaitersOnce(order.count, order.untilServed)
     },
 

@@ -6,11 +6,13 @@ import { memoryTables } from '../scenarios/memory.ts'
 import { renewalTable } from '../scenarios/renewal.ts'
 import { uncontendedTable } from '../scenarios/uncontended.ts'
 import { waitingTable } from '../scenarios/waiting.ts'
+import { capacityRows, priceRows } from './capacity.ts'
 import { medianOf } from './median-of.ts'
 import { best, ratioOf, rivalsAmong } from './ratios.ts'
 
 export interface PageTable {
-  readonly scenario: string
+  /** What it shows the figures of; a table without one is calculated. */
+  readonly scenario?: string
   make(measured: readonly Measured[]): string
 }
 
@@ -58,18 +60,19 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
   hotkey: {
     scenario: 'hotkey',
     make: (measured) =>
-      byRow(
-        measured,
-        [1, 2, 4].flatMap((processes): Cell[] => {
-          const table = hotKeyTable(processes)
-          return [
-            { title: `${table}: acquired/s`, table, figure: 'rate', over: 'leasehold' },
-            { title: 'commands each', table, figure: 'commands', digits: 2 },
-            { title: 'longest wait', table, figure: 'longest', over: 'leasehold' },
-            { title: 'never served', table, figure: 'starved', digits: 0 },
-          ]
-        }),
-      ),
+      byRow(measured, [
+        ...[1, 2, 4].map((processes) => ({
+          title: `acquired/s, ${hotKeyTable(processes)}`,
+          table: hotKeyTable(processes),
+          figure: 'rate',
+          over: 'leasehold',
+        })),
+        { title: 'commands each, 1', table: hotKeyTable(1), figure: 'commands' },
+        { title: '4', table: hotKeyTable(4), figure: 'commands' },
+        { title: 'longest wait, 4', table: hotKeyTable(4), figure: 'longest', over: 'leasehold' },
+        { title: 'never served, 1', table: hotKeyTable(1), figure: 'starved', digits: 0 },
+        { title: '4', table: hotKeyTable(4), figure: 'starved', digits: 0 },
+      ]),
   },
   waiting: {
     scenario: 'waiting',
@@ -129,6 +132,8 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
         { title: 'time, ÷ raw', table: burstTable(10_000), figure: 'ms', over: 'raw-ioredis' },
       ]),
   },
+  capacity: { make: () => markdown([['', 'commands a second', 'heap a process'], ...capacityRows]) },
+  price: { make: () => markdown([['a million locks', 'commands', 'price'], ...priceRows]) },
 }
 
 /** A line for each contestant. */

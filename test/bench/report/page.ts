@@ -12,6 +12,7 @@ export function filledPage(page: string, recording: Recording): string {
   return page.replaceAll(/(<!-- table: (\S+) -->\n).*?(<!-- end -->)/gs, (whole, begin, name, end) => {
     const table = pageTables[name]
     if (!table) throw new Error(`The page has a table "${name}", and the bench makes none`)
+    if (table.scenario === undefined) return `${begin}${table.make([])}\n${end}`
     const measured = measuredIn(recording, table.scenario)
     if (measured.length === 0) return whole
     const machine = recording[table.scenario]?.machine

@@ -16,7 +16,7 @@ export async function redraw(file: string): Promise<void> {
 }
 
 /** The charts by the names of their files: each for a light page and for a dark one. */
-async function drawn(recording: Recording): Promise<ReadonlyMap<string, string>> {
+export async function drawn(recording: Recording): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>()
   for (const [name, spec] of charts(recording)) {
     for (const theme of themes) files.set(`${name}.${theme.name}.svg`, await drawSvg(spec, theme))
