@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { connectRedisAdmin, startRedis } from '@leasehold/testkit/redis'
+import { runWorkersOn } from './crew/worker-program.ts'
 import { describeMachine } from './measure/machine.ts'
 import { readOptions, usage } from './options.ts'
 import { gateLines, verdicts } from './report/gates.ts'
@@ -32,11 +33,12 @@ if (options.draw !== undefined) {
 
 async function bench(): Promise<void> {
   const chosen = options.scenarios.map(scenarioNamed)
+  if (options.node !== undefined) await runWorkersOn(options.node)
   await using server = await startRedis()
   await using admin = await connectRedisAdmin({ port: server.port, deadlineMs: 60_000 })
   const version = /^redis_version:(.*)$/m.exec(String(await admin.command('INFO', 'server')))?.[1]?.trim()
   console.log(`Redis ${version}, ${describeMachine()}`)
-  const machine = `Redis ${version}, Node ${process.versions.node}, ${availableParallelism()} processors`
+  const machine = `Redis ${version}, Node ${options.node ?? process.versions.node}, ${availableParallelism()} processors`
 
   const all: Measured[] = []
   const recording: Record<string, RecordedScenario> = {}

@@ -25,6 +25,8 @@ export interface BenchOptions {
   readonly burst: number
   /** `bridge`: how many wait at once. */
   readonly connections: readonly number[]
+  /** The version of Node that contestants run on; by default that of the bench. */
+  readonly node: string | undefined
   /** Contestants, by name; by default all. */
   readonly only: readonly string[]
   /** A file for all figures; scenarios that it has from an earlier run, and this one does not play, stay in it. */
@@ -51,6 +53,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       weighed: { type: 'string', default: '2000' },
       burst: { type: 'string', default: '10000' },
       connections: { type: 'string', default: '1000,10000' },
+      node: { type: 'string' },
       only: { type: 'string', default: '' },
       json: { type: 'string' },
       draw: { type: 'string' },
@@ -70,6 +73,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     weighed: wholeNumber('weighed', values.weighed),
     burst: wholeNumber('burst', values.burst),
     connections: wholeNumbers('connections', values.connections),
+    node: values.node,
     only: values.only === '' ? [] : values.only.split(','),
     json: values.json,
     draw: values.draw,
@@ -104,6 +108,7 @@ export const usage: string = `npm run bench -- <scenario…> [options]
   --weighed 2000            memory: how many locks or waiters are weighed
   --burst 10000             burst: how many locks are asked for at once
   --connections 1000,10000  bridge: how many wait at once
+  --node 20                 contestants run on that version of Node: 20, 22 or 24
   --only leasehold,redlock  contestants
   --json file               every figure, beside the tables
   --draw file               draws the charts again, beside such a file, and the tables of the page`

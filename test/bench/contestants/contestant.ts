@@ -21,6 +21,8 @@ export type Client = 'ioredis' | 'node-redis' | 'http' | 'memory'
 export interface Locks {
   /** Waits for the lock. Rejects if the library gives up. */
   acquire(key: string, ttlMs?: number): Promise<Held>
+  /** Tries once, and rejects if that gave no lock. Missing where a library's acquire does not try an unanswered call again. */
+  attempt?(key: string, ttlMs: number): Promise<Held>
   /** Takes the lock and has the library renew it until it is released. Missing where a library does not renew. */
   keep?(key: string, ttlMs: number): Promise<Held>
   /** Takes the lock around no work at all. Missing where a library has no such call. */

@@ -69,7 +69,12 @@ function locksOf(options: LockerOptions): Locks {
   const locker = createLocker({ ttl: defaultTtlMs, wait: waitMs, ...options })
   const acquire = (key: string, ttlMs?: number): Promise<Held> =>
     ttlMs === undefined ? locker.acquire(key) : locker.acquire(key, { ttl: ttlMs })
-  return { acquire, keep: acquire, withLock: (key) => locker.withLock(key, nothing) }
+  const attempt = async (key: string, ttlMs: number): Promise<Held> => {
+    const lease = await locker.tryAcquire(key, { ttl: ttlMs })
+    if (!lease) throw new Error(`${key} is held`)
+    return lease
+  }
+  return { acquire, attempt, keep: acquire, withLock: (key) => locker.withLock(key, nothing) }
 }
 
 const nothing = async (): Promise<void> => undefined

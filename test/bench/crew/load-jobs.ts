@@ -57,6 +57,7 @@ export function loadJobs(locks: Locks) {
     await lease.release()
   }
   const once = locks.withLock ?? pair
+  const attempt = locks.attempt ?? locks.acquire
 
   return {
     /** Takes and gives back a key of its own in each of many loops. */
@@ -121,10 +122,10 @@ export function loadJobs(locks: Locks) {
       }
     },
 
-    /** Asks for a lock on each of many keys in one tick. They stay held. */
+    /** Asks once for a lock on each of many keys, in one tick. They stay held. */
     async burst({ count, ttlMs }: { readonly count: number; readonly ttlMs: number }): Promise<Burst> {
       const from = nowMs()
-      const asked = Array.from({ length: count }, (_, which) => locks.acquire(`burst-${process.pid}-${which}`, ttlMs))
+      const asked = Array.from({ length: count }, (_, which) => attempt(`burst-${process.pid}-${which}`, ttlMs))
       const answers = await Promise.allSettled(asked)
       const ms = nowMs() - from
       const refused = answers.find((answer) => answer.status === 'rejected')
