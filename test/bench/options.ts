@@ -11,15 +11,28 @@ export interface BenchOptions {
   readonly waiters: readonly number[]
   readonly processes: readonly number[]
   readonly hold: number | undefined
-  /** `uncontended`: how many loops run at once, and for how long. */
+  /** `uncontended`: how many loops run at once. */
   readonly inFlight: readonly number[]
+  /** `uncontended`, `hotkey`, `growth`: for how long loops run. */
   readonly loopMs: number
+  /** `hotkey`: over how many processes its loops are spread. */
+  readonly hotProcesses: readonly number[]
+  /** `renewal`: how many locks a process holds. */
+  readonly leases: readonly number[]
+  /** `memory`: how many are weighed. */
+  readonly weighed: number
+  /** `burst`: how many locks are asked for at once. */
+  readonly burst: number
   /** `bridge`: how many wait at once. */
   readonly connections: readonly number[]
+  /** The version of Node that contestants run on; by default that of the bench. */
+  readonly node: string | undefined
   /** Contestants, by name; by default all. */
   readonly only: readonly string[]
-  /** A file for all samples. */
+  /** A file for all figures; scenarios that it has from an earlier run, and this one does not play, stay in it. */
   readonly json: string | undefined
+  /** Such a file, from which charts and tables are made again. Nothing is measured. */
+  readonly draw: string | undefined
 }
 
 /** @throws TypeError for an unknown option · RangeError for a bad number */
@@ -35,9 +48,15 @@ export function readOptions(args: readonly string[]): BenchOptions {
       hold: { type: 'string' },
       'in-flight': { type: 'string', default: '1,16,256' },
       'loop-ms': { type: 'string', default: '1000' },
+      'hot-processes': { type: 'string', default: '1,2,4' },
+      leases: { type: 'string', default: '1000,10000' },
+      weighed: { type: 'string', default: '2000' },
+      burst: { type: 'string', default: '10000' },
       connections: { type: 'string', default: '1000,10000' },
+      node: { type: 'string' },
       only: { type: 'string', default: '' },
       json: { type: 'string' },
+      draw: { type: 'string' },
     },
   })
   return {
@@ -49,9 +68,15 @@ export function readOptions(args: readonly string[]): BenchOptions {
     hold: values.hold === undefined ? undefined : wholeNumber('hold', values.hold),
     inFlight: wholeNumbers('in-flight', values['in-flight']),
     loopMs: wholeNumber('loop-ms', values['loop-ms']),
+    hotProcesses: wholeNumbers('hot-processes', values['hot-processes']),
+    leases: wholeNumbers('leases', values.leases),
+    weighed: wholeNumber('weighed', values.weighed),
+    burst: wholeNumber('burst', values.burst),
     connections: wholeNumbers('connections', values.connections),
+    node: values.node,
     only: values.only === '' ? [] : values.only.split(','),
     json: values.json,
+    draw: values.draw,
   }
 }
 
@@ -77,7 +102,13 @@ export const usage: string = `npm run bench -- <scenario…> [options]
   --processes 1,2,8         handoff: in how many processes (this machine has ${availableParallelism()} processors)
   --hold 5                  handoff: how long each holds, in ms (default 5, or 1 from 500 waiters on)
   --in-flight 1,16,256      uncontended: how many loops at once
-  --loop-ms 1000            uncontended: for how long
+  --loop-ms 1000            uncontended, hotkey, growth: for how long
+  --hot-processes 1,2,4     hotkey: over how many processes the loops are spread
+  --leases 1000,10000       renewal: how many locks a process holds
+  --weighed 2000            memory: how many locks or waiters are weighed
+  --burst 10000             burst: how many locks are asked for at once
   --connections 1000,10000  bridge: how many wait at once
+  --node 20                 contestants run on that version of Node: 20, 22 or 24
   --only leasehold,redlock  contestants
-  --json file               every sample, beside the tables`
+  --json file               every figure, beside the tables
+  --draw file               draws the charts again, beside such a file, and the tables of the page`

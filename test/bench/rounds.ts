@@ -1,8 +1,8 @@
-import { lookAtMachine, type MachineState, worse } from './measure/machine.ts'
+import { type MachineState, watchMachine } from './measure/machine.ts'
 import type { BenchOptions } from './options.ts'
 import type { Sample, Scenario, Stage, Turn } from './scenarios/scenario.ts'
 
-/** A sample, and the circumstances just before or after its turn, whichever were worse. */
+/** A sample, and the circumstances of its turn. */
 export interface Measured extends Sample, MachineState {
   readonly scenario: string
   readonly round: number
@@ -24,9 +24,9 @@ export async function play(
     for (let round = 1; round <= options.rounds; round++) {
       for (const turn of turns) {
         progress(`${scenario.name}: round ${round} of ${options.rounds}, ${turn.name}`)
-        const before = lookAtMachine()
+        const watched = watchMachine()
         const samples = await playTurn(turn, stage)
-        const machine = worse(before, lookAtMachine())
+        const machine = watched()
         measured.push(...samples.map((sample) => ({ scenario: scenario.name, ...sample, round, ...machine })))
       }
     }

@@ -2,22 +2,37 @@
 export interface Contestant {
   readonly name: string
   readonly role: Role
+  readonly client: Client
   /** The commands it sends itself; whatever else the server counts was called by its scripts. */
   readonly sends: readonly string[]
-  /** Connects to the Redis on that port of 127.0.0.1, and resolves when commands can be sent. */
+  /**
+   * Connects to the Redis on that port of 127.0.0.1, and resolves when commands can be sent. A contestant that speaks HTTP
+   * gets the port of a gateway in front of that Redis.
+   */
   connect(port: number): Promise<Locks>
 }
 
 export type Role = 'ours' | 'other' | 'floor'
 
+/** What it reaches the store through. The client decides more than the lock does, so libraries are ranked on the same one. */
+export type Client = 'ioredis' | 'node-redis' | 'http' | 'memory'
+
 /** One process's access to locks. It ends with the process. */
 export interface Locks {
   /** Waits for the lock. Rejects if the library gives up. */
-  acquire(key: string): Promise<Held>
+  acquire(key: string, ttlMs?: number): Promise<Held>
+  /** Tries once, and rejects if that gave no lock. Missing where a library's acquire does not try an unanswered call again. */
+  attempt?(key: string, ttlMs: number): Promise<Held>
+  /** Takes the lock and has the library renew it until it is released. Missing where a library does not renew. */
+  keep?(key: string, ttlMs: number): Promise<Held>
+  /** Takes the lock around no work at all. Missing where a library has no such call. */
+  withLock?(key: string): Promise<unknown>
 }
 
 export interface Held {
   readonly fence?: number | null
+  /** Aborts when the lease is lost; it is made when it is first asked for. */
+  readonly signal?: AbortSignal
   release(): Promise<unknown>
 }
 

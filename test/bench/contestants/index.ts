@@ -1,12 +1,29 @@
-import type { Contestant } from './contestant.ts'
-import { leasehold, leaseholdAlone, leaseholdPoll, leaseholdSpin } from './leasehold.ts'
+import type { Client, Contestant } from './contestant.ts'
+import {
+  leasehold,
+  leaseholdAlone,
+  leaseholdFetch,
+  leaseholdMemory,
+  leaseholdPoll,
+  leaseholdSpin,
+  leaseholdUpstash,
+} from './leasehold.ts'
+import { batchedFetch, batchedIoredis, scriptsFetch, scriptsIoredis } from './our-scripts.ts'
 import { promiseQueue } from './promise-queue.ts'
+import { rawFetch, rawUpstash } from './raw-http.ts'
 import { rawAutoPipelining, rawFenced, rawIoredis, rawSpin } from './raw-ioredis.ts'
+import { rawMap } from './raw-map.ts'
 import { redisSemaphore, redisSemaphore50 } from './redis-semaphore.ts'
 import { redlock, redlock50 } from './redlock.ts'
+import { redlockUniversal, redlockUniversal50, redlockUniversalLean } from './redlock-universal.ts'
 import { simpleRedisMutex } from './simple-redis-mutex.ts'
+import { upstashLock, upstashLock50 } from './upstash-lock.ts'
+import { verrou, verrou50 } from './verrou.ts'
 
-/** Those that wait for a lock that is held, in the order in which they take turns. */
+/**
+ * Those that wait for a lock that is held, in the order in which they take turns. None over HTTP: a thousand that poll each
+ * 50 ms ask more of the gateway than it can answer, and are not served within minutes.
+ */
 export const waiting: readonly Contestant[] = [
   leasehold,
   leaseholdAlone,
@@ -15,6 +32,10 @@ export const waiting: readonly Contestant[] = [
   redlock50,
   redisSemaphore,
   redisSemaphore50,
+  redlockUniversal,
+  redlockUniversal50,
+  verrou,
+  verrou50,
   simpleRedisMutex,
 ]
 
@@ -26,20 +47,72 @@ export const costModel: readonly Contestant[] = [
   leaseholdSpin,
   redlock50,
   redisSemaphore50,
+  redlockUniversal50,
+  verrou50,
   simpleRedisMutex,
 ]
 
-export const uncontended: readonly Contestant[] = [
+/** Those that take turns at locks that nobody else wants. Libraries are compared with those that use the same client. */
+export const uncontended: Readonly<Record<Exclude<Client, 'node-redis'>, readonly Contestant[]>> = {
+  ioredis: [
+    rawIoredis,
+    scriptsIoredis,
+    batchedIoredis,
+    rawFenced,
+    rawAutoPipelining,
+    leasehold,
+    redlock,
+    redisSemaphore,
+    redlockUniversal,
+    redlockUniversalLean,
+    verrou,
+    simpleRedisMutex,
+  ],
+  http: [rawFetch, scriptsFetch, batchedFetch, rawUpstash, leaseholdFetch, leaseholdUpstash, upstashLock],
+  memory: [rawMap, leaseholdMemory],
+}
+
+/** Those that want one key over and over. One that gives up at once would measure its errors. */
+export const hotKey: readonly Contestant[] = [
+  promiseQueue,
+  leasehold,
+  leaseholdAlone,
+  redlock50,
+  redisSemaphore,
+  redlockUniversal50,
+  verrou50,
+  simpleRedisMutex,
+  upstashLock50,
+]
+
+/** Those that renew what they hold. */
+export const renewing: readonly Contestant[] = [leasehold, redlock, redisSemaphore, redlockUniversal]
+
+/** Whose waiters and leases are weighed. */
+export const weighed: readonly Contestant[] = [promiseQueue, leasehold, redlock50, redisSemaphore50, redlockUniversal50]
+
+/** Those that are asked for thousands of locks at once. */
+export const bursting: readonly Contestant[] = [
   rawIoredis,
-  rawFenced,
-  rawAutoPipelining,
+  scriptsIoredis,
+  batchedIoredis,
   leasehold,
   redlock,
   redisSemaphore,
+  redlockUniversal,
+  verrou,
   simpleRedisMutex,
 ]
 
-const all: readonly Contestant[] = [promiseQueue, ...waiting, ...costModel, ...uncontended]
+const all: readonly Contestant[] = [
+  ...waiting,
+  ...costModel,
+  ...Object.values(uncontended).flat(),
+  ...hotKey,
+  ...renewing,
+  ...weighed,
+  ...bursting,
+]
 
 /** @throws Error for a name that no contestant has */
 export function contestantNamed(name: string): Contestant {

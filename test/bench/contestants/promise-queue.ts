@@ -4,6 +4,7 @@ import type { Contestant, Held } from './contestant.ts'
 export const promiseQueue: Contestant = {
   name: 'promise-queue',
   role: 'floor',
+  client: 'memory',
   sends: [],
   async connect() {
     const lines = new Map<string, (() => void)[]>()

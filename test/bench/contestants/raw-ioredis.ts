@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { type ClientOptions, connectIoredis } from './connect-ioredis.ts'
-import { type Contestant, type Held, ttlMs } from './contestant.ts'
+import { type Contestant, ttlMs as defaultTtlMs, type Held } from './contestant.ts'
 
 /** Takes the lock, or answers undefined. */
-type Attempt = (key: string) => Promise<Held | undefined>
+type Attempt = (key: string, ttlMs?: number) => Promise<Held | undefined>
 
 /** The least a lock can do: SET NX PX, and a script that deletes what is still ours. Does not wait. */
 export const rawIoredis: Contestant = raw('raw-ioredis', plainAttempt, once)
@@ -23,20 +23,21 @@ export const rawSpin: Contestant = { ...raw('raw-spin-50', plainAttempt, spinnin
 function raw(
   name: string,
   attempt: (redis: Redis) => Promise<Attempt>,
-  acquire: (attempt: Attempt) => (key: string) => Promise<Held>,
+  acquire: (attempt: Attempt) => (key: string, ttlMs?: number) => Promise<Held>,
   options?: ClientOptions,
 ): Contestant {
   return {
     name,
     role: 'floor',
+    client: 'ioredis',
     sends: ['set', 'evalsha'],
     connect: async (port) => ({ acquire: acquire(await attempt(await connectIoredis(port, options))) }),
   }
 }
 
 function once(attempt: Attempt) {
-  return async (key: string): Promise<Held> => {
-    const held = await attempt(key)
+  return async (key: string, ttlMs?: number): Promise<Held> => {
+    const held = await attempt(key, ttlMs)
     if (!held) throw new Error(`${key} is held`)
     return held
   }
@@ -54,7 +55,7 @@ function spinning(attempt: Attempt) {
 
 async function plainAttempt(redis: Redis): Promise<Attempt> {
   const sha = await load(redis, `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`)
-  return async (key) => {
+  return async (key, ttlMs = defaultTtlMs) => {
     const token = randomUUID()
     if ((await redis.set(key, token, 'PX', ttlMs, 'NX')) !== 'OK') return undefined
     return { release: () => redis.evalsha(sha, 1, key, token) }
@@ -73,7 +74,7 @@ async function fencedAttempt(redis: Redis): Promise<Attempt> {
        redis.call('PUBLISH', ARGV[2], 'released')
      end`,
   )
-  return async (key) => {
+  return async (key, ttlMs = defaultTtlMs) => {
     const token = randomUUID()
     const fence = await redis.evalsha(acquireSha, 2, key, `${key}:fence`, token, ttlMs)
     if (fence === null) return undefined

@@ -1,5 +1,5 @@
 import { connectIoredis } from './connect-ioredis.ts'
-import { type Contestant, ttlMs, waitMs } from './contestant.ts'
+import { type Contestant, ttlMs as defaultTtlMs, type Held, waitMs } from './contestant.ts'
 
 /** Its default is a try each 10 ms. */
 export const redisSemaphore: Contestant = variant('redis-semaphore', {})
@@ -10,17 +10,18 @@ function variant(name: string, options: { readonly retryInterval?: number }): Co
   return {
     name,
     role: 'other',
+    client: 'ioredis',
     sends: ['set', 'evalsha', 'eval'],
     async connect(port) {
       const { Mutex } = await import('redis-semaphore')
       const redis = await connectIoredis(port)
-      return {
-        async acquire(key) {
-          const mutex = new Mutex(redis, key, { lockTimeout: ttlMs, acquireTimeout: waitMs, ...options })
-          await mutex.acquire()
-          return mutex
-        },
+      // It always renews, each 0.8 of the ttl.
+      const acquire = async (key: string, ttlMs = defaultTtlMs): Promise<Held> => {
+        const mutex = new Mutex(redis, key, { lockTimeout: ttlMs, acquireTimeout: waitMs, ...options })
+        await mutex.acquire()
+        return mutex
       }
+      return { acquire, keep: acquire }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { connectIoredis } from './connect-ioredis.ts'
-import { type Contestant, ttlMs, waitMs } from './contestant.ts'
+import { type Contestant, ttlMs as defaultTtlMs, waitMs } from './contestant.ts'
+import { heldWithin } from './redlock-universal.ts'
 
 /** With its defaults: eleven tries, 100 to 300 ms apart. Under contention it gives up. */
 export const redlock: Contestant = variant('redlock', {})
@@ -21,11 +22,15 @@ function variant(name: string, settings: Settings): Contestant {
   return {
     name,
     role: 'other',
+    client: 'ioredis',
     sends: ['evalsha', 'eval'],
     async connect(port) {
       const { default: Redlock } = await import('redlock')
       const locks = new Redlock([await connectIoredis(port)], settings)
-      return { acquire: (key) => locks.acquire([key], ttlMs) }
+      return {
+        acquire: (key, ttlMs = defaultTtlMs) => locks.acquire([key], ttlMs),
+        keep: (key, ttlMs) => heldWithin((work) => locks.using([key], ttlMs, work)),
+      }
     },
   }
 }

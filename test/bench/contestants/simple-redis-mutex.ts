@@ -1,9 +1,10 @@
-import { type Contestant, ttlMs, waitMs } from './contestant.ts'
+import { type Contestant, ttlMs as defaultTtlMs, waitMs } from './contestant.ts'
 
 /** Each release wakes every waiter, by one channel for all locks. */
 export const simpleRedisMutex: Contestant = {
   name: 'simple-redis-mutex',
   role: 'other',
+  client: 'node-redis',
   sends: ['set', 'incr', 'evalsha', 'eval', 'script|load', 'subscribe'],
   async connect(port) {
     const [{ createClient }, { lock }] = await Promise.all([import('redis'), import('simple-redis-mutex')])
@@ -11,7 +12,7 @@ export const simpleRedisMutex: Contestant = {
     const client = createClient({ socket: { host: '127.0.0.1', port }, commandOptions: { timeout: waitMs } })
     await client.connect()
     return {
-      async acquire(key) {
+      async acquire(key, ttlMs = defaultTtlMs) {
         const release = await lock(client, key, { timeout: ttlMs, failAfter: waitMs })
         return { fence: release.fencingToken, release }
       },

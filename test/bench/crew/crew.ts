@@ -1,23 +1,37 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { Contestant } from '../contestants/contestant.ts'
 import { type Jobs, jobNames } from './jobs.ts'
 import type { Report } from './worker.ts'
+import { workerProgram } from './worker-program.ts'
 
 /** Processes that compete with each other, each with connections of its own. */
 export interface Crew extends AsyncDisposable {
   readonly members: readonly Jobs[]
 }
 
-const worker = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** No job takes longer; a contestant that hangs should not hang the bench. */
 const jobLimitMs = 120_000
 
-/** Starts them, and resolves when each is connected. */
-export async function startCrew(size: number, { name }: Contestant, port: number): Promise<Crew> {
+/**
+ * Starts them, and resolves when each is connected.
+ *
+ * @param port     of the Redis, or of what the contestant talks to instead
+ * @param nodeArgs for Node itself
+ */
+export async function startCrew(
+  size: number,
+  { name }: Contestant,
+  port: number,
+  nodeArgs: readonly string[] = [],
+): Promise<Crew> {
+  const { file, execPath = process.execPath } = workerProgram()
   const children = Array.from({ length: size }, () =>
-    fork(worker, [String(port), name], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    fork(file, [String(port), name], {
+      execPath,
+      execArgv: [...nodeArgs],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    }),
   )
   const end = async (): Promise<void> => {
     await Promise.all(children.map(endProcess))

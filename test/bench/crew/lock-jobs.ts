@@ -16,11 +16,6 @@ export interface Waited {
   readonly failed: number
 }
 
-export interface LoopOrder {
-  readonly inFlight: number
-  readonly forMs: number
-}
-
 /** What a process does with locks. */
 export function lockJobs(locks: Locks) {
   const held = new Map<string, Held>()
@@ -73,21 +68,6 @@ export function lockJobs(locks: Locks) {
         return nowMs()
       }
       return { acquiredAt: await Promise.any(await arrive(arrivals, acquiring)) }
-    },
-
-    /** Takes and gives back a key of its own in each of many loops; answers how long each pair took, in milliseconds. */
-    async loop({ inFlight, forMs }: LoopOrder): Promise<readonly number[]> {
-      const pairs: number[] = []
-      const endAt = nowMs() + forMs
-      const loop = async (key: string): Promise<void> => {
-        for (let from = nowMs(); from < endAt; from = nowMs()) {
-          const lease = await locks.acquire(key)
-          await lease.release()
-          pairs.push(nowMs() - from)
-        }
-      }
-      await Promise.all(Array.from({ length: inFlight }, (_, index) => loop(`loop-${process.pid}-${index}`)))
-      return pairs
     },
   }
 }

@@ -1,23 +1,40 @@
+import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 
-/** What else the machine was doing. */
+/** What else the machine was doing during a turn. */
 export interface MachineState {
   /** The system's load average over a minute, our own processes included. */
   readonly load: number
-  /** How much longer some work took than its time on a processor: 1 on an idle machine. */
+  /** How much longer some work took than its time on a processor, before or after: 1 on an idle machine. */
   readonly slowdown: number
+  /** The share of the processors' time that the host gave to others meanwhile; 0 where the system does not tell. */
+  readonly stolen: number
   readonly noisy: boolean
 }
 
 const sampleCpuMs = 20
 /** When others had more than a fifth of the time. */
 const noisySlowdown = 1.25
+const noisyStolen = 0.05
+
+/** Answers what the machine was like since, once the turn is over. */
+export function watchMachine(): () => MachineState {
+  const before = slowdown()
+  const ticksBefore = ticks()
+  return () => {
+    const since = ticks()
+    const worst = Math.max(before, slowdown())
+    const stolen = (since.stolen - ticksBefore.stolen) / (since.all - ticksBefore.all) || 0
+    const noisy = worst > noisySlowdown || stolen > noisyStolen
+    return { load: loadavg()[0] ?? 0, slowdown: worst, stolen, noisy }
+  }
+}
 
 /**
  * Works for a moment and compares the time that took with the processor time it got. Unlike the load average that tells
  * at once, and counts only what others take from us.
  */
-export function lookAtMachine(): MachineState {
+function slowdown(): number {
   const startedAt = performance.now()
   const before = process.cpuUsage()
   let usedMs = 0
@@ -25,12 +42,16 @@ export function lookAtMachine(): MachineState {
     const { user, system } = process.cpuUsage(before)
     usedMs = (user + system) / 1_000
   }
-  const slowdown = (performance.now() - startedAt) / usedMs
-  return { load: loadavg()[0] ?? 0, slowdown, noisy: slowdown > noisySlowdown }
+  return (performance.now() - startedAt) / usedMs
 }
 
-export const worse = (one: MachineState, other: MachineState): MachineState =>
-  one.slowdown > other.slowdown ? one : other
+/** What the kernel has counted since it started; the eighth number is the time that the host gave to others. */
+function ticks(): { readonly all: number; readonly stolen: number } {
+  if (process.platform !== 'linux') return { all: 0, stolen: 0 }
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
+  const counts = line.split(/\s+/).slice(1, 9).map(Number)
+  return { all: counts.reduce((total, count) => total + count, 0), stolen: counts[7] ?? 0 }
+}
 
 export const describeMachine = (): string =>
   `Node ${process.versions.node}, ${availableParallelism()} processors, load average ${loadavg()

@@ -8,13 +8,13 @@ import { medianOf } from './median-of.ts'
  * and to those of the best other.
  *
  * A ratio is taken within each round, and the median of those counts: what slowed a whole round down cancels out. The best
- * other is the one with the best median, in that figure, among those none of whose waiters failed.
+ * other is the one with the best median, in that figure; see `rivalsAmong`.
  */
 export function ratioRows(columns: readonly Column[], measured: readonly Measured[]): readonly string[][] {
   const ours = measured.find(({ role }) => role === 'ours')?.row
   if (ours === undefined) return []
   const floors = rowsOf(measured, 'floor')
-  const others = rowsOf(measured, 'other').filter((row) => !(medianOf(of(measured, row), 'failed') > 0))
+  const others = rivalsAmong(rowsOf(measured, 'other'), measured)
 
   const against = (title: string, rivalIn: (column: Column) => string | undefined): string[] => [
     `${ours} ÷ ${title}`,
@@ -45,20 +45,42 @@ const rowsOf = (measured: readonly Measured[], role: Measured['role']): readonly
   ...new Set(measured.filter((sample) => sample.role === role).map(({ row }) => row)),
 ]
 
-const has = (samples: readonly Measured[], { name }: Column): boolean =>
+const has = (samples: readonly Measured[], { name }: Pick<Column, 'name'>): boolean =>
   samples.some(({ figures }) => figures[name] !== undefined)
 
-function best(rows: readonly string[], measured: readonly Measured[], column: Column): string | undefined {
+/**
+ * Those that served everybody: a library that turns waiters away, or lets a few loops have the lock over and over, is quick
+ * for want of the work. If all of them left somebody unserved, those that at least turned nobody away.
+ */
+export function rivalsAmong(rows: readonly string[], measured: readonly Measured[]): readonly string[] {
+  const without = (figure: string, some: readonly string[]): readonly string[] =>
+    some.filter((row) => !(medianOf(of(measured, row), figure) > 0))
+  const patient = without('failed', rows)
+  const fair = without('starved', patient)
+  return fair.length > 0 ? fair : patient
+}
+
+/** The row with the best median in that figure. */
+export function best(
+  rows: readonly string[],
+  measured: readonly Measured[],
+  column: Pick<Column, 'name' | 'better'>,
+): string | undefined {
   const value = (row: string): number => medianOf(of(measured, row), column.name)
   const order = rows.filter((row) => has(of(measured, row), column)).toSorted((a, b) => value(a) - value(b))
   return column.better === 'more' ? order.at(-1) : order[0]
 }
 
 function ratio(measured: readonly Measured[], { name }: Column, ours: string, rival: string): string {
-  const theirs = new Map(of(measured, rival).map(({ round, figures }) => [round, figures[name] ?? Number.NaN]))
-  const ratios = of(measured, ours).map(
-    ({ round, figures }) => (figures[name] ?? Number.NaN) / (theirs.get(round) ?? 0),
-  )
-  const value = median(ratios.filter((each) => Number.isFinite(each)))
+  const value = ratioOf(measured, name, ours, rival)
   return Number.isNaN(value) ? '–' : `${value.toPrecision(2)} ×`
+}
+
+/** A figure of one row over that of another: taken within each round, and the median of those. NaN where there is none. */
+export function ratioOf(measured: readonly Measured[], figure: string, ours: string, rival: string): number {
+  const theirs = new Map(of(measured, rival).map(({ round, figures }) => [round, figures[figure] ?? Number.NaN]))
+  const ratios = of(measured, ours).map(
+    ({ round, figures }) => (figures[figure] ?? Number.NaN) / (theirs.get(round) ?? 0),
+  )
+  return median(ratios.filter((each) => Number.isFinite(each)))
 }

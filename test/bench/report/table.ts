@@ -1,5 +1,6 @@
 import type { Measured } from '../rounds.ts'
 import type { Column } from '../scenarios/scenario.ts'
+import { circumstances } from './circumstances.ts'
 import { medianOf } from './median-of.ts'
 import { ratioRows } from './ratios.ts'
 
@@ -22,12 +23,3 @@ function table(title: string, columns: readonly Column[], measured: readonly Mea
 }
 
 const shown = (value: number, digits: number): string => (Number.isNaN(value) ? '–' : value.toFixed(digits))
-
-/** How many rounds there were, and how many of them had a turn that others disturbed. */
-function circumstances(measured: readonly Measured[]): string {
-  const rounds = new Set(measured.map(({ round }) => round)).size
-  const noisy = new Set(measured.filter((sample) => sample.noisy).map(({ round }) => round)).size
-  const loads = measured.map(({ load }) => load)
-  const range = `${Math.min(...loads).toFixed(1)}–${Math.max(...loads).toFixed(1)}`
-  return `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${noisy} noisy, load average ${range}`
-}

@@ -1,7 +1,7 @@
 import type { Contestant } from '../contestants/contestant.ts'
 import { waiting as contestants } from '../contestants/index.ts'
 import { promiseQueue } from '../contestants/promise-queue.ts'
-import { startCrew } from '../crew/crew.ts'
+import { startTeam } from '../crew/start-team.ts'
 import { handOffFigures } from '../measure/hand-offs.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import { handOffFloor } from './hand-off-floor.ts'
@@ -40,7 +40,7 @@ const warmUp: HandOffPlan = { waiters: 100, holdMs: 1, gapMs: 0.3, heldMs: 50 }
 const turn = (contestant: Contestant, processes: number, options: BenchOptions): Turn => ({
   name: `${contestant.name}, ${processes} processes`,
   async play({ server, admin }) {
-    await using crew = await startCrew(processes, contestant, server.port)
+    await using crew = await startTeam(processes, contestant, server.port)
     await handOffRun(admin, crew.members, warmUp, contestant.sends)
     const samples: Sample[] = []
     for (const waiters of options.waiters) {

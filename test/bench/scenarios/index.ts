@@ -1,10 +1,25 @@
 import { bridge } from './bridge.ts'
+import { burst } from './burst.ts'
+import { growth } from './growth.ts'
 import { handOff } from './hand-off.ts'
+import { hotKey } from './hot-key.ts'
+import { memory } from './memory.ts'
+import { renewal } from './renewal.ts'
 import type { Scenario } from './scenario.ts'
 import { uncontended } from './uncontended.ts'
 import { waitingCost } from './waiting.ts'
 
-export const scenarios: readonly Scenario[] = [handOff, waitingCost, uncontended, bridge]
+export const scenarios: readonly Scenario[] = [
+  uncontended,
+  handOff,
+  hotKey,
+  waitingCost,
+  renewal,
+  memory,
+  growth,
+  burst,
+  bridge,
+]
 
 /** @throws Error for a name that no scenario has */
 export function scenarioNamed(name: string): Scenario {

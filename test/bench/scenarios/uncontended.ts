@@ -1,48 +1,78 @@
-import type { Contestant } from '../contestants/contestant.ts'
+import type { Client, Contestant } from '../contestants/contestant.ts'
 import { uncontended as contestants } from '../contestants/index.ts'
-import { startCrew } from '../crew/crew.ts'
+import { roomyYoung } from '../crew/load-jobs.ts'
+import { startTeam } from '../crew/start-team.ts'
 import { commandsBetween, readCommands } from '../measure/commands.ts'
-import { median, percentile } from '../measure/statistics.ts'
+import { redisCpuMs } from '../measure/redis-cpu.ts'
 import { type BenchOptions, chosen } from '../options.ts'
-import type { Sample, Scenario, Turn } from './scenario.ts'
+import type { Figures, Sample, Scenario, Stage, Turn } from './scenario.ts'
 
 export const uncontended: Scenario = {
   name: 'uncontended',
-  about: 'acquire and release of free locks, one or many at once in one process',
-  contestants,
+  about: 'acquire and release of free locks, one or many at once in one process, on each client and store',
+  contestants: Object.values(contestants).flat(),
   columns: [
-    { name: 'p50', title: 'p50 ms', digits: 3, better: 'less' },
-    { name: 'p99', title: 'p99 ms', digits: 2, better: 'less' },
-    { name: 'rate', title: 'pairs / s', digits: 0, better: 'more' },
-    { name: 'commands', title: 'commands / pair', digits: 2, better: 'less' },
+    { name: 'p50', title: 'p50 ms', digits: 3, better: 'less', eachFloor: true },
+    { name: 'p99', title: 'p99 ms', digits: 2, better: 'less', eachFloor: true },
+    { name: 'rate', title: 'pairs / s', digits: 0, better: 'more', eachFloor: true },
+    { name: 'cpu', title: 'client µs', digits: 0, better: 'less', eachFloor: true },
+    { name: 'redisCpu', title: 'Redis µs', digits: 1, better: 'less', eachFloor: true },
+    { name: 'commands', title: 'commands / pair', digits: 2, better: 'less', eachFloor: true },
     { name: 'inner', title: 'inner calls', digits: 2 },
+    { name: 'allocated', title: 'kB allocated', digits: 1, better: 'less', eachFloor: true },
   ],
-  settings: (options) => [chosen(contestants, options).map((contestant) => turn(contestant, options))],
+  settings: (options) =>
+    Object.entries(contestants).flatMap(([client, all]) => {
+      const turns = chosen(all, options).map((contestant) => turn(client as Client, contestant, options))
+      return turns.length > 0 ? [turns] : []
+    }),
 }
 
-const warmUpMs = 400
+export const uncontendedTable = (client: Client, inFlight: number): string => `${client}, ${inFlight} in flight`
 
-const turn = (contestant: Contestant, { inFlight, loopMs }: BenchOptions): Turn => ({
+const warmUpMs = 400
+/** What a series allocates has to fit into the young generation; `withLock` took 50 kB once. */
+const allocations = { count: 300, warmUp: 3_000 }
+/** A pair over HTTP takes ten times as long. */
+const allocationsOverHttp = { count: 100, warmUp: 500 }
+
+const turn = (client: Client, contestant: Contestant, { inFlight, loopMs }: BenchOptions): Turn => ({
   name: contestant.name,
-  async play({ server, admin }) {
-    await using crew = await startCrew(1, contestant, server.port)
+  async play(stage) {
+    await using crew = await startTeam(1, contestant, stage.server.port)
     const [process] = crew.members
     if (!process) throw new Error('There is nobody to measure with')
     const samples: Sample[] = []
     for (const loops of inFlight) {
       await process.loop({ inFlight: loops, forMs: warmUpMs })
-      const before = await readCommands(admin)
-      const pairs = await process.loop({ inFlight: loops, forMs: loopMs })
-      const { sent, inner } = commandsBetween(before, await readCommands(admin), contestant.sends)
+      const before = await used(stage)
+      const { pairs, p50, p99, cpuMs } = await process.loop({ inFlight: loops, forMs: loopMs })
+      const after = await used(stage)
+      const { sent, inner } = commandsBetween(before.commands, after.commands, contestant.sends)
       const figures = {
-        p50: median(pairs),
-        p99: percentile(pairs, 0.99),
-        rate: pairs.length / (loopMs / 1_000),
-        commands: sent / pairs.length,
-        inner: inner / pairs.length,
+        p50,
+        p99,
+        rate: pairs / (loopMs / 1_000),
+        cpu: (cpuMs / pairs) * 1_000,
+        ...(client !== 'memory' && {
+          redisCpu: ((after.cpuMs - before.cpuMs) / pairs) * 1_000,
+          commands: sent / pairs,
+          inner: inner / pairs,
+        }),
+        ...(loops === 1 && (await allocated(stage, contestant))),
       }
-      samples.push({ table: `${loops} in flight`, row: contestant.name, role: contestant.role, figures })
+      const table = uncontendedTable(client, loops)
+      samples.push({ table, row: contestant.name, role: contestant.role, figures })
     }
     return samples
   },
 })
+
+const used = async ({ admin }: Stage) => ({ commands: await readCommands(admin), cpuMs: await redisCpuMs(admin) })
+
+/** In a process of its own, whose memory is laid out for counting. */
+async function allocated({ server }: Stage, contestant: Contestant): Promise<Figures> {
+  await using crew = await startTeam(1, contestant, server.port, roomyYoung)
+  const bytes = await crew.members[0]?.allocations(contestant.client === 'http' ? allocationsOverHttp : allocations)
+  return { allocated: (bytes ?? Number.NaN) / 1_000 }
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Contestant } from '../contestants/contestant.ts'
 import { costModel as contestants } from '../contestants/index.ts'
-import { startCrew } from '../crew/crew.ts'
+import { startTeam } from '../crew/start-team.ts'
 import { nowMs, until } from '../measure/clock.ts'
 import { commandsBetween, readCommands } from '../measure/commands.ts'
 import { handOffFigures } from '../measure/hand-offs.ts'
@@ -26,12 +26,12 @@ export const waitingCost: Scenario = {
     { name: 'failed', title: 'failed', digits: 0 },
   ],
   settings: (options) => [
-    [model(table(1)), ...chosen(contestants, options).map((contestant) => turn(contestant, 1))],
-    [model(table(2)), ...chosen(contestants, options).map((contestant) => turn(contestant, 2))],
+    [model(waitingTable(1)), ...chosen(contestants, options).map((contestant) => turn(contestant, 1))],
+    [model(waitingTable(2)), ...chosen(contestants, options).map((contestant) => turn(contestant, 2))],
   ],
 }
 
-const table = (processes: number): string =>
+export const waitingTable = (processes: number): string =>
   processes === 1 ? 'waiters in the process of the holder' : 'waiters in another process than the holder'
 
 /** What the model says of a lock that is polled: W·⌈L/b⌉ tries, and half a pause until somebody checks. */
@@ -53,7 +53,7 @@ const turn = (contestant: Contestant, processes: number): Turn => ({
     const held = commands.arriving.sent + commands.held.sent
     const firstDelay = Math.min(...served.map(({ acquiredAt }) => acquiredAt)) - first.releasedAt
     const figures = { held, toFirst, all: held + commands.drain.sent, firstDelay, drain, failed }
-    return [{ table: table(processes), row: contestant.name, role: contestant.role, figures } satisfies Sample]
+    return [{ table: waitingTable(processes), row: contestant.name, role: contestant.role, figures } satisfies Sample]
   },
 })
 
@@ -61,7 +61,7 @@ const atOnce: HandOffPlan = { waiters, holdMs: 5, gapMs: 0, heldMs, waitIn: (mem
 const warmUp: HandOffPlan = { ...atOnce, waiters: 20, holdMs: 1, heldMs: 50 }
 
 async function drained({ server, admin }: Stage, contestant: Contestant, processes: number) {
-  await using crew = await startCrew(processes, contestant, server.port)
+  await using crew = await startTeam(processes, contestant, server.port)
   const place = processes === 1 ? { waitIn: () => true } : {}
   await handOffRun(admin, crew.members, { ...warmUp, ...place }, contestant.sends)
   return await handOffRun(admin, crew.members, { ...atOnce, ...place }, contestant.sends)
@@ -73,7 +73,7 @@ export async function commandsToFirst(
   contestant: Contestant,
   processes: number,
 ): Promise<number> {
-  await using crew = await startCrew(processes, contestant, server.port)
+  await using crew = await startTeam(processes, contestant, server.port)
   const [holder, waiter = holder] = crew.members
   if (!holder || !waiter) throw new Error('There is nobody to wait')
   const place = processes === 1 ? { waitIn: () => true } : {}

@@ -1,0 +1,32 @@
+/** Sends several requests as one, and answers one reply each, in order. */
+export type SendMany<Request, Reply> = (requests: readonly Request[]) => Promise<readonly Reply[]>
+
+/** Collects the requests of one tick and sends them together, at most `size` at a time. One that is alone waits for nobody. */
+export function batchesOf<Request, Reply>(
+  send: SendMany<Request, Reply>,
+  size: number,
+): (request: Request) => Promise<Reply> {
+  interface Waiting {
+    readonly request: Request
+    resolve(reply: Reply): void
+    reject(error: unknown): void
+  }
+  let open: Waiting[] = []
+
+  const flush = (): void => {
+    const all = open
+    open = []
+    for (let from = 0; from < all.length; from += size) {
+      const batch = all.slice(from, from + size)
+      send(batch.map(({ request }) => request)).then(
+        (replies) => batch.forEach(({ resolve }, at) => void resolve(replies[at] as Reply)),
+        (error: unknown) => batch.forEach(({ reject }) => void reject(error)),
+      )
+    }
+  }
+  return (request) =>
+    new Promise((resolve, reject) => {
+      // After every promise that the last replies have settled: what these go on to ask for belongs to the same tick.
+      if (open.push({ request, resolve, reject }) === 1) process.nextTick(flush)
+    })
+}

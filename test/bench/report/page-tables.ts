@@ -1,0 +1,187 @@
+import type { Measured } from '../rounds.ts'
+import { burstTable } from '../scenarios/burst.ts'
+import { growthTables } from '../scenarios/growth.ts'
+import { hotKeyTable } from '../scenarios/hot-key.ts'
+import { memoryTables } from '../scenarios/memory.ts'
+import { renewalTable } from '../scenarios/renewal.ts'
+import { uncontendedTable } from '../scenarios/uncontended.ts'
+import { waitingTable } from '../scenarios/waiting.ts'
+import { capacityRows, priceRows } from './capacity.ts'
+import { medianOf } from './median-of.ts'
+import { best, ratioOf, rivalsAmong } from './ratios.ts'
+
+export interface PageTable {
+  /** What it shows the figures of; a table without one is calculated. */
+  readonly scenario?: string
+  make(measured: readonly Measured[]): string
+}
+
+/** A figure of a table of the bench. */
+interface Cell {
+  readonly title: string
+  readonly table: string
+  readonly figure: string
+  readonly digits?: number
+  /** The row that it is divided by; without one it is shown as it is, which suits counts and bytes. */
+  readonly over?: string
+}
+
+const uncontendedCells = (client: 'ioredis' | 'http' | 'memory', over: string): readonly Cell[] => [
+  { title: 'p50, one in flight', table: uncontendedTable(client, 1), figure: 'p50', over },
+  { title: 'client CPU', table: uncontendedTable(client, 1), figure: 'cpu', over },
+  { title: 'pairs/s, 16 in flight', table: uncontendedTable(client, 16), figure: 'rate', over },
+  { title: 'pairs/s, 256 in flight', table: uncontendedTable(client, 256), figure: 'rate', over },
+  { title: 'client CPU', table: uncontendedTable(client, 256), figure: 'cpu', over },
+  ...(client === 'memory'
+    ? []
+    : [
+        { title: 'Redis CPU', table: uncontendedTable(client, 256), figure: 'redisCpu', over },
+        { title: 'commands a pair, 1', table: uncontendedTable(client, 1), figure: 'commands', digits: 1 },
+        { title: '256', table: uncontendedTable(client, 256), figure: 'commands', digits: 2 },
+      ]),
+  { title: 'kB allocated', table: uncontendedTable(client, 1), figure: 'allocated', digits: 1 },
+]
+
+/** Every table of `docs/performance.md`, by name. */
+export const pageTables: Readonly<Record<string, PageTable>> = {
+  'uncontended-ioredis': {
+    scenario: 'uncontended',
+    make: (measured) => byRow(measured, uncontendedCells('ioredis', 'raw-ioredis')),
+  },
+  'uncontended-http': {
+    scenario: 'uncontended',
+    make: (measured) => byRow(measured, uncontendedCells('http', 'raw-fetch')),
+  },
+  'uncontended-memory': {
+    scenario: 'uncontended',
+    make: (measured) => byRow(measured, uncontendedCells('memory', 'raw-map')),
+  },
+  handoff: { scenario: 'handoff', make: handOffs },
+  hotkey: {
+    scenario: 'hotkey',
+    make: (measured) =>
+      byRow(measured, [
+        ...[1, 2, 4].map((processes) => ({
+          title: `acquired/s, ${hotKeyTable(processes)}`,
+          table: hotKeyTable(processes),
+          figure: 'rate',
+          over: 'leasehold',
+        })),
+        { title: 'commands each, 1', table: hotKeyTable(1), figure: 'commands' },
+        { title: '4', table: hotKeyTable(4), figure: 'commands' },
+        { title: 'longest wait, 4', table: hotKeyTable(4), figure: 'longest', over: 'leasehold' },
+        { title: 'never served, 1', table: hotKeyTable(1), figure: 'starved', digits: 0 },
+        { title: '4', table: hotKeyTable(4), figure: 'starved', digits: 0 },
+      ]),
+  },
+  waiting: {
+    scenario: 'waiting',
+    make: (measured) =>
+      byRow(
+        measured,
+        [1, 2].flatMap((processes): Cell[] => {
+          const table = waitingTable(processes)
+          const where = processes === 1 ? 'own process' : 'another'
+          return [
+            { title: `${where}: commands while held`, table, figure: 'held', digits: 0 },
+            { title: 'in all', table, figure: 'all', digits: 0 },
+          ]
+        }),
+      ),
+  },
+  renewal: {
+    scenario: 'renewal',
+    make: (measured) =>
+      byRow(
+        measured,
+        [1_000, 10_000].flatMap((leases): Cell[] => {
+          const table = renewalTable(leases)
+          return [
+            { title: `${leases.toLocaleString('en')}: commands / 2 s`, table, figure: 'commands', digits: 0 },
+            { title: 'Redis CPU', table, figure: 'redisCpu', over: 'leasehold' },
+            { title: 'client CPU', table, figure: 'cpu', over: 'leasehold' },
+            { title: 'loop delay p99, ms', table, figure: 'delay', digits: 1 },
+          ]
+        }),
+      ),
+  },
+  memory: {
+    scenario: 'memory',
+    make: (measured) =>
+      byRow(
+        measured,
+        Object.values(memoryTables).flatMap((table): Cell[] => [
+          { title: table, table, figure: 'each', digits: 0 },
+          { title: 'left', table, figure: 'left', digits: 0 },
+        ]),
+      ),
+  },
+  growth: {
+    scenario: 'growth',
+    make: (measured) =>
+      byRow(
+        measured,
+        Object.values(growthTables).map((table) => ({ title: table, table, figure: 'exponent', digits: 2 })),
+      ),
+  },
+  burst: {
+    scenario: 'burst',
+    make: (measured) =>
+      byRow(measured, [
+        { title: 'granted', table: burstTable(10_000), figure: 'granted', digits: 0 },
+        { title: 'time, ÷ raw', table: burstTable(10_000), figure: 'ms', over: 'raw-ioredis' },
+      ]),
+  },
+  capacity: { make: () => markdown([['', 'commands a second', 'heap a process'], ...capacityRows]) },
+  price: { make: () => markdown([['a million locks', 'commands', 'price'], ...priceRows]) },
+}
+
+/** A line for each contestant. */
+function byRow(measured: readonly Measured[], cells: readonly Cell[]): string {
+  const tables = new Set(cells.map(({ table }) => table))
+  const rows = [...new Set(measured.filter(({ table }) => tables.has(table)).map(({ row }) => row))]
+  return markdown([
+    ['', ...cells.map(({ title }) => title)],
+    ...rows.map((row) => [row, ...cells.map((cell) => shownIn(measured, row, cell))]),
+  ])
+}
+
+function shownIn(measured: readonly Measured[], row: string, { table, figure, digits = 2, over }: Cell): string {
+  const of = measured.filter((sample) => sample.table === table)
+  if (over !== undefined) return ratio(ratioOf(of, figure, row, over))
+  const own = of.filter((sample) => sample.row === row)
+  const value = medianOf(own, figure)
+  return Number.isNaN(value) ? '' : withCommas(value, digits)
+}
+
+/** A line for each setting: what Leasehold's figures are to the floor's and to those of the best other. */
+function handOffs(measured: readonly Measured[]): string {
+  const lines = [...Map.groupBy(measured, ({ table }) => table)].map(([table, of]) => {
+    const own = of.filter(({ row }) => row === 'leasehold')
+    const others = [...new Set(of.filter(({ role }) => role === 'other').map(({ row }) => row))]
+    const rivals = rivalsAmong(others, of)
+    const overBest = (figure: string): string => {
+      const rival = best(rivals, of, { name: figure, better: 'less' })
+      return rival === undefined ? '' : `${ratio(ratioOf(of, figure, 'leasehold', rival))} (${rival})`
+    }
+    return [
+      table,
+      ratio(ratioOf(of, 'p50', 'leasehold', 'floor: PUBLISH')),
+      overBest('p50'),
+      withCommas(medianOf(own, 'commands'), 2),
+      overBest('commands'),
+      withCommas(medianOf(own, 'drainOfIdeal'), 2),
+      overBest('drain'),
+    ]
+  })
+  const titles = ['p50 ÷ `PUBLISH`', '÷ best other', 'commands each', '÷ best other', 'drain ÷ ideal', '÷ best other']
+  return markdown([['', ...titles], ...lines])
+}
+
+const ratio = (value: number): string => (Number.isNaN(value) ? '' : String(Number(value.toPrecision(2))))
+
+const withCommas = (value: number, digits: number): string =>
+  value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+const markdown = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
