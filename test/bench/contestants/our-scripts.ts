@@ -58,8 +58,8 @@ function locksBy(run: Run): Locks {
     async acquire(key, ttlMs = defaultTtlMs): Promise<Held> {
       const keys: [string, string] = [`lock:${key}`, `{lock:${key}}:fence`]
       const id = randomUUID().replaceAll('-', '')
-      const [outcome, token] = (await runAcquire([keys, [id, String(ttlMs), fences]])) as [string, string]
-      if (outcome !== 'granted') throw new Error(`${key} is ${outcome}`)
+      const token = await runAcquire([keys, [id, String(ttlMs), fences]])
+      if (typeof token !== 'string') throw new Error(`${key} is ${token}`)
       return { release: () => runRelease([keys, [token, `lock:release:${key}`]]) }
     },
   }
