@@ -24,12 +24,13 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   sharing: ['timing'],
   store: ['errors', 'sharing', 'timing'], //                                  the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
+  roster: [],
   events: ['errors', 'store'],
   options: ['errors', 'store', 'timing', 'waiting'],
-  'open-work': ['errors', 'events', 'sharing', 'timing'],
+  'open-work': ['errors', 'events', 'roster', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
-  lease: ['context', 'errors', 'hints', 'options', 'store', 'timing'],
-  acquire: ['context', 'errors', 'lease', 'options', 'store', 'timing', 'waiting'],
+  lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing'],
+  acquire: ['context', 'errors', 'lease', 'open-work', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
   'key-locker': ['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'options', 'store', 'timing'],
   locker: [

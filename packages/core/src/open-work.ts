@@ -1,5 +1,6 @@
 import { LeaseholdError, type LossReason } from './errors.ts'
 import { teller } from './events.ts'
+import { type Member, Roster } from './roster.ts'
 import type { Home } from './sharing/home-context.ts'
 import type { Clock } from './timing/clock.ts'
 import { settledWithin, sleep } from './timing/deadline.ts'
@@ -15,9 +16,9 @@ export interface OpenWork {
    * @throws LeaseholdError with code `CLOSED` once the locker is closing
    * @throws the signal's own reason when it is aborted
    */
-  begin(signal: AbortSignal | undefined): Span
+  begin(signal: AbortSignal | undefined): Wait
   /** The wait has come to its end. */
-  end(wait: Span): void
+  end(wait: Wait): void
   /** Tracks a lease until it is dropped. A lease that comes while the locker is closing is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
@@ -35,8 +36,15 @@ export interface OpenWork {
 /** Keeps the runtime alive until a promise settles, such as `ctx.waitUntil` of a Worker. */
 export type WaitUntil = (task: Promise<unknown>) => unknown
 
+/** A wait under way. */
+export class Wait extends Span implements Member {
+  place = 0
+  /** Leaves the caller's signal alone. */
+  withdraw: (() => void) | undefined
+}
+
 /** The part of a lease that ends it. */
-interface Held {
+interface Held extends Member {
   lose(reason: LossReason): void
   release(): Promise<unknown>
 }
@@ -46,9 +54,8 @@ interface Held {
  * @param waitUntil takes the promises of work that may outlive the call that led to it
  */
 export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
-  /** The waits under way, and how to leave the caller's signal alone afterwards. */
-  const waits = new Map<Span, (() => void) | undefined>()
-  const leases = new Set<Held>()
+  const waits = new Roster<Wait>()
+  const leases = new Roster<Held>()
   const tasks = new Set<Promise<unknown>>()
   let closed = false
   let onLastWait: (() => void) | undefined
@@ -82,13 +89,14 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
     begin(signal) {
       assertOpen()
       signal?.throwIfAborted()
-      const wait = new Span()
-      waits.set(wait, signal && wait.endWith(signal))
+      const wait = new Wait()
+      if (signal) wait.withdraw = wait.endWith(signal)
+      waits.add(wait)
       return wait
     },
 
     end(wait) {
-      waits.get(wait)?.()
+      wait.withdraw?.()
       waits.delete(wait)
       if (waits.size === 0) onLastWait?.()
     },
@@ -105,7 +113,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
 
     async close(clock, graceMs, cleanUpMs) {
       closed = true
-      for (const wait of [...waits.keys()]) wait.end(closedError())
+      for (const wait of waits.all()) wait.end(closedError())
       // The waits end at once. Only after that is it known what clean-up they leave.
       if (waits.size > 0) {
         await sleep(clock, cleanUpMs, undefined, (wake) => {
@@ -120,7 +128,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
         })
       }
       // Listeners learn of the loss in the locker's async context, not in that of the caller of `close`.
-      await home(() => takeAway([...leases]))
+      await home(() => takeAway(leases.all()))
       await settledWithin(clock, cleanUpMs, Promise.all(tasks))
     },
   }

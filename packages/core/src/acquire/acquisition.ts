@@ -1,12 +1,12 @@
 import type { Context } from '../context.ts'
 import type { Executed } from '../errors.ts'
 import { Grant } from '../lease/grant.ts'
+import type { Wait } from '../open-work.ts'
 import type { Plan } from '../options.ts'
 import { answered, unanswered } from '../store/answered.ts'
 import { commandDeadlineMs, type Quiet } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { sleep } from '../timing/deadline.ts'
-import type { Span } from '../timing/span.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
@@ -92,7 +92,7 @@ export interface Terms {
  */
 export class Acquisition implements Claimant {
   readonly known: Knowledge
-  readonly span: Span
+  readonly span: Wait
   readonly #context: Context
   readonly #plan: Plan
   readonly #terms: Terms

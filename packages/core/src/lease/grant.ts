@@ -41,6 +41,9 @@ export class Grant {
   /** Why the last of them got none. */
   trouble: unknown
 
+  /** Where it is among those that are watched. */
+  place = 0
+
   readonly #clock: Clock
   #validity: Validity
   #held = true

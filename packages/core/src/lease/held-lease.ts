@@ -26,6 +26,8 @@ export class HeldLease implements Lease, Releasing {
   declare readonly fence: number
   declare readonly waitedMs: number
   declare readonly commands: number
+  /** Where it is among the leases of its locker. */
+  place = 0
   /** Why it was lost, if it was lost by this holder. */
   declare lostBecause: LossReason | undefined
   readonly #context: Context

@@ -1,6 +1,7 @@
 import { renewalLanes } from '#renewal-lanes'
 import type { Context } from '../context.ts'
 import type { Plan } from '../options.ts'
+import { Roster } from '../roster.ts'
 import { failed, retryAfterMs } from '../store/answered.ts'
 import { commandDeadlineMs } from '../store/ask.ts'
 import type { RenewOutcome } from '../store/lease-store.ts'
@@ -21,7 +22,7 @@ import { outcomeAt, renewGrants } from './renew.ts'
  */
 export class Renewal {
   readonly #context: Context
-  readonly #watched = new Set<Grant>()
+  readonly #watched = new Roster<Grant>()
   readonly #send: (due: readonly Grant[]) => void
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
@@ -79,7 +80,7 @@ export class Renewal {
     const nowMs = now.monotonicMs
     const joining: Grant[] = []
     let isDue = false
-    for (const grant of this.#watched) {
+    for (const grant of this.#watched.all()) {
       grant.check(now)
       if (this.#watched.has(grant) && grant.longHeldAtMs <= nowMs) this.#emitLongHeld(grant, now)
       // It was lost, or whoever was told has released it: then no renewal may follow.
@@ -96,7 +97,7 @@ export class Renewal {
       }
       this.#send(joining)
     }
-    for (const grant of this.#watched) this.#arm(grant, now)
+    for (const grant of this.#watched.all()) this.#arm(grant, now)
   }
 
   #emitLongHeld(grant: Grant, now: Instant): void {

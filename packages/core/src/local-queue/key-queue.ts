@@ -38,7 +38,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** Made when the first call has to wait: for most keys none ever does. */
   line: WaitingLine | undefined
   /** Shared by all our calls. Otherwise each call of a long line would have to ask the store itself. */
-  readonly known: Knowledge = nothingKnown()
+  known: Knowledge = nothingKnown()
   readonly #check: HolderCheck
 
   /** @param onIdle called when the key becomes idle */
@@ -166,7 +166,15 @@ export class KeyQueue implements CheckedCalls, Contest {
       // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
       void this.#context.home(() => resolve(added.run()))
     }
-    if (!this.#grant && !this.#headStart && !this.line?.size && this.#competitors.length === 0) this.#onIdle()
+    if (!this.isIdle) return
+    // What calls have found is of no use to those who come later. An acquire that is still being undone goes on with it.
+    this.known = nothingKnown()
+    this.#onIdle()
+  }
+
+  /** Nobody holds the key or wants it. */
+  get isIdle(): boolean {
+    return !this.#grant && !this.#headStart && !this.line?.size && this.#competitors.length === 0
   }
 
   /**
@@ -175,7 +183,7 @@ export class KeyQueue implements CheckedCalls, Contest {
    * competitor of its own.
    */
   #uncovered(): WaitingCall | undefined {
-    if (this.#grant) return undefined
+    if (this.#grant || !this.line?.size) return undefined
     const now = instant(this.#context.clock)
     const isFailing = this.#competitors.some((each) => each.isFailing)
     let next: WaitingCall | undefined

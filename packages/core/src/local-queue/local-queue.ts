@@ -5,7 +5,7 @@ import type { Successors } from '../lease/held-lease.ts'
 import { closedError } from '../open-work.ts'
 import type { Plan } from '../options.ts'
 import type { Instant } from '../timing/validity.ts'
-import { fences } from './figures.ts'
+import { fences, mostIdle } from './figures.ts'
 import { KeyQueue } from './key-queue.ts'
 
 /**
@@ -32,14 +32,22 @@ export function localQueue(context: Context): LocalQueue {
   const { work } = context
   const queues = new Map<string, KeyQueue>()
 
+  /** How many times a key became idle since idle keys were removed last. */
+  let idle = 0
+
   function queueFor(key: string): KeyQueue {
     const known = queues.get(key)
     if (known) return known
-    const queue = new KeyQueue(context, key, () => {
-      if (queues.get(key) === queue) queues.delete(key)
-    })
+    const queue = new KeyQueue(context, key, onIdle)
     queues.set(key, queue)
     return queue
+  }
+
+  /** Removes idle keys now and then, many at once: most are wanted again soon, and a map that keys come to and go from is slow. */
+  function onIdle(): void {
+    if (++idle < mostIdle) return
+    idle = 0
+    for (const [key, queue] of queues) if (queue.isIdle) queues.delete(key)
   }
 
   async function tryOnce(plan: Plan, since: Instant): Promise<Acquired> {
