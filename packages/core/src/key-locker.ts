@@ -21,6 +21,18 @@ export type TryAcquireOptions = Pick<
   'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld'
 >
 
+/** The answer of a store to a question about one key. */
+type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
+
+/** What the calls of one locker share. */
+export interface Shared {
+  readonly context: Context
+  /** Answers the waiters of this process, or none where calls share nothing; asked at each call. */
+  readonly queue: () => LocalQueue | undefined
+  /** Renews all leases where calls may share a timer. */
+  readonly jointRenewal: Renewal
+}
+
 /** What follows the key in `withLock`: the work, and options before it if there are any. */
 export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
 
@@ -35,36 +47,25 @@ export interface KeyLocker {
   revoke(): Promise<boolean>
 }
 
-/** The answer of a store to a question about one key. */
-type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
+/** The calls for one key. */
+export class KeyCalls implements KeyLocker {
+  readonly #shared: Shared
+  readonly #key: string
+  readonly #settings: CallSettings
 
-/**
- * The calls of one locker, for any key. `settings` are those of the locker, or of a key that is bound.
- */
-export class LockCalls {
-  readonly #context: Context
-  readonly #queue: () => LocalQueue | undefined
-  /** Renews all leases where calls may share a timer. */
-  readonly #jointRenewal: Renewal
-
-  /** @param queue answers the waiters of this process, or none where calls share nothing; asked at each call */
-  constructor(context: Context, queue: () => LocalQueue | undefined) {
-    this.#context = context
-    this.#queue = queue
-    this.#jointRenewal = new Renewal(context)
+  constructor(shared: Shared, key: string, settings: CallSettings) {
+    this.#shared = shared
+    this.#key = key
+    this.#settings = settings
   }
 
   /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
-  acquire(key: string, settings: CallSettings, options?: AcquireOptions): Promise<HeldLease> {
-    try {
-      return this.#waitFor(planFor(key, settings(options)), timedOut)
-    } catch (error) {
-      return Promise.reject(error)
-    }
+  acquire(options?: AcquireOptions): Promise<Lease> {
+    return this.#acquire(options)
   }
 
-  async tryAcquire(key: string, settings: CallSettings, options?: TryAcquireOptions): Promise<HeldLease | null> {
-    const plan = planFor(key, settings(options), 0)
+  async tryAcquire(options?: TryAcquireOptions): Promise<Lease | null> {
+    const plan = planFor(this.#key, this.#settings(options), 0)
     for (const name of waitingOnly) {
       if ((options as AcquireOptions | undefined)?.[name] !== undefined)
         throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
@@ -72,52 +73,47 @@ export class LockCalls {
     return this.#waitFor(plan, () => null)
   }
 
-  /** @param rest the work, and the options before it if there are any */
-  withLock<T>(key: string, settings: CallSettings, ...rest: WithLockArguments<T>): Promise<T> {
-    const work = rest.pop() as Work<T>
-    try {
-      demandOption(typeof work === 'function', 'work', 'a function', work)
-    } catch (error) {
-      return Promise.reject(error)
-    }
-    return withLease(this.#context.clock, this.acquire(key, settings, rest[0] as AcquireOptions | undefined), work)
+  withLock<T>(work: Work<T>): Promise<T>
+  withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
+  async withLock<T>(...given: WithLockArguments<T>): Promise<T> {
+    const work = given.pop() as Work<T>
+    demandOption(typeof work === 'function', 'work', 'a function', work)
+    return withLease(this.#shared.context.clock, this.#acquire(given[0] as AcquireOptions | undefined), work)
   }
 
-  async inspect(key: string): Promise<LockState> {
-    return (await this.#query('inspect', key)).state
+  async inspect(): Promise<LockState> {
+    return (await this.#query('inspect')).state
   }
 
-  async isLocked(key: string): Promise<boolean> {
-    return (await this.inspect(key)).held
+  async isLocked(): Promise<boolean> {
+    return (await this.inspect()).held
   }
 
-  async revoke(key: string): Promise<boolean> {
-    const present = this.#queue()?.holding(key)
-    const revoked = (await this.#query('revoke', key)).type === 'revoked'
+  async revoke(): Promise<boolean> {
+    const { context, queue } = this.#shared
+    const present = queue()?.holding(this.#key)
+    const revoked = (await this.#query('revoke')).type === 'revoked'
     // A holder in this process learns of it at once, without waiting for its next renewal.
-    if (revoked && present) void this.#context.home(() => present.lose('gone'))
+    if (revoked && present) void context.home(() => present.lose('gone'))
     return revoked
   }
 
-  /** The calls for one key. */
-  on(key: string, settings: CallSettings): KeyLocker {
-    return {
-      acquire: (options) => this.acquire(key, settings, options),
-      tryAcquire: (options) => this.tryAcquire(key, settings, options),
-      withLock: <T>(...rest: WithLockArguments<T>) => this.withLock(key, settings, ...rest),
-      inspect: () => this.inspect(key),
-      isLocked: () => this.isLocked(key),
-      revoke: () => this.revoke(key),
+  #acquire(options: AcquireOptions | undefined): Promise<HeldLease> {
+    try {
+      return this.#waitFor(planFor(this.#key, this.#settings(options)), timedOut)
+    } catch (error) {
+      return Promise.reject(error)
     }
   }
 
   /** @param ifHeld answers for the call if its time is over and the lock was not granted */
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
     const { key, signal } = plan
-    const { clock, emit } = this.#context
+    const { context, queue } = this.#shared
+    const { clock, emit } = context
     const since = instant(clock)
     try {
-      const acquired = await (this.#queue()?.acquire(plan, since) ?? acquireAlone(this.#context, plan, since))
+      const acquired = await (queue()?.acquire(plan, since) ?? acquireAlone(context, plan, since))
       return acquired.grant ? this.#leased(plan, acquired.grant, acquired) : ifHeld(plan, acquired)
     } catch (error) {
       const isAborted = error === signal?.reason
@@ -132,9 +128,9 @@ export class LockCalls {
 
   /** Makes the caller's lease of a grant. */
   #leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const context = this.#context
-    const successors = this.#queue()
-    const renewal = successors ? this.#jointRenewal : new Renewal(context)
+    const { context, queue, jointRenewal } = this.#shared
+    const successors = queue()
+    const renewal = successors ? jointRenewal : new Renewal(context)
     const lease = new HeldLease(context, renewal, successors, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up at the very moment of the grant, and will not use the lease.
@@ -147,12 +143,14 @@ export class LockCalls {
     return lease
   }
 
-  async #query<Q extends 'inspect' | 'revoke'>(action: Q, key: string): Promise<Answered<Q>> {
-    const { store, work } = this.#context
+  async #query<Q extends 'inspect' | 'revoke'>(action: Q): Promise<Answered<Q>> {
+    const { context } = this.#shared
+    const key = this.#key
+    const { store, work } = context
     checkKey(key)
     work.assertOpen()
     // A question may be repeated. A revocation may not: if its answer was lost, a repeat would hit a successor.
-    const { outcome, before } = await ask<unknown>(this.#context, Infinity, {
+    const { outcome, before } = await ask<unknown>(context, Infinity, {
       once: action === 'revoke',
       send: (attempt) => attempt.follow(store[action](key, attempt)),
     })

@@ -4,8 +4,9 @@ import { clockWithin, homeContext } from '#sharing'
 import type { Context } from './context.ts'
 import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import { type KeyLocker, LockCalls, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
+import { KeyCalls, type KeyLocker, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
+import { Renewal } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
 import { type AcquireOptions, callSettings, checkName } from './options.ts'
 import { checkKey } from './store/key.ts'
@@ -189,19 +190,20 @@ export function createLocker(options: LockerOptions): Locker {
   const calls = jointCalls({ store, clock })
   const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
-  const lock = new LockCalls(context, queue)
+  const shared = { context, queue, jointRenewal: new Renewal(context) }
+  const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)
   const close = closing(context, queue)
   return {
-    acquire: (key, options) => lock.acquire(key, settings, options),
-    tryAcquire: (key, options) => lock.tryAcquire(key, settings, options),
-    withLock: <T>(key: string, ...rest: WithLockArguments<T>) => lock.withLock(key, settings, ...rest),
+    acquire: (key, options) => on(key).acquire(options),
+    tryAcquire: (key, options) => on(key).tryAcquire(options),
+    withLock: <T>(key: string, ...given: WithLockArguments<T>): Promise<T> => on(key).withLock(...(given as [Work<T>])),
     for(key, options) {
       checkKey(key)
-      return lock.on(key, callSettings(defaults, options))
+      return on(key, callSettings(defaults, options))
     },
-    inspect: (key) => lock.inspect(key),
-    isLocked: (key) => lock.isLocked(key),
-    revoke: (key) => lock.revoke(key),
+    inspect: (key) => on(key).inspect(),
+    isLocked: (key) => on(key).isLocked(),
+    revoke: (key) => on(key).revoke(),
     close,
     [Symbol.asyncDispose]: () => close(),
   }

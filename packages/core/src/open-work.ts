@@ -90,7 +90,11 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
       assertOpen()
       signal?.throwIfAborted()
       const wait = new Wait()
-      if (signal) wait.withdraw = wait.endWith(signal)
+      if (signal) {
+        const end = (): void => wait.end(signal.reason)
+        signal.addEventListener('abort', end)
+        wait.withdraw = () => signal.removeEventListener('abort', end)
+      }
       waits.add(wait)
       return wait
     },
