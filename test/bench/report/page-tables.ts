@@ -39,7 +39,8 @@ const uncontendedCells = (client: 'ioredis' | 'http' | 'memory', over: string): 
         { title: 'commands a pair, one', table: uncontendedTable(client, 1), figure: 'commands', digits: 1 },
         { title: 'commands a pair, 256', table: uncontendedTable(client, 256), figure: 'commands', digits: 2 },
       ]),
-  { title: 'kB allocated', table: uncontendedTable(client, 1), figure: 'allocated', digits: 1 },
+  { title: 'kB allocated, one', table: uncontendedTable(client, 1), figure: 'allocated', digits: 1 },
+  { title: 'kB allocated, 16', table: uncontendedTable(client, 16), figure: 'allocated', digits: 1 },
 ]
 
 /** Every table of `docs/performance.md`, by name. */
