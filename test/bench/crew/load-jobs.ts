@@ -19,6 +19,13 @@ export interface Looped {
   readonly cpuMs: number
 }
 
+/** How many locks in all, as many at once; and how many before they count. */
+export interface AllocationOrder {
+  readonly inFlight: number
+  readonly count: number
+  readonly warmUp: number
+}
+
 export interface HotOrder {
   readonly key: string
   readonly loops: number
@@ -80,13 +87,19 @@ export function loadJobs(locks: Locks) {
      * Answers how many bytes of heap one lock around no work allocates, garbage included. Nothing may be collected within a
      * series, so the process needs a young generation that is larger than a series; see `roomyYoung`.
      */
-    async allocations({ count, warmUp }: { readonly count: number; readonly warmUp: number }): Promise<number> {
+    async allocations({ inFlight, count, warmUp }: AllocationOrder): Promise<number> {
+      const run = async (total: number): Promise<void> => {
+        const loop = async (key: string): Promise<void> => {
+          for (let turn = 0; turn < total; turn += inFlight) await once(key)
+        }
+        await Promise.all(Array.from({ length: inFlight }, (_, index) => loop(`allocations-${index}`)))
+      }
       const series = async (): Promise<number> => {
         const before = await heapBytes()
-        for (let turn = 0; turn < count; turn++) await once('allocations')
+        await run(count)
         return (process.memoryUsage().heapUsed - before) / count
       }
-      for (let turn = 0; turn < warmUp; turn++) await once('allocations')
+      await run(warmUp)
       const all: number[] = []
       while (all.length < allocationSeries) all.push(await series())
       return median(all)

@@ -34,7 +34,7 @@ export function bars(
       width: 170,
       height: { step: 18 },
       encoding: {
-        x: { field: 'value', type: 'quantitative', title, scale, axis: { tickCount: 4 } },
+        x: { field: 'value', type: 'quantitative', title, scale, axis: { tickCount: 4, grid: !isLogarithmic } },
         y: { field: 'row', type: 'nominal', sort: order(({ row }) => row), title: null },
       },
       layer: [

@@ -28,18 +28,19 @@ interface Cell {
 
 const uncontendedCells = (client: 'ioredis' | 'http' | 'memory', over: string): readonly Cell[] => [
   { title: 'p50, one in flight', table: uncontendedTable(client, 1), figure: 'p50', over },
-  { title: 'client CPU', table: uncontendedTable(client, 1), figure: 'cpu', over },
+  { title: 'client CPU, one', table: uncontendedTable(client, 1), figure: 'cpu', over },
   { title: 'pairs/s, 16 in flight', table: uncontendedTable(client, 16), figure: 'rate', over },
   { title: 'pairs/s, 256 in flight', table: uncontendedTable(client, 256), figure: 'rate', over },
-  { title: 'client CPU', table: uncontendedTable(client, 256), figure: 'cpu', over },
+  { title: 'client CPU, 256', table: uncontendedTable(client, 256), figure: 'cpu', over },
   ...(client === 'memory'
     ? []
     : [
-        { title: 'Redis CPU', table: uncontendedTable(client, 256), figure: 'redisCpu', over },
-        { title: 'commands a pair, 1', table: uncontendedTable(client, 1), figure: 'commands', digits: 1 },
-        { title: '256', table: uncontendedTable(client, 256), figure: 'commands', digits: 2 },
+        { title: 'Redis CPU, 256', table: uncontendedTable(client, 256), figure: 'redisCpu', over },
+        { title: 'commands a pair, one', table: uncontendedTable(client, 1), figure: 'commands', digits: 1 },
+        { title: 'commands a pair, 256', table: uncontendedTable(client, 256), figure: 'commands', digits: 2 },
       ]),
-  { title: 'kB allocated', table: uncontendedTable(client, 1), figure: 'allocated', digits: 1 },
+  { title: 'kB allocated, one', table: uncontendedTable(client, 1), figure: 'allocated', digits: 1 },
+  { title: 'kB allocated, 16', table: uncontendedTable(client, 16), figure: 'allocated', digits: 1 },
 ]
 
 /** Every table of `docs/performance.md`, by name. */
@@ -68,10 +69,10 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
           over: 'leasehold',
         })),
         { title: 'commands each, 1', table: hotKeyTable(1), figure: 'commands' },
-        { title: '4', table: hotKeyTable(4), figure: 'commands' },
+        { title: 'commands each, 4', table: hotKeyTable(4), figure: 'commands' },
         { title: 'longest wait, 4', table: hotKeyTable(4), figure: 'longest', over: 'leasehold' },
         { title: 'never served, 1', table: hotKeyTable(1), figure: 'starved', digits: 0 },
-        { title: '4', table: hotKeyTable(4), figure: 'starved', digits: 0 },
+        { title: 'never served, 4', table: hotKeyTable(4), figure: 'starved', digits: 0 },
       ]),
   },
   waiting: {
@@ -140,9 +141,10 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
 function byRow(measured: readonly Measured[], cells: readonly Cell[]): string {
   const tables = new Set(cells.map(({ table }) => table))
   const rows = [...new Set(measured.filter(({ table }) => tables.has(table)).map(({ row }) => row))]
+  const isOurs = (name: string): boolean => measured.some(({ row, role }) => row === name && role === 'ours')
   return markdown([
     ['', ...cells.map(({ title }) => title)],
-    ...rows.map((row) => [row, ...cells.map((cell) => shownIn(measured, row, cell))]),
+    ...rows.map((row) => [isOurs(row) ? `**${row}**` : row, ...cells.map((cell) => shownIn(measured, row, cell))]),
   ])
 }
 
@@ -178,7 +180,8 @@ function handOffs(measured: readonly Measured[]): string {
   return markdown([['', ...titles], ...lines])
 }
 
-const ratio = (value: number): string => (Number.isNaN(value) ? '' : String(Number(value.toPrecision(2))))
+const ratio = (value: number): string =>
+  Number.isNaN(value) ? '' : value >= 100 ? value.toFixed(0) : value.toPrecision(2)
 
 const withCommas = (value: number, digits: number): string =>
   value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })

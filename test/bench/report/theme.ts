@@ -22,7 +22,14 @@ export function configOf({ text, faint, roles }: Theme): Config {
   return {
     background: 'transparent',
     font: 'system-ui, sans-serif',
-    axis: { ...label, gridColor: faint, domainColor: faint, tickColor: faint, titleFontWeight: 'normal' },
+    axis: {
+      ...label,
+      gridColor: faint,
+      domainColor: faint,
+      tickColor: faint,
+      titleFontWeight: 'normal',
+      labelLimit: 240,
+    },
     header: { ...label, labelFontWeight: 'bold' },
     legend: { ...label, orient: 'bottom', title: null },
     text: { color: text, fontSize: 10 },

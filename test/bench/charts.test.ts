@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { filledPage } from './report/page.ts'
+import type { Recording } from './report/recording.ts'
+import { drawn } from './report/redraw.ts'
+
+/* The figures of `docs/performance.md`, its charts and its tables belong together: `npm run bench -- --draw <file>` makes them. */
+
+const folder = new URL('../../docs/charts/', import.meta.url)
+const textOf = (name: string): string => readFileSync(new URL(name, folder), 'utf8')
+const recording: Recording = JSON.parse(textOf('measured.json'))
+const page = textOf('../performance.md')
+const committed = readdirSync(fileURLToPath(folder)).filter((name) => name.endsWith('.svg'))
+
+test('the charts beside the record are what it draws, letter by letter', async () => {
+  const charts = await drawn(recording)
+  expect([...charts.keys()].sort()).toEqual(committed.sort())
+  for (const [name, svg] of charts) expect(svg === textOf(name), name).toBe(true)
+})
+
+test('the tables of the page are what the record says', () => {
+  expect(filledPage(page, recording)).toBe(page)
+})
+
+test('the page shows each chart, for light and for dark', () => {
+  const shown = [...page.matchAll(/charts\/([\w.-]+\.svg)/g)].map(([, name]) => name)
+  expect(shown.sort()).toEqual(committed.sort())
+})
+
+test('the page has no table that nobody has measured', () => {
+  expect(page).not.toMatch(/-->\n<!-- end -->/)
+})
