@@ -1,5 +1,5 @@
 import type { LeaseStore } from '@leasehold/core/adapter'
-import { type RedisStoreOptions, redisStore } from '@leasehold/core/redis'
+import { passingRedisStore, type RedisStoreOptions } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 import { demandKnown } from './known-options.ts'
@@ -20,5 +20,5 @@ import { demandKnown } from './known-options.ts'
  */
 export function ioredisStore(client: IoredisClient, options?: RedisStoreOptions): LeaseStore {
   demandKnown(options, ['prefix', 'fenceMemory'])
-  return redisStore(ioredisTransport(client), options)
+  return passingRedisStore(ioredisTransport(client), options)
 }

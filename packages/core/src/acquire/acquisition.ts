@@ -73,6 +73,8 @@ export interface Terms {
   readonly known: Knowledge
   /** Whether its event `contended` has been emitted already. */
   readonly toldContended?: boolean
+  /** An acquisition id under which a try has been sent already, and may have been granted. */
+  readonly begun?: string | undefined
   /** Whether one of this locker has the lock, as far as that is known. */
   readonly heldHere?: boolean
   /** Called after each try that brought no lease. */
@@ -121,7 +123,8 @@ export class Acquisition implements Claimant {
     this.#finding = terms.known.finding
     this.#toldContended = terms.toldContended ?? false
     this.span = context.work.begin(plan.signal)
-    this.#claim = this.#begin()
+    if (terms.begun) this.#executed = 'unknown'
+    this.#claim = this.#begin(terms.begun)
   }
 
   /**
@@ -190,9 +193,9 @@ export class Acquisition implements Claimant {
     this.wake()
   }
 
-  #begin(): Claim {
+  #begin(begun?: string): Claim {
     const { key, ttlMs } = this.#plan
-    return new Claim(this.#context, { key, ttlMs, fences: this.#terms.fences }, this)
+    return new Claim(this.#context, { key, ttlMs, fences: this.#terms.fences }, this, begun)
   }
 
   #ended(grant: Grant | undefined, now: Instant): Acquired {

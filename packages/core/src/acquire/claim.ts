@@ -51,11 +51,18 @@ export class Claim implements Question<TryOutcome> {
   /** A grant that came after its try had been given up. It is the answer to the present attempt, and to the next. */
   lateGrant: Answer<AcquireOutcome> | undefined
 
-  constructor(context: Context, wish: Omit<AcquireRequest, 'acquisitionId'>, claimant: Claimant) {
+  /** @param begun an acquisition id under which a try has been sent already, and may have been granted */
+  constructor(
+    context: Context,
+    wish: Omit<AcquireRequest, 'acquisitionId'>,
+    claimant: Claimant,
+    begun?: string | undefined,
+  ) {
     this.#context = context
     const { key, ttlMs, fences } = wish
-    this.#request = { key, acquisitionId: drawAcquisitionId(context.name), ttlMs, fences }
+    this.#request = { key, acquisitionId: begun ?? drawAcquisitionId(context.name), ttlMs, fences }
     this.#claimant = claimant
+    if (begun) this.#open = 1
   }
 
   get quiet(): Quiet {
@@ -81,7 +88,7 @@ export class Claim implements Question<TryOutcome> {
   abandon(): void {
     if (this.#ended) return
     this.#ended = true
-    if (this.#open > 0) this.#context.work.background(() => this.#undo())
+    if (this.#open > 0) this.#context.work.background(() => undoAcquire(this.#context, this.#request, this.quiet))
   }
 
   leftMs(now: Instant): number {
@@ -124,31 +131,35 @@ export class Claim implements Question<TryOutcome> {
     this.lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!this.#ended) this.#claimant.onLateGrant()
     // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
-    else if (outcome.token !== this.#accepted) this.#context.work.background(() => this.#release())
+    else if (outcome.token !== this.#accepted)
+      this.#context.work.background(() => release(this.#context, this.#request, this.quiet))
   }
+}
 
-  #release(): Promise<Answer<ReleaseOutcome>> {
-    const { key, acquisitionId, ttlMs } = this.#request
-    return ask<ReleaseOutcome>(this.#context, ttlMs, {
-      quiet: this.quiet,
-      send: (attempt) => this.#context.calls.send('release', { key, acquisitionId }, attempt),
-    })
-  }
+function release(
+  context: Context,
+  { key, acquisitionId, ttlMs }: AcquireRequest,
+  quiet: Quiet,
+): Promise<Answer<ReleaseOutcome>> {
+  return ask<ReleaseOutcome>(context, ttlMs, {
+    quiet,
+    send: (attempt) => context.calls.send('release', { key, acquisitionId }, attempt),
+  })
+}
 
-  /**
-   * Undoes the tries. A release that finds nothing may have overtaken the acquire it undoes, so it is sent once more, later.
-   * That is not needed if the ttl ends before the store wants to be asked again.
-   */
-  async #undo(): Promise<void> {
-    const { clock } = this.#context
-    const { ttlMs } = this.#request
-    const { outcome } = await this.#release()
-    if (outcome.type === 'released') return
-    const restMs = Math.max(commandDeadlineMs(this.#context, ttlMs), this.quiet.quietUntilMs - clock.monotonicMs())
-    if (restMs > ttlMs) return
-    await sleep(clock, restMs)
-    await this.#release()
-  }
+/**
+ * Undoes tries that were granted, or may have been. A release that finds nothing may have overtaken the acquire it undoes, so it
+ * is sent once more, later. That is not needed if the ttl ends before the store wants to be asked again.
+ */
+export async function undoAcquire(context: Context, request: AcquireRequest, quiet: Quiet): Promise<void> {
+  const { clock } = context
+  const { ttlMs } = request
+  const { outcome } = await release(context, request, quiet)
+  if (outcome.type === 'released') return
+  const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.quietUntilMs - clock.monotonicMs())
+  if (restMs > ttlMs) return
+  await sleep(clock, restMs)
+  await release(context, request, quiet)
 }
 
 const isPossibleGrant = (outcome: TryOutcome): boolean =>

@@ -1,5 +1,6 @@
 import type { LossReason } from '../errors.ts'
 import type { RenewOutcome } from '../store/lease-store.ts'
+import type { Passing } from '../store/pass-on.ts'
 import type { Clock } from '../timing/clock.ts'
 import { elapsedMs, type Instant, instant, remainingMs, type Validity } from '../timing/validity.ts'
 
@@ -24,6 +25,9 @@ export class Grant {
   declare lostBecause: LossReason | undefined
   /** The present holder's lease. It is called once, when the grant is lost. */
   declare holder: { onLost(reason: LossReason): void } | undefined
+
+  /** How its release may bring the next waiter of this process a grant, if it may. */
+  declare passing: Passing | undefined
 
   // The schedule of `renewal.ts`, in monotonic milliseconds:
   /** Whether it is renewed. */

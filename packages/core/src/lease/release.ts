@@ -23,6 +23,7 @@ export interface Releasing {
  */
 export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
   const { key, token } = grant
+  let { passing } = grant
   const now = instant(context.clock)
   const valid = grant.remainingMs(now) > 0
   const lost = grant.lostBecause !== undefined
@@ -30,7 +31,12 @@ export async function releaseGrant(context: Context, grant: Grant, holder: Relea
 
   let answer: Answer<ReleaseOutcome | Unknown>
   try {
-    const send = (attempt: Attempt<ReleaseOutcome>): void => context.calls.send('release', { key, token }, attempt)
+    const send = (attempt: Attempt<ReleaseOutcome>): void => {
+      // A repeat is an ordinary release.
+      if (passing) passing.send(token, attempt)
+      else context.calls.send('release', { key, token }, attempt)
+      passing = undefined
+    }
     answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: lost, send }, now)
   } catch (cause) {
     answer = failed(context)(cause)

@@ -23,6 +23,7 @@ export class Competitor implements Terms {
   readonly fences: number = fences
   readonly known: Knowledge
   readonly toldContended: boolean
+  readonly begun: string | undefined
   /** Its last grant came too late or its last try got no answer, so it may well never get the lock. */
   isFailing = false
   readonly #patienceMs: number
@@ -34,9 +35,17 @@ export class Competitor implements Terms {
 
   /**
    * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
+   * @param begun         an acquisition id under which a try has been sent already, and may have been granted
    * @throws what the constructor of `Acquisition` throws
    */
-  constructor(context: Context, { plan, since, patienceMs }: Caller, contest: Contest, toldContended: boolean) {
+  constructor(
+    context: Context,
+    { plan, since, patienceMs }: Caller,
+    contest: Contest,
+    toldContended: boolean,
+    begun: string | undefined,
+  ) {
+    this.begun = begun
     this.since = since
     this.known = contest.known
     this.toldContended = toldContended

@@ -13,6 +13,11 @@ export const longestRunMs = 1_000
 export const fences: number = mostHandOffs + 1
 /** The head start on our next waiter that the other subscribers get after a run of hand-offs, in milliseconds. */
 export const headStartMs = 2
+/**
+ * The head start after grants were passed on, in milliseconds. It comes once in `longestRunMs`, and is all that those get whom
+ * no release reaches: they poll.
+ */
+export const pollersHeadStartMs = 10
 /** The share of the store's command deadline after which our next waiter stops waiting for the answer to a release. */
 export const releaseShare = 0.05
 /** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */

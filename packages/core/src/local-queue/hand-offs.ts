@@ -3,10 +3,15 @@ import type { Plan } from '../options.ts'
 import { elapsedMs, type Instant } from '../timing/validity.ts'
 import { longestRunMs, mostHandOffs } from './figures.ts'
 
-/** A run of hand-offs: how many hand-offs of one grant there have been in this process, and when the first one was. */
+/**
+ * A run of hand-offs: how many hand-offs of one grant there have been in this process, and when the first one was. A grant that
+ * is passed on begins to count anew, but its time goes on: the lock has not been free.
+ */
 export class HandOffs {
   #count = 0
   #first: Instant | undefined
+  /** The store granted the lock anew within the run, without freeing it. */
+  hasPassed = false
 
   /** Counts a hand-off. */
   add(now: Instant): void {
@@ -14,9 +19,21 @@ export class HandOffs {
     this.#first ??= now
   }
 
+  /** The store has granted the lock anew. */
+  pass(now: Instant): void {
+    this.#count = 0
+    this.#first ??= now
+    this.hasPassed = true
+  }
+
   /** The run has reached its limit, in number or in time: other processes get a chance now. */
   isOver(now: Instant): boolean {
-    return this.#count >= mostHandOffs || (!!this.#first && elapsedMs(now, this.#first) >= longestRunMs)
+    return this.#count >= mostHandOffs || this.isLong(now)
+  }
+
+  /** The run has reached its limit in time: those whom no release reaches get a chance, too. */
+  isLong(now: Instant): boolean {
+    return !!this.#first && elapsedMs(now, this.#first) >= longestRunMs
   }
 }
 

@@ -1,12 +1,15 @@
 import { type Acquired, assertAnswered, type Knowledge, nothingKnown } from '../acquire/acquisition.ts'
+import { undoAcquire } from '../acquire/claim.ts'
 import type { Context } from '../context.ts'
-import type { Grant } from '../lease/grant.ts'
+import { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
+import { offers, type Passing } from '../store/pass-on.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import { jitter } from '../timing/backoff.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
 import { Competitor, type Contest, slackMs } from './competitor.ts'
-import { headStartMs } from './figures.ts'
+import { fences, headStartMs, pollersHeadStartMs } from './figures.ts'
 import { giveTo, HandOffs, suits } from './hand-offs.ts'
 import { type CheckedCalls, HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
@@ -22,6 +25,8 @@ import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
  *
  * Steps: a grant by the store makes the key *held*. On release the grant is either handed off to the next call in line, and the
  * key stays *held*; or it goes back to the store, and the calls in line *contest* the key, after a *head start* if one is due.
+ * A release that reaches nobody may bring the next call in line a new grant with its answer: then the key stays *held*, too, but
+ * for a second at most before it really goes back.
  */
 export class KeyQueue implements CheckedCalls, Contest {
   readonly #context: Context
@@ -60,7 +65,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   }
 
   /** The store has granted the key to one of our calls. */
-  hold(grant: Grant): void {
+  hold(grant: Grant, handOffs: HandOffs = new HandOffs()): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
       // This answer came late: our present holder's grant is newer, so this one has ended already.
@@ -68,7 +73,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       return
     }
     this.#grant = grant
-    this.#handOffs = new HandOffs()
+    this.#handOffs = handOffs
     this.#wanted = false
     this.known.finding = 'held'
     this.#endHeadStart()
@@ -86,6 +91,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     // A competitor came before the calls in line: one that stands in for the next call goes first.
     if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
       this.#check.releasing()
+      if (next) this.#askToPassOn(grant, next, now)
       return false
     }
     this.#handOffs.add(now)
@@ -97,22 +103,67 @@ export class KeyQueue implements CheckedCalls, Contest {
     return true
   }
 
+  /** Has the release of our grant ask for one for the next call in line, if the store can do that and the lock was free lately. */
+  #askToPassOn(grant: Grant, { plan: { key, ttlMs } }: WaitingCall, now: Instant): void {
+    const { store, notifier, name } = this.#context
+    // Without a notifier nobody is known to listen, and a competitor came before the calls in line.
+    if (!notifier || this.#competitors.length > 0 || this.#handOffs.isLong(now)) return
+    grant.passing = offers.get(store)?.begin({ key, acquisitionId: drawAcquisitionId(name), ttlMs, fences })
+  }
+
   /** A grant is no longer ours. `subscribers` is how many were told of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void {
+    const { passing } = grant
+    grant.passing = undefined
     if (this.#grant !== grant) {
+      if (passing?.isOpen) this.#undo(passing)
       // Our next waiter is competing already. Its last try may have found the very entry that is gone now.
       if (!this.#grant) this.#resume()
       return
     }
     const { clock, notifier } = this.#context
+    const now = instant(clock)
     this.#grant = undefined
     // The store has answered our holder: a silence that a competitor met before is no longer the last word.
     if (subscribers !== null) this.known.finding = 'held'
     this.#check.stop()
+    if (passing?.isOpen) {
+      this.#take(passing, now)
+      return
+    }
     const next = this.line?.first
-    const nobodyElse = notifier && subscribers === 0
-    if (next && !nobodyElse && this.#handOffs.isOver(instant(clock))) this.#beginHeadStart(next.plan)
+    const reachedNobody = subscribers === 0
+    // Who polls is reached by no release, and had no chance while the lock was passed on.
+    const isNobodyElse = notifier && reachedNobody && !this.#handOffs.hasPassed
+    if (next && !isNobodyElse && this.#handOffs.isOver(now)) this.#beginHeadStart(next.plan, reachedNobody)
     else this.#resume()
+  }
+
+  /** Gives what a release brought to the next in line. If that is not what this one would ask for, it asks again. */
+  #take(passing: Passing, now: Instant): void {
+    const { clock } = this.#context
+    const { request, granted, sentAt } = passing
+    const { key, acquisitionId, ttlMs } = request
+    const first = this.line?.first
+    if (first?.plan.ttlMs === ttlMs && granted) {
+      const grant = new Grant(clock, key, granted.token, granted.fence, { sentAt, ttlMs })
+      if (grant.remainingMs(now) >= first.plan.minValidityMs) {
+        this.line?.leave(first)
+        this.#handOffs.pass(now)
+        this.hold(grant, this.#handOffs)
+        first.resolve({ grant, waitedMs: Math.round(elapsedMs(now, first.since)), commands: 1, lateGrants: 0 })
+        return
+      }
+    }
+    const next = this.#uncovered()
+    if (next) this.#enter(next, acquisitionId)
+    else this.#undo(passing)
+    this.#resume()
+  }
+
+  #undo({ request }: Passing): void {
+    const { known } = this
+    this.#context.work.background(() => undoAcquire(this.#context, request, known))
   }
 
   /** Ends every wait in line, because the locker is being closed. */
@@ -122,10 +173,12 @@ export class KeyQueue implements CheckedCalls, Contest {
     this.#check.stop()
   }
 
-  #beginHeadStart(plan: Plan): void {
+  /** @param reachedNobody whether the release has reached no subscriber, so that it is only for those who poll */
+  #beginHeadStart(plan: Plan, reachedNobody: boolean): void {
     const { notifier, background } = this.#context
+    const startMs = reachedNobody ? pollersHeadStartMs : headStartMs
     // Without a notifier other processes poll, and nobody can wake them. So our next waiter pauses as after a contended try.
-    const pauseMs = notifier ? headStartMs : restHintMs(plan, 1, jitter(), 0)
+    const pauseMs = notifier ? startMs : restHintMs(plan, 1, jitter(), 0)
     const end = (): void => {
       this.#headStart = undefined
       this.#resume()
@@ -159,13 +212,7 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   /** Makes competitors of the calls in line that nothing covers, unless we hold the key. */
   #advance(): void {
-    for (let call = this.#uncovered(); call; call = this.#uncovered()) {
-      const { resolve } = call
-      this.line?.leave(call)
-      const added = this.#addCompetitor(call, true)
-      // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
-      void this.#context.home(() => resolve(added.run()))
-    }
+    for (let call = this.#uncovered(); call; call = this.#uncovered()) this.#enter(call)
     if (!this.isIdle) return
     // What calls have found is of no use to those who come later. An acquire that is still being undone goes on with it.
     this.known = nothingKnown()
@@ -175,6 +222,15 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** Nobody holds the key or wants it. */
   get isIdle(): boolean {
     return !this.#grant && !this.#headStart && !this.line?.size && this.#competitors.length === 0
+  }
+
+  /** Makes a competitor of a call in line. */
+  #enter(call: WaitingCall, begun?: string): void {
+    const { resolve } = call
+    this.line?.leave(call)
+    const added = this.#addCompetitor(call, true, begun)
+    // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
+    void this.#context.home(() => resolve(added.run()))
   }
 
   /**
@@ -229,8 +285,8 @@ export class KeyQueue implements CheckedCalls, Contest {
   }
 
   /** @param fromLine whether this call stood in line before, and so its event `contended` has been emitted */
-  #addCompetitor(caller: Caller, fromLine = false): Competitor {
-    const added = new Competitor(this.#context, caller, this, fromLine)
+  #addCompetitor(caller: Caller, fromLine = false, begun?: string): Competitor {
+    const added = new Competitor(this.#context, caller, this, fromLine, begun)
     this.#competitors.push(added)
     return added
   }

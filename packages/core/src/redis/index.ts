@@ -1,4 +1,5 @@
 /** Redis: a store over a transport, a notifier over a subscriber, and the ports that a client's adapter implements. */
+export { passingRedisStore } from './pass-on.ts'
 export { type PubsubNotifierOptions, pubsubNotifier } from './pubsub-notifier.ts'
 export { type RedisStoreOptions, redisStore } from './redis-store.ts'
 export type { RedisSubscriber, SubscriberConnection, SubscriberListener } from './redis-subscriber.ts'

@@ -30,6 +30,8 @@ import { read } from './scripts/generated/read.ts'
 import { release } from './scripts/generated/release.ts'
 import { renew } from './scripts/generated/renew.ts'
 
+export const defaultFenceMemory = '10m'
+
 export interface RedisStoreOptions {
   /** What every key begins with; default `lock:`. The notifier and the bridge need the same prefix. */
   readonly prefix?: string | undefined
@@ -55,7 +57,7 @@ export interface RedisStoreOptions {
  */
 export function redisStore(transport: RedisTransport, options: RedisStoreOptions = {}): LeaseStore {
   demandObject(options)
-  const { prefix, fenceMemory = '10m', ...rest } = options
+  const { prefix, fenceMemory = defaultFenceMemory, ...rest } = options
   refuseUnknown(rest)
   const keys = keyLayout(prefix)
   const memory = String(parseDuration('fenceMemory', fenceMemory))

@@ -7,6 +7,7 @@ import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
@@ -42,6 +43,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('check, inspect, revoke', () => checkClaims(probe))
     describe('announcements', () => announcementClaims(probe))
     describe('several requests in one call', () => batchClaims(probe))
+    describe('passing a lock on', () => passOnClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })

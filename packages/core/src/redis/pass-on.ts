@@ -1,0 +1,56 @@
+import type { LeaseStore } from '../store/lease-store.ts'
+import { offerPassOn } from '../store/offer-pass-on.ts'
+import type { PassOnOutcome, PassOnRequest } from '../store/pass-on.ts'
+import { parseDuration } from '../timing/duration.ts'
+import { keyLayout } from './keys.ts'
+import { defaultFenceMemory, type RedisStoreOptions, redisStore } from './redis-store.ts'
+import type { RedisTransport, ScriptReply } from './redis-transport.ts'
+import { acquireOutcome, releaseOutcome } from './replies.ts'
+import { runScript } from './run-script.ts'
+import { passOn } from './scripts/generated/pass-on.ts'
+
+/**
+ * The store of `redisStore`, which also passes a lock on: a release that reaches no subscriber grants the lock to the next
+ * waiter of the same process, in the same request. For clients of a single server over TCP; elsewhere nobody can say that a
+ * release reached no subscriber, and this is `redisStore`.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store: passingRedisStore(transport), notifier })
+ * ```
+ *
+ * @throws everything that `redisStore` throws
+ */
+export function passingRedisStore(transport: RedisTransport, options: RedisStoreOptions = {}): LeaseStore {
+  const store = redisStore(transport, options)
+  if (!transport.countsSubscribers) return store
+  const keys = keyLayout(options.prefix)
+  const memory = String(parseDuration('fenceMemory', options.fenceMemory ?? defaultFenceMemory))
+  const released = releaseOutcome(transport)
+
+  type Encoded = [string, string, string, string, string, string, string]
+  const encode = ({ key, token, acquisitionId, ttlMs, fences }: PassOnRequest): Encoded => [
+    keys.lock(key),
+    keys.fence(key),
+    token,
+    keys.releaseChannel(key),
+    acquisitionId,
+    String(ttlMs),
+    String(fences),
+  ]
+
+  function decode(reply: ScriptReply): PassOnOutcome {
+    if (reply.type !== 'value') return { released: released(reply), granted: undefined }
+    const [freed, token] = Array.isArray(reply.value) ? reply.value : []
+    const acquired = acquireOutcome({ ...reply, value: token })
+    return {
+      released: released({ ...reply, value: freed }),
+      granted: acquired.type === 'granted' ? acquired : undefined,
+    }
+  }
+
+  return offerPassOn(store, async (request, call) => {
+    const [outcome] = await runScript(transport, passOn, [memory], 2, [request], encode, decode, call)
+    return outcome as PassOnOutcome
+  })
+}

@@ -1,0 +1,37 @@
+import type { Instant } from '../timing/validity.ts'
+import type { Attempt } from './attempt.ts'
+import type { AcquireRequest, LeaseStore, ReleaseOutcome } from './lease-store.ts'
+import { type Granted, offers, type Passing, type PassOn } from './pass-on.ts'
+
+/** Offers a store's way to pass a lock on, and answers the store. Who does not offer it does not ship what it takes. */
+export function offerPassOn(store: LeaseStore, passOn: PassOn): LeaseStore {
+  offers.set(store, { passOn, begin: (request) => new PassingRequest(passOn, request) })
+  return store
+}
+
+/** States: *open*, until the store says whether it has granted the lock → *granted*, which stays open, or *closed*. */
+class PassingRequest implements Passing {
+  readonly request: AcquireRequest
+  isOpen = true
+  granted: Granted | undefined
+  declare sentAt: Instant
+  readonly #passOn: PassOn
+
+  constructor(passOn: PassOn, request: AcquireRequest) {
+    this.#passOn = passOn
+    this.request = request
+  }
+
+  send(token: string, attempt: Attempt<ReleaseOutcome>): void {
+    this.sentAt = attempt.sentAt
+    attempt.follow(this.#send(token, attempt))
+  }
+
+  async #send(token: string, attempt: Attempt<ReleaseOutcome>): Promise<ReleaseOutcome> {
+    const { released, granted } = await this.#passOn({ ...this.request, token }, attempt)
+    // Somebody else's token tells us nothing.
+    if (granted?.token.startsWith(`${this.request.acquisitionId}.`)) this.granted = granted
+    else this.isOpen = !!granted || released.type === 'unknown' || released.type === 'refused'
+    return released
+  }
+}
