@@ -61,7 +61,7 @@ export class KeyCalls implements KeyLocker {
 
   /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
   acquire(options?: AcquireOptions): Promise<Lease> {
-    return this.#acquire(options)
+    return this.#acquire(options, Function)
   }
 
   async tryAcquire(options?: TryAcquireOptions): Promise<Lease | null> {
@@ -75,10 +75,9 @@ export class KeyCalls implements KeyLocker {
 
   withLock<T>(work: Work<T>): Promise<T>
   withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
-  async withLock<T>(...given: WithLockArguments<T>): Promise<T> {
+  withLock<T>(...given: WithLockArguments<T>): Promise<T> {
     const work = given.pop() as Work<T>
-    demandOption(typeof work === 'function', 'work', 'a function', work)
-    return withLease(this.#shared.context.clock, this.#acquire(given[0] as AcquireOptions | undefined), work)
+    return withLease(this.#shared.context.clock, this.#acquire(given[0] as AcquireOptions | undefined, work), work)
   }
 
   async inspect(): Promise<LockState> {
@@ -98,8 +97,10 @@ export class KeyCalls implements KeyLocker {
     return revoked
   }
 
-  #acquire(options: AcquireOptions | undefined): Promise<HeldLease> {
+  /** @param work what the lease is for, if it has to be a function */
+  #acquire(options: AcquireOptions | undefined, work: unknown): Promise<HeldLease> {
     try {
+      demandOption(typeof work === 'function', 'work', 'a function', work)
       return this.#waitFor(planFor(this.#key, this.#settings(options)), timedOut)
     } catch (error) {
       return Promise.reject(error)

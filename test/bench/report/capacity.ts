@@ -25,16 +25,16 @@ export interface ProcessLoad {
 }
 
 /** Bytes of heap: a lease in the holder’s hands with what renews it, and a call that waits, with what its caller awaits it by. */
-export const heldBytes = 1_400
-export const waiterBytes = 1_600
+export const heldBytes = 920
+export const waiterBytes = 1_300
 
 /** To take a lock, and to give it back. */
 const commandsPerLock = 2
 /** A lease is renewed at each third of its ttl, and some of them a little early, to go with others. */
 const renewalsPerTtl = 3
 const earlyRenewals = 1.1
-/** A run of hand-offs begins with a grant and ends with a release. */
-const commandsPerRun = 2
+/** The release that ends a run of hand-offs brings the grant that the next begins with. */
+const commandsPerRun = 1
 
 export function commandsPerSecond(load: ProcessLoad): number {
   const { locksPerSecond, keysPerCommand, held, ttlMs, awaitedKeys, recheckMs, handOffsPerSecond } = load

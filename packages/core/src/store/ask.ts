@@ -68,6 +68,8 @@ export const ask = <O>(
     new Repetition(context, ttlMs, question, now, resolve, reject).begin()
   })
 
+const none: never[] = []
+
 /**
  * A question on its way to its answer.
  *
@@ -89,8 +91,8 @@ class Repetition<O> implements Asker<O>, SpanListener {
   readonly #since: Instant
   readonly #quiet: Quiet
   #state: 'attempting' | 'resting' | 'ending' | 'over' = 'resting'
-  /** The attempts that may still be answered, the oldest first. */
-  readonly #pending: Attempt<O>[] = []
+  /** The attempts that may still be answered, the oldest first. Replaced, and never changed. */
+  #pending: Attempt<O>[] = none
   #latest: Attempt<O> | undefined
   #failure = silence
   /** How many attempts without an answer may have been carried out. */
@@ -163,7 +165,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#state = 'attempting'
     this.#latest = attempt
     this.#uncertain++
-    this.#pending.push(attempt)
+    this.#pending = [...this.#pending, attempt]
     this.#isWhole = this.#lifeMs <= leftMs
     this.#dueMs = now.monotonicMs + this.#lifeMs
     this.#cancelTimer?.()
@@ -196,8 +198,9 @@ class Repetition<O> implements Asker<O>, SpanListener {
 
   settle(attempt: Attempt<O>, given: O | Unknown = silence): void {
     const outcome = this.#question.read?.(given, attempt) ?? given
-    const place = this.#pending.indexOf(attempt)
-    if (place >= 0) this.#pending.splice(place, 1)
+    const [oldest] = this.#pending
+    const isOnly = oldest === attempt && this.#pending.length === 1
+    this.#pending = isOnly ? none : this.#pending.filter((each) => each !== attempt)
     if (isUnknown(outcome)) this.#unanswered(attempt, outcome)
     else {
       this.#uncertain--
@@ -287,6 +290,6 @@ class Repetition<O> implements Asker<O>, SpanListener {
   }
 
   #stopAll(): void {
-    if (this.#pending.length > 0) for (const attempt of [...this.#pending]) attempt.end()
+    for (const attempt of this.#pending) attempt.end()
   }
 }

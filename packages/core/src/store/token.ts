@@ -31,12 +31,14 @@ function hex(bytes: Uint8Array): string {
   return new TextDecoder().decode(digits)
 }
 
-const form = /^(?:([\w-]+)\.)?[\da-f]{32}\.(\d+)$/
+const form = /^(?:[\w-]+\.)?[\da-f]{32}\.\d+$/
 
 /** The locker's name and the fence in a stored value; undefined if the value is not one of our tokens (a foreign holder's). */
 export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {
-  const match = typeof value === 'string' && form.exec(value)
-  return match ? { name: match[1] ?? null, fence: Number(match[2]) } : undefined
+  if (typeof value !== 'string' || !form.test(value)) return undefined
+  const dot = value.lastIndexOf('.')
+  // Before the random part comes the name, if there is one, and a dot.
+  return { name: value.slice(0, Math.max(0, dot - 33)) || null, fence: Number(value.slice(dot + 1)) }
 }
 
 /** An acquisition id ends with its random part; a locker's name and a dot may precede it. */
