@@ -42,6 +42,8 @@ export class Claim implements Question<TryOutcome> {
   readonly #claimant: Claimant
   /** Tries that were granted, or may have been. */
   #open = 0
+  /** The last of them, until there is word of it. */
+  #latest: Attempt<TryOutcome> | undefined
   #silentTries = 0
   #ended = false
   /** The attempts that only check. Made by the first. */
@@ -81,7 +83,8 @@ export class Claim implements Question<TryOutcome> {
   abandon(): void {
     if (this.#ended) return
     this.#ended = true
-    if (this.#open > 0) this.#context.work.background(() => this.#undo())
+    // What has not been sent by now never will be.
+    if (this.#open > (this.#latest?.isSent === false ? 1 : 0)) this.#context.work.background(() => this.#undo())
   }
 
   leftMs(now: Instant): number {
@@ -95,6 +98,7 @@ export class Claim implements Question<TryOutcome> {
     if (this.#silentTries < mostSilentTries) {
       this.#open++
       this.#silentTries++
+      this.#latest = attempt
       calls.send('acquire', this.#request, attempt as Attempt<AcquireOutcome>)
     } else {
       this.#checks ??= new WeakSet()
@@ -106,6 +110,7 @@ export class Claim implements Question<TryOutcome> {
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
     const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
     const outcome = isForeign ? foreign : given
+    if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0
     if (!this.#checks?.has(attempt) && !isPossibleGrant(outcome)) {
       this.#open--
