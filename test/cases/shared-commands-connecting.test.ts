@@ -46,6 +46,7 @@ function connect(port: number, options: { autoResendUnfulfilledCommands?: boolea
 }
 const keys = (count: number, prefix = 'k'): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 const acquireAll = (wanted: readonly string[]): Promise<Lease[]> => Promise.all(wanted.map((key) => locks.acquire(key)))
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 /** The lock of a key, or the record that its first grant leaves. */
 const traces = async (prefix: string): Promise<unknown> => await server.command('KEYS', `*lock:${prefix}*`)
 
@@ -90,6 +91,8 @@ describe.each(states)('through a client %s', (_, begin) => {
       return { stop, acquiring: locks.acquire(key, { signal: stop.signal }).catch((error: unknown) => error) }
     })
     const staying = acquireAll(keys(54))
+    // The turn is over, and with a connection all would have left.
+    await nextTurn()
     for (const [which, { stop }] of leaving.entries()) stop.abort(`reason ${which}`)
     expect(await Promise.all(leaving.map(({ acquiring }) => acquiring))).toEqual(
       leaving.map((_, which) => `reason ${which}`),
@@ -104,10 +107,12 @@ describe.each(states)('through a client %s', (_, begin) => {
 
   it('whoever’s wait ends before was certainly not sent', async () => {
     const late = keys(10, 'late').map((key) => locks.acquire(key, { wait: '100ms' }).catch((error: unknown) => error))
+    const patient = acquireAll(keys(20))
     for (const [which, error] of (await Promise.all(late)).entries()) {
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no', key: `late${which}` })
     }
     await proxy.accept()
+    await patient
     await (await locks.acquire('after')).release()
     expect(await traces('late')).toEqual([])
   })
