@@ -88,7 +88,7 @@ function retries(
   if (/^CROSSSLOT/.test(message)) splitTransports.add(transport)
   if (!withText && /^NOSCRIPT/.test(message)) return [{ members, withText: true, resent: isResent }]
   if (members.length === 1 || aboutServer.test(message)) return undefined
-  const mayHaveRun = isResent || !beforeAll.test(message)
+  const mayHaveRun = isResent || !carriesOutNothing.test(message)
   return members.map((index) => ({ members: [index], withText, resent: mayHaveRun }))
 }
 
@@ -96,7 +96,7 @@ function retries(
 const aboutServer = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|NOAUTH)/
 
 /** Errors about some request that come before anything is carried out. About a script's own commands Redis says `NOPERM ACL …`. */
-const beforeAll = /^(CROSSSLOT|TRYAGAIN|OOM|NOPERM (?!ACL))/
+const carriesOutNothing = /^(CROSSSLOT|TRYAGAIN|OOM|NOPERM (?!ACL))/
 
 /** What is sent as one command. */
 interface Part {
