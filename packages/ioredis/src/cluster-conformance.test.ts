@@ -1,9 +1,10 @@
 import { storeConformance, transportConformance } from '@leasehold/testkit/conformance'
-import { redisStoreAccess, startRedisCluster } from '@leasehold/testkit/redis'
+import { type RedisServer, redisStoreAccess, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll } from 'vitest'
+import { unconnected } from '../test/unconnected.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
@@ -12,9 +13,9 @@ const nodes = [...cluster.nodes]
 const prefix = 'conformance:'
 afterAll(() => cluster.stop())
 
-transportConformance('ioredis 6, cluster', async () => over(new ioredis6.Cluster(nodes)))
-transportConformance('ioredis 5, cluster', async () => over(new ioredis5.Cluster(nodes)))
-transportConformance('iovalkey, cluster', async () => over(new iovalkey.Cluster(nodes)))
+transportConformance('ioredis 6, cluster', async () => over((nodes) => new ioredis6.Cluster([...nodes])))
+transportConformance('ioredis 5, cluster', async () => over((nodes) => new ioredis5.Cluster([...nodes])))
+transportConformance('iovalkey, cluster', async () => over((nodes) => new iovalkey.Cluster([...nodes])))
 
 storeConformance('ioredis 6, cluster', async () => {
   const client = new ioredis6.Cluster(nodes)
@@ -22,6 +23,14 @@ storeConformance('ioredis 6, cluster', async () => {
   return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
 })
 
-type Client = Parameters<typeof ioredisTransport>[0] & { quit(): Promise<unknown> }
-const over = (client: Client) => ({ transport: ioredisTransport(client), close: () => quit(client) })
+type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }
+function over(create: (nodes: readonly { readonly host: string; readonly port: number }[]) => Client) {
+  const client = create(nodes.map(({ host, port }) => ({ host, port })))
+  return {
+    transport: ioredisTransport(client),
+    // It learns of the other nodes from the one that it is told of.
+    openUnconnected: () => unconnected(nodes[0] as RedisServer, (way) => create([way])),
+    close: () => quit(client),
+  }
+}
 const quit = async (client: Client): Promise<void> => void (await client.quit())

@@ -4,6 +4,7 @@ import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll } from 'vitest'
+import { unconnected } from '../test/unconnected.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
@@ -11,9 +12,10 @@ const redis = await startRedis()
 const prefix = 'conformance:'
 afterAll(() => redis.stop())
 
-transportConformance('ioredis 6', async () => over(new ioredis6.Redis(redis.port)))
-transportConformance('ioredis 5', async () => over(new ioredis5.Redis(redis.port)))
-transportConformance('iovalkey', async () => over(new iovalkey.Redis(redis.port)))
+const retryStrategy = (): number => 20
+transportConformance('ioredis 6', async () => over((way) => new ioredis6.Redis({ ...way, retryStrategy })))
+transportConformance('ioredis 5', async () => over((way) => new ioredis5.Redis({ ...way, retryStrategy })))
+transportConformance('iovalkey', async () => over((way) => new iovalkey.Redis({ ...way, retryStrategy })))
 
 storeConformance('ioredis 6', async () => {
   const client = new ioredis6.Redis(redis.port)
@@ -21,6 +23,13 @@ storeConformance('ioredis 6', async () => {
   return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
 })
 
-type Client = Parameters<typeof ioredisTransport>[0] & { quit(): Promise<unknown> }
-const over = (client: Client) => ({ transport: ioredisTransport(client), close: () => quit(client) })
+type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }
+function over(create: (way: { readonly host: string; readonly port: number }) => Client) {
+  const client = create({ host: redis.host, port: redis.port })
+  return {
+    transport: ioredisTransport(client),
+    openUnconnected: () => unconnected(redis, create),
+    close: () => quit(client),
+  }
+}
 const quit = async (client: Client): Promise<void> => void (await client.quit())

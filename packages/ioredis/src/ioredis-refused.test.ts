@@ -52,6 +52,19 @@ describe.each(clients)('over $name', ({ create }) => {
     await locks.close()
   })
 
+  it('whoever waits until the client is ready is told the server’s words, and no listener is left', async () => {
+    const client = connect({ username: 'lock', password: wrong })
+    const listeners = (): number => client.listenerCount('end')
+    const before = listeners()
+    const transport = ioredisTransport(client)
+    const waits = [1, 2].map(() => transport.whenReady('lock:a', callUntil(never)))
+    expect(listeners()).toBe(before + 1)
+    expect(await Promise.all(waits)).toEqual(
+      waits.map(() => ({ type: 'error', message: expect.stringMatching(/^WRONGPASS/) })),
+    )
+    expect(listeners()).toBe(before)
+  })
+
   it('a password that the server asks for and the client has not got ends a call at once', async () => {
     await using locked = await startRedis({ args: ['--requirepass', right] })
     for (const enableReadyCheck of [true, false]) {

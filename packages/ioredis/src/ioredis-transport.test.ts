@@ -242,6 +242,31 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await run(transport, increment)).toEqual(value(1))
   })
 
+  it('says that nothing was sent to whoever waits for a client that is closed then, or was before', async () => {
+    network.proxy.refuse()
+    const client = connect()
+    const transport = ioredisTransport(client)
+    const waiting = transport.whenReady('lock:a', callUntil(never))
+    client.disconnect()
+    const notSent = { type: 'unknown', executed: 'no', cause: expect.any(Error) }
+    expect(await waiting).toEqual(notSent)
+    expect(await transport.whenReady('lock:a', callUntil(never))).toEqual(notSent)
+    await network.proxy.accept()
+  })
+
+  it('waits again for a connection that was lost', async () => {
+    const client = connect()
+    const transport = ioredisTransport(client)
+    await run(transport, increment)
+    expect(transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
+    // The client takes it for ready until it hears of the end, and would keep a call for later.
+    client.stream.destroy()
+    expect(client.status).toBe('ready')
+    expect(await transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
+    expect(transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
+    expect(await run(transport, increment)).toEqual(value(2))
+  })
+
   it('is not kept back by an unanswered pipeline of the client’s own', async () => {
     const client = connect({ enableAutoPipelining: true })
     const transport = ioredisTransport(client)

@@ -181,7 +181,7 @@ export class Acquisition implements Claimant {
     return (waitMs || commandDeadlineMs(this.#context, ttlMs)) - elapsedMs(now, this.#terms.since)
   }
 
-  onSend(): void {
+  onSent(): void {
     this.#plan.commands++
   }
 

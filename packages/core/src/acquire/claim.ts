@@ -20,8 +20,8 @@ export interface Claimant {
   readonly span: Span
   /** How long it may still take, in milliseconds. */
   leftMs(now: Instant): number
-  /** A store command is sent. */
-  onSend(): void
+  /** A try has been sent, or a check. */
+  onSent(): void
   /** A try got no usable answer, unless only the end of the time cut it short. */
   onSilence(failure: Unknown): void
   /** A try was granted after it had been given up. The next `attempt` answers with that grant. */
@@ -42,6 +42,8 @@ export class Claim implements Question<TryOutcome> {
   readonly #claimant: Claimant
   /** Tries that were granted, or may have been. */
   #open = 0
+  /** The last of them, until there is word of it. */
+  #latest: Attempt<TryOutcome> | undefined
   #silentTries = 0
   #ended = false
   /** The attempts that only check. Made by the first. */
@@ -88,7 +90,9 @@ export class Claim implements Question<TryOutcome> {
   abandon(): void {
     if (this.#ended) return
     this.#ended = true
-    if (this.#open > 0) this.#context.work.background(() => undoAcquire(this.#context, this.#request, this.quiet))
+    // What has not been sent by now never will be.
+    const unsent = this.#latest?.isSent === false ? 1 : 0
+    if (this.#open > unsent) this.#context.work.background(() => undoAcquire(this.#context, this.#request, this.quiet))
   }
 
   leftMs(now: Instant): number {
@@ -98,10 +102,10 @@ export class Claim implements Question<TryOutcome> {
 
   send(attempt: Attempt<TryOutcome>): void {
     const { store, calls } = this.#context
-    this.#claimant.onSend()
     if (this.#silentTries < mostSilentTries) {
       this.#open++
       this.#silentTries++
+      this.#latest = attempt
       calls.send('acquire', this.#request, attempt as Attempt<AcquireOutcome>)
     } else {
       this.#checks ??= new WeakSet()
@@ -113,6 +117,7 @@ export class Claim implements Question<TryOutcome> {
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
     const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
     const outcome = isForeign ? foreign : given
+    if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0
     if (!this.#checks?.has(attempt) && !isPossibleGrant(outcome)) {
       this.#open--
@@ -120,6 +125,10 @@ export class Claim implements Question<TryOutcome> {
       this.#silentTries = Math.max(0, this.#silentTries - 1)
     }
     return outcome
+  }
+
+  onSent(): void {
+    this.#claimant.onSent()
   }
 
   onSilence(failure: Unknown): void {

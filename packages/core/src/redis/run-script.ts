@@ -88,13 +88,15 @@ function retries(
   if (/^CROSSSLOT/.test(message)) splitTransports.add(transport)
   if (!withText && /^NOSCRIPT/.test(message)) return [{ members, withText: true, resent: isResent }]
   if (members.length === 1 || aboutServer.test(message)) return undefined
-  // Such an error comes before anything is carried out.
-  const mayHaveRun = isResent || !/^(CROSSSLOT|TRYAGAIN)/.test(message)
+  const mayHaveRun = isResent || !carriesOutNothing.test(message)
   return members.map((index) => ({ members: [index], withText, resent: mayHaveRun }))
 }
 
 /** Errors that say nothing about a request: the server answers them to all. */
-const aboutServer = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|NOAUTH)/
+const aboutServer = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|NOAUTH)/
+
+/** Errors about some request that come before anything is carried out. About a script's own commands Redis says `NOPERM ACL …`. */
+const carriesOutNothing = /^(CROSSSLOT|TRYAGAIN|OOM|NOPERM (?!ACL))/
 
 /** What is sent as one command. */
 interface Part {

@@ -38,6 +38,8 @@ export interface Question<O> {
   readonly once?: boolean | undefined
   /** Shared by several requests: when the store asks one of them for a quiet time, the others observe it too. */
   readonly quiet?: Quiet | undefined
+  /** An attempt has been sent. */
+  onSent?(): void
   /** An attempt got no usable answer, unless only the end of the time cut it short. */
   onSilence?(failure: Unknown): void
   /** An answer came after the question had ended. */
@@ -180,6 +182,10 @@ class Repetition<O> implements Asker<O>, SpanListener {
       this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
   }
 
+  sent(): void {
+    this.#question.onSent?.()
+  }
+
   timeUp(attempt: Attempt<O>): void {
     if (attempt === this.#latest && this.#state === 'attempting') this.#onTimer()
   }
@@ -232,6 +238,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const attempt = this.#latest
     if (this.#state === 'ending') this.#end({ ...this.#failure, executed: this.#before() }, now)
     else if (this.#state === 'resting' || !attempt) this.#next(now)
+    else if (this.#getsMoreTime(attempt, now)) return
     else if (!attempt.isSent && !attempt.isOver) {
       const leftMs = this.#leftMs(now)
       const isInLine = attempt.isQueued && leftMs > 1
@@ -240,7 +247,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
       this.#endOldest(now)
       // Whoever holds it back says now why.
       if (!isInLine) attempt.end()
-    } else if (!this.#getsMoreTime(attempt, now)) {
+    } else {
       if (this.#isWhole) this.#question.onSilence?.(this.#failure)
       this.#next(now)
     }

@@ -4,6 +4,8 @@ import type { Unknown } from './lease-store.ts'
 
 /** Who learns how an attempt ended. */
 export interface Asker<O> {
+  /** The request has left. */
+  sent(): void
   /** Undefined means no answer. */
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
@@ -30,9 +32,16 @@ export class Attempt<O> extends Call {
     this.sentAt = madeAt
   }
 
+  /** The request leaves now. */
+  send(at: Instant): void {
+    this.isSent = true
+    this.sentAt = at
+    this.asker.sent()
+  }
+
   /** The request was sent when the attempt was made, and this brings its answer. */
   follow(answer: Promise<O | Unknown | undefined>): void {
-    this.isSent = true
+    this.send(this.sentAt)
     answer.then(
       (outcome) => this.settle(outcome),
       (error: unknown) => this.asker.reject(this, error),

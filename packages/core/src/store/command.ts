@@ -61,10 +61,7 @@ export class Command extends Call implements SpanListener {
   send(): boolean {
     this.#isSent = true
     const sentAt = instant(this.#clock)
-    for (const attempt of this.attempts) {
-      attempt.isSent = true
-      attempt.sentAt = sentAt
-    }
+    for (const attempt of this.attempts) attempt.send(sentAt)
     const [first] = this.attempts
     // It is the call itself.
     if (this.attempts.length === 1) first?.remove(this)
@@ -77,10 +74,12 @@ export class Command extends Call implements SpanListener {
     for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes[at])
   }
 
-  /** The store has rejected it. */
-  reject(error: unknown): void {
+  /** The store has rejected it. One bad request must not cost the others their answer, so each of several goes alone. */
+  reject(error: unknown, sendAlone: (request: unknown, attempt: Attempt<unknown>) => void): void {
     this.#cancelTimer?.()
-    for (const attempt of this.attempts) attempt.asker.reject(attempt, error)
+    const [first, ...others] = this.attempts
+    if (others.length === 0) first?.asker.reject(first, error)
+    else for (const [at, attempt] of this.attempts.entries()) sendAlone(this.requests[at], attempt)
   }
 
   /** One of the callers has given up. */

@@ -135,6 +135,79 @@ describe('nobody pays for a neighbour', () => {
   })
 })
 
+describe('while the store is not ready', () => {
+  const cause = new Error('connect ECONNREFUSED')
+  let ready: () => void
+  /** From now on, until `ready` is called. A call that is over learns why it had to wait, a little later. */
+  const notReady = (): void => {
+    let isReady = false
+    const waiting: (() => void)[] = []
+    ready = () => {
+      isReady = true
+      for (const resolve of waiting) resolve()
+    }
+    store.whenReady = (_, call) => {
+      if (isReady) return undefined
+      const changed = new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        call.onOver(resolve)
+      })
+      return changed.then(() => (isReady ? undefined : { type: 'unknown', executed: 'no', cause }))
+    }
+  }
+
+  it('calls wait for it, and leave together then', async () => {
+    notReady()
+    const leases = follow(Promise.all(keys(20).map((key) => locks.acquire(key))), clock)
+    await clock.advance(500)
+    expect(store.calls).toEqual([])
+    ready()
+    await clock.advance(0)
+    expect(order()).toEqual(['acquire 20'])
+    for (const lease of leases.value ?? []) expect(lease.remaining()).toBe(validMs(10_000))
+  })
+
+  it('whoever gives up sends nothing, then or later: there is nothing to undo', async () => {
+    notReady()
+    const stop = new AbortController()
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    await clock.advance(100)
+    stop.abort('changed my mind')
+    await clock.advance(0)
+    expect(gone.reason).toBe('changed my mind')
+    ready()
+    await clock.advance(60_000)
+    expect(store.calls).toEqual([])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('whoever gives up undoes what he sent before', async () => {
+    store.next('acquire', replyLost)
+    const stop = new AbortController()
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    await clock.advance(100)
+    notReady()
+    await clock.advance(1_000)
+    stop.abort('changed my mind')
+    await clock.advance(0)
+    expect(gone.state).toBe('rejected')
+    ready()
+    await clock.advance(1_000)
+    expect(order()).toEqual(['acquire 1', 'release 1'])
+    expect(await elsewhere.isLocked('gone')).toBe(false)
+  })
+
+  it('whoever waits in vain is told that nothing was sent, and why', async () => {
+    notReady()
+    const waiting = follow(locks.acquire('k', { wait: '1s' }), clock)
+    await clock.advance(1_001)
+    expect(waiting.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no', cause })
+    ready()
+    await clock.advance(60_000)
+    expect(store.calls).toEqual([])
+  })
+})
+
 describe('a burst', () => {
   it('leaves in portions, each lease dated when its portion left', async () => {
     store.always('acquire', replyAfter(100))

@@ -111,9 +111,7 @@ class Lane {
     const ended = attempts.length > 1 || this.#underWay > 0 ? this.#count(call) : undefined
     const reject = (error: unknown): void => {
       ended?.()
-      if (attempts.length === 1) command.reject(error)
-      // One bad request must not cost the others their answer.
-      else for (const [at, attempt] of attempts.entries()) sendAlone(this.#store, this.#verb, requests[at], attempt)
+      command.reject(error, (request, attempt) => sendAlone(this.#store, this.#verb, request, attempt))
     }
     try {
       this.#store[this.#verb](requests, call).then((outcomes) => {

@@ -10,4 +10,5 @@ export { transportConformance } from './transport-conformance.ts'
 export type {
   TransportCapability,
   TransportUnderTest,
+  UnconnectedTransport,
 } from './transport-under-test.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { abortClaims } from './abort-claims.ts'
 import { callClaims } from './call-claims.ts'
+import { type OpenUnconnected, readinessClaims } from './readiness-claims.ts'
 import { replyClaims } from './reply-claims.ts'
 import type { TransportUnderTest, UseTransport } from './transport-under-test.ts'
 
@@ -11,6 +12,9 @@ import type { TransportUnderTest, UseTransport } from './transport-under-test.ts
  * ```ts
  * transportConformance('my client', async () => ({ transport: myTransport(client), close: () => client.quit() }))
  * ```
+ *
+ * It covers replies, calls, aborts, and readiness: what `whenReady` says while the client has no connection, for which it needs
+ * `openUnconnected`.
  *
  * Scripts touch keys `{leasehold-conformance-…}:…`, each with an expiry. The server has to be quiet: an answer counts as
  * `resent` when a connection was replaced meanwhile.
@@ -29,8 +33,13 @@ export function transportConformance(name: string, open: () => Promise<Transport
       if (reason !== undefined) context.skip(`${capability}: ${reason}`)
       return opened.transport
     }
+    const openUnconnected: OpenUnconnected = async (context) => {
+      use(context)
+      return (await opened?.openUnconnected?.()) ?? context.skip('there is no connection to wait for')
+    }
     describe('replies', () => replyClaims(use))
     describe('calls', () => callClaims(use))
     describe('abort', () => abortClaims(use))
+    describe('readiness', () => readinessClaims(use, openUnconnected))
   })
 }

@@ -6,7 +6,21 @@ export interface TransportUnderTest {
   readonly transport: RedisTransport
   /** What this transport cannot do, and why. The reason is printed with each skipped claim. */
   readonly skip?: Partial<Record<TransportCapability, string>>
+  /**
+   * Opens another one that cannot reach its server yet. Leave it out if there is no connection to wait for, as over HTTP: such a
+   * transport is always ready.
+   */
+  openUnconnected?(): Promise<UnconnectedTransport>
   close(): Promise<void>
+}
+
+/** A transport whose client has no connection, until it is let. */
+export interface UnconnectedTransport extends AsyncDisposable {
+  readonly transport: RedisTransport
+  /** Lets the client reach the server. */
+  connect(): Promise<void>
+  /** How many listeners the client has for events for which it has none of its own. */
+  listeners(): number
 }
 
 export type TransportCapability =

@@ -51,12 +51,19 @@ for i = 1, #keys / 2 do
         minted, reserved, upTo = fence, fences, format('%.0f', fence + fences - 1)
       end
       reply = id .. '.' .. fence
-      if call('SET', lock, reply, 'NX', 'PX', ttl) then
-        -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
-        call('SET', record, random .. '.' .. upTo .. (ending or ''), 'PX', kept)
-      else
+      local set = pcall('SET', lock, reply, 'NX', 'PX', ttl)
+      if not set then
         -- It is of another type, or an earlier request of this call took it.
         holder = pcall('GET', lock)
+      elseif set.ok then
+        -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
+        call('SET', record, random .. '.' .. upTo .. (ending or ''), 'PX', kept)
+      elseif match(set.err, 'OOM') then
+        -- A full server still answers a request for a lock that is held.
+        holder = set
+      else
+        -- A replica, say: an error to the whole call, on which a client may connect anew.
+        return set
       end
     end
   end

@@ -1,0 +1,30 @@
+import { startTcpProxy } from '@leasehold/testkit'
+import type { UnconnectedTransport } from '@leasehold/testkit/conformance'
+import { type IoredisClient, ioredisTransport } from '../src/index.ts'
+
+type Client = IoredisClient & {
+  on(event: 'error', listener: () => void): unknown
+  listenerCount(event: string): number
+  disconnect(): void
+}
+
+/** A transport over a client whose way to a server is closed until `connect`. */
+export async function unconnected(
+  server: { readonly port: number },
+  create: (way: { readonly host: string; readonly port: number }) => Client,
+): Promise<UnconnectedTransport> {
+  const proxy = await startTcpProxy(server)
+  proxy.refuse()
+  const client = create({ host: proxy.host, port: proxy.port })
+  client.on('error', () => undefined)
+  return {
+    transport: ioredisTransport(client),
+    connect: () => proxy.accept(),
+    // The client listens to itself for other events that a store waits for.
+    listeners: () => ['end', 'error'].reduce((sum, event) => sum + client.listenerCount(event), 0),
+    async [Symbol.asyncDispose]() {
+      client.disconnect()
+      await proxy.stop()
+    },
+  }
+}
