@@ -30,6 +30,9 @@ export const uncontended: Scenario = {
 
 export const uncontendedTable = (client: Client, inFlight: number): string => `${client}, ${inFlight} in flight`
 
+/** A process that serves is warm: its code was compiled after some ten thousand locks. That many take a while one at a time. */
+const compiled = { inFlight: 64, forMs: 2_000 }
+/** Before each series. */
 const warmUpMs = 400
 /** What a series allocates has to fit into the young generation; `withLock` took 50 kB once. */
 const allocations = { count: 320, warmUp: 3_200 }
@@ -45,6 +48,7 @@ const turn = (client: Client, contestant: Contestant, { inFlight, loopMs }: Benc
     const [process] = crew.members
     if (!process) throw new Error('There is nobody to measure with')
     const samples: Sample[] = []
+    await process.loop(compiled)
     for (const loops of inFlight) {
       await process.loop({ inFlight: loops, forMs: warmUpMs })
       const before = await used(stage)

@@ -24,5 +24,5 @@ export const releaseShare = 0.05
 export const pollingCheckMs = 1_000
 /** Waiters that check within twice each other's time are alike: or each of many plans would have a competitor of its own. */
 export const alike = 2
-/** After keys have become idle so many times, idle keys are removed. Each takes about 400 bytes. */
+/** So many keys are kept although nobody holds or wants them. Each takes about 400 bytes. */
 export const mostIdle = 256

@@ -43,9 +43,9 @@ export function localQueue(context: Context): LocalQueue {
     return queue
   }
 
-  /** Removes idle keys now and then, many at once: most are wanted again soon, and a map that keys come to and go from is slow. */
+  /** Removes idle keys now and then, if there are many: a few are wanted again soon, and a map that keys come to and go from is slow. */
   function onIdle(): void {
-    if (++idle < mostIdle) return
+    if (++idle < mostIdle || queues.size <= mostIdle) return
     idle = 0
     for (const [key, queue] of queues) if (queue.isIdle) queues.delete(key)
   }
