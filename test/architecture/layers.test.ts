@@ -41,6 +41,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
+  records: ['errors', 'redis', 'store', 'timing'], //                         what became of the work under a key
   adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 

@@ -5,7 +5,8 @@ import { memoryNotifier } from '@leasehold/core/memory'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
-import { MemoryStore, openTables } from '../../packages/core/src/memory/memory-store.ts'
+import { MemoryStore } from '../../packages/core/src/memory/memory-store.ts'
+import { openTables } from '../../packages/core/src/memory/tables.ts'
 import { quiet } from './quiet.ts'
 
 /** A store that several clients contend for, and access to it behind their backs. */

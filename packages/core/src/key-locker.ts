@@ -33,6 +33,9 @@ export interface Shared {
   readonly jointRenewal: Renewal
 }
 
+/** What the calls of each locker share, for capabilities that are imported beside it. */
+export const sharedBy: WeakMap<object, Shared> = new WeakMap()
+
 /** What follows the key in `withLock`: the work, and options before it if there are any. */
 export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
 

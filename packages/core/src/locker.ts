@@ -4,7 +4,7 @@ import { clockWithin, homeContext } from '#sharing'
 import type { Context } from './context.ts'
 import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import { KeyCalls, type KeyLocker, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
+import { KeyCalls, type KeyLocker, sharedBy, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
 import { Renewal } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
@@ -193,7 +193,7 @@ export function createLocker(options: LockerOptions): Locker {
   const shared = { context, queue, jointRenewal: new Renewal(context) }
   const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)
   const close = closing(context, queue)
-  return {
+  const locker: Locker = {
     acquire: (key, options) => on(key).acquire(options),
     tryAcquire: (key, options) => on(key).tryAcquire(options),
     withLock: <T>(key: string, ...given: WithLockArguments<T>): Promise<T> => on(key).withLock(...(given as [Work<T>])),
@@ -207,6 +207,8 @@ export function createLocker(options: LockerOptions): Locker {
     close,
     [Symbol.asyncDispose]: () => close(),
   }
+  sharedBy.set(locker, shared)
+  return locker
 }
 
 /** Makes the function that closes a locker. It closes the locker once, however often it is called. */

@@ -1,4 +1,4 @@
-import { storeConformance, transportConformance } from '@leasehold/testkit/conformance'
+import { recordConformance, storeConformance, transportConformance } from '@leasehold/testkit/conformance'
 import { type RedisServer, redisStoreAccess, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
@@ -17,11 +17,14 @@ transportConformance('ioredis 6, cluster', async () => over((nodes) => new iored
 transportConformance('ioredis 5, cluster', async () => over((nodes) => new ioredis5.Cluster([...nodes])))
 transportConformance('iovalkey, cluster', async () => over((nodes) => new iovalkey.Cluster([...nodes])))
 
-storeConformance('ioredis 6, cluster', async () => {
-  const client = new ioredis6.Cluster(nodes)
+storeConformance('ioredis 6, cluster', async () => storeOver(new ioredis6.Cluster(nodes)))
+recordConformance('ioredis 5, cluster', async () => storeOver(new ioredis5.Cluster(nodes)))
+recordConformance('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)))
+
+function storeOver(client: Client) {
   const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
   return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
-})
+}
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }
 function over(create: (nodes: readonly { readonly host: string; readonly port: number }[]) => Client) {

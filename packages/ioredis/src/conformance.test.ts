@@ -1,4 +1,4 @@
-import { storeConformance, transportConformance } from '@leasehold/testkit/conformance'
+import { recordConformance, storeConformance, transportConformance } from '@leasehold/testkit/conformance'
 import { redisStoreAccess, startRedis } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
@@ -17,11 +17,14 @@ transportConformance('ioredis 6', async () => over((way) => new ioredis6.Redis({
 transportConformance('ioredis 5', async () => over((way) => new ioredis5.Redis({ ...way, retryStrategy })))
 transportConformance('iovalkey', async () => over((way) => new iovalkey.Redis({ ...way, retryStrategy })))
 
-storeConformance('ioredis 6', async () => {
-  const client = new ioredis6.Redis(redis.port)
+storeConformance('ioredis 6', async () => storeOver(new ioredis6.Redis(redis.port)))
+recordConformance('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.port)))
+recordConformance('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)))
+
+function storeOver(client: Client) {
   const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
   return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
-})
+}
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }
 function over(create: (way: { readonly host: string; readonly port: number }) => Client) {

@@ -1,6 +1,7 @@
 import { ManualClock } from '@leasehold/testkit'
 import { type StoreUnderTest, storeConformance } from '@leasehold/testkit/conformance'
-import { MemoryStore, openTables } from '../../../packages/core/src/memory/memory-store.ts'
+import { MemoryStore } from '../../../packages/core/src/memory/memory-store.ts'
+import { openTables } from '../../../packages/core/src/memory/tables.ts'
 
 storeConformance('memory', async (): Promise<StoreUnderTest> => {
   const clock = new ManualClock()

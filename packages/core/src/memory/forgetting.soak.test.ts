@@ -4,7 +4,8 @@ import { callUntil } from '@leasehold/testkit'
 import { expect, it, vi } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
 import { systemClock } from '../timing/clock.ts'
-import { MemoryStore, openTables } from './memory-store.ts'
+import { MemoryStore } from './memory-store.ts'
+import { openTables } from './tables.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

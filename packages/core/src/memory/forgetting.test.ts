@@ -3,7 +3,8 @@ import { runInNewContext } from 'node:vm'
 import { callUntil, ManualClock } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { drawAcquisitionId } from '../store/token.ts'
-import { MemoryStore, openTables } from './memory-store.ts'
+import { MemoryStore } from './memory-store.ts'
+import { openTables } from './tables.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

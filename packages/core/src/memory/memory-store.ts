@@ -11,14 +11,14 @@ import type {
   RenewOutcome,
   RenewRequest,
   RevokeOutcome,
-  Unknown,
 } from '../store/lease-store.ts'
+import { offerRecords } from '../store/offer-records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { ExpiringMap, type MapEntry } from './expiring-map.ts'
-import { ExpiryWheel } from './expiry-wheel.ts'
+import { memoryRecords } from './memory-records.ts'
+import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
@@ -46,33 +46,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(clock, parseDuration('fenceMemory', fenceMemory), openTables(clock))
 }
 
-/** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */
-export interface Tables {
-  /** The holder's token, `<acquisition id>.<fence>`. */
-  readonly locks: ExpiringMap<string>
-  /** Outlives the lock. */
-  readonly fences: ExpiringMap<FenceRecord>
-}
-
-interface FenceRecord {
-  /** The random part of the last grant's acquisition id. */
-  readonly random: string
-  /** The last fence reserved. */
-  readonly last: number
-  /** How the last lease ended, unless it simply expired. It is the answer to a repeat of the request that ended it. */
-  ended: Ending | undefined
-}
-
-interface Ending {
-  readonly random: string
-  readonly how: 'released' | 'revoked'
-}
-
-export function openTables(clock: Clock): Tables {
-  const wheel = new ExpiryWheel(clock)
-  return { locks: new ExpiringMap(wheel), fences: new ExpiringMap(wheel) }
-}
-
 export class MemoryStore implements LeaseStore {
   /** It answers at once. Core plans with this bound all the same. */
   readonly commandDeadlineMs = 2_000
@@ -87,6 +60,17 @@ export class MemoryStore implements LeaseStore {
     this.#clock = clock
     this.#fenceMemoryMs = fenceMemoryMs
     this.#tables = tables
+    offerRecords(
+      this,
+      memoryRecords({
+        clock,
+        tables,
+        grant: ({ key, acquisitionId, ttlMs }, last, nowMs) =>
+          this.#grant({ key, acquisitionId, ttlMs, fences: 1 }, last, nowMs),
+        extend: (key, ttlMs, nowMs) => this.#extend(key, ttlMs, nowMs),
+        free: (key, holder, nowMs) => this.#end(key, holder, 'released', nowMs),
+      }),
+    )
   }
 
   nodeOf(): string {
@@ -134,7 +118,8 @@ export class MemoryStore implements LeaseStore {
     }
   }
 
-  #acquire({ key, acquisitionId, ttlMs, fences }: AcquireRequest): AcquireOutcome {
+  #acquire(request: AcquireRequest): AcquireOutcome {
+    const { key, acquisitionId, ttlMs } = request
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
     if (holder) {
@@ -145,11 +130,17 @@ export class MemoryStore implements LeaseStore {
       this.#extend(key, ttlMs, nowMs)
       return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }
     }
+    const token = this.#grant(request, 0, nowMs)
+    return token === undefined ? { type: 'spent' } : { type: 'granted', token, fence: Number(cursorOf(token)) }
+  }
+
+  /** Grants a free lock, with a fence above `least`. Undefined if this acquisition's grant came and went already. */
+  #grant({ key, acquisitionId, ttlMs, fences }: AcquireRequest, least: number, nowMs: number): string | undefined {
     const record = this.#tables.fences.get(key, nowMs)?.value
     const random = randomPart(acquisitionId)
-    if (record?.random === random) return { type: 'spent' }
+    if (record?.random === random) return undefined
 
-    const fence = Math.max((record?.last ?? 0) + 1, Math.floor(this.#clock.wallMs() * 1_000))
+    const fence = Math.max((record?.last ?? 0) + 1, least + 1, Math.floor(this.#clock.wallMs() * 1_000))
     const token = `${acquisitionId}.${fence}`
     const last = fence + fences - 1
     this.#tables.locks.set(key, token, nowMs + ttlMs, nowMs)
@@ -159,7 +150,7 @@ export class MemoryStore implements LeaseStore {
       nowMs + Math.max(ttlMs, this.#fenceMemoryMs),
       nowMs,
     )
-    return { type: 'granted', token, fence }
+    return token
   }
 
   #renew({ key, token, ttlMs }: RenewRequest): RenewOutcome {
@@ -245,15 +236,3 @@ export class MemoryStore implements LeaseStore {
     return subscribers.size
   }
 }
-
-/** A request is not carried out once its caller has stopped waiting. */
-const answer = <T>(call: CallDeadline, carryOut: () => T): T | Unknown =>
-  call.isOver ? { type: 'unknown', executed: 'no', cause: notInTime } : carryOut()
-
-const notInTime = new Error('The call was over before it began')
-
-/** What a contended try learns of the holder. A started millisecond counts as a whole one, so that nobody checks too early. */
-const present = ({ value, expiresAtMs }: MapEntry<string>, nowMs: number) => ({
-  expiresInMs: expiresAtMs === Infinity ? null : Math.ceil(expiresAtMs - nowMs),
-  cursor: cursorOf(value),
-})

@@ -44,6 +44,9 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
   }
 }
 
+/** The name of a key's record of work done, beside its lock: `{lock:order:1}:record`. It is no part of the layout that every store has. */
+export const workRecord = ({ prefix }: KeyLayout, key: string): string => recordBeside(prefix + key, 'record')
+
 /** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
 export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
   `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`

@@ -1,3 +1,4 @@
+import type { LeaseStore } from '../store/lease-store.ts'
 import type { RedisTransport } from './redis-transport.ts'
 
 /*
@@ -10,6 +11,12 @@ import type { RedisTransport } from './redis-transport.ts'
  * HTTP, which hides what is behind it. Each of them has refused a command over two slots, and would refuse the next one too.
  */
 export const splitTransports: WeakSet<RedisTransport> = new WeakSet()
+
+/** What a Redis store is made of, besides its prefix. `memory` is how long it keeps a fence record at least, as scripts take it. */
+export type Makings = readonly [transport: RedisTransport, memory: string]
+
+/** What each Redis store is made of, for ports that are imported beside it. */
+export const makings: WeakMap<LeaseStore, Makings> = new WeakMap()
 
 /** Orders the guarded writes of this process that have the same fence. */
 export const guardedWrites: {

@@ -1,3 +1,4 @@
+import { makings } from '#process-state'
 import { demandObject, refuseUnknown } from '../errors.ts'
 import type {
   AcquireRequest,
@@ -93,7 +94,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   const storedValue = async (key: string, call: CallDeadline): Promise<Holding | Unknown | Refused> =>
     (await stored('value', [{ key }], call))[0] as Holding
 
-  return {
+  const store: LeaseStore = {
     commandDeadlineMs: transport.commandDeadlineMs,
     prefix: keys.prefix,
     nodeOf: (key) => transport.nodeOf(keys.lock(key)),
@@ -125,6 +126,8 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
       return outcome as RevokeOutcome
     },
   }
+  makings.set(store, [transport, memory])
+  return store
 }
 
 /** The outcome of a check. Something that is not a lock, but is in the way of one, has no fence. */

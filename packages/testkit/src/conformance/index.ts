@@ -1,4 +1,4 @@
-export { storeConformance } from './store-conformance.ts'
+export { recordConformance, storeConformance } from './store-conformance.ts'
 export type {
   Listening,
   StoreAdmin,

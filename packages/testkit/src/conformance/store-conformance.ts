@@ -9,6 +9,7 @@ import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { keyClaims } from './key-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
+import { recordClaims } from './record-claims.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -21,20 +22,11 @@ import type { StoreUnderTest } from './store-under-test.ts'
  * ```
  *
  * The store is opened once, and each claim uses keys of its own, so a store may be shared with others. Against a real
- * server the claims really wait: allow about fifteen seconds for the whole suite, and five for a test.
+ * server the claims really wait: allow about twenty seconds for the whole suite, and five for a test.
  */
 export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name}: a lease store`, () => {
-    let opened: StoreUnderTest | undefined
-    beforeAll(async () => {
-      opened = await open()
-    })
-    afterAll(() => opened?.close())
-
-    const probe = new Probe(() => {
-      if (!opened) throw new Error('The store could not be opened')
-      return opened
-    })
+    const probe = probeOf(open)
     describe('acquire', () => acquireClaims(probe))
     describe('fences', () => fenceClaims(probe))
     describe('renew', () => renewClaims(probe))
@@ -44,7 +36,26 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('announcements', () => announcementClaims(probe))
     describe('several requests in one call', () => batchClaims(probe))
     describe('passing a lock on', () => passOnClaims(probe))
+    describe('records', () => recordClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
+  })
+}
+
+/** The part of `storeConformance` about records: for further clients of a store that has passed the whole. */
+export function recordConformance(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`${name}: records`, () => recordClaims(probeOf(open)))
+}
+
+/** Opens the store before the first claim, and closes it after the last. */
+function probeOf(open: () => Promise<StoreUnderTest>): Probe {
+  let opened: StoreUnderTest | undefined
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened?.close())
+  return new Probe(() => {
+    if (!opened) throw new Error('The store could not be opened')
+    return opened
   })
 }

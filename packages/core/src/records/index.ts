@@ -1,0 +1,16 @@
+/** Records of work done: claim a key, run, and complete it with a result that later claims find. */
+export { mostResultBytes } from '../store/record-limits.ts'
+export type {
+  AbandonOutcome,
+  AbandonRequest,
+  ClaimOutcome,
+  ClaimRequest,
+  CompleteOutcome,
+  CompleteRequest,
+  HolderSeen,
+  NotMine,
+  ReadOutcome,
+  RecordStore,
+  StoredRecord,
+} from '../store/records.ts'
+export { recordsOf } from './records-of.ts'

@@ -1,0 +1,145 @@
+import type { CallDeadline } from '../timing/call-deadline.ts'
+import type { Refused, Unknown } from './lease-store.ts'
+
+/**
+ * A further port, which a store may offer: one record for each key, which says whether the work under that key has been done and
+ * with what result.
+ *
+ * States: *absent* → *running*, claimed by one run → *done* with its result, or *too large* to keep one. A run that cannot go on
+ * gives its claim up, and the record is absent again. A record that is running while nobody has the lock is **in doubt**: its run
+ * died, or lost its lease, and nobody knows what it has done.
+ *
+ * A claim takes the key's lock as an acquire does and is renewed by `LeaseStore.renew` with its token. So runs and holders of the
+ * lock exclude each other. The record outlives the lock. **The record's claim decides, not the order of writes:** a run that was
+ * overtaken may not complete, even if it writes first.
+ *
+ * As with `LeaseStore`, an outcome is *yes*, *no* or *unknown*, a request is carried out atomically or not at all, and every
+ * request may be repeated with the same acquisition id or token without harm. Each entry gets its expiry in the same step. A call
+ * rejects only with an `InvalidOptionError`, before anything is sent.
+ */
+export interface RecordStore {
+  /** Claims the key for a run, or says what became of it. */
+  claim(request: ClaimRequest, call: CallDeadline): Promise<ClaimOutcome>
+  /**
+   * Stores the result of a run, and frees the lock if the run still has it. It does not ask whether the lease is still valid.
+   *
+   * A server without memory left refuses a result (*unknown*, not executed) and changes nothing: the claim stays as it is. It
+   * accepts a completion without result (`result: null`), which needs no more room than the claim.
+   */
+  complete(request: CompleteRequest, call: CallDeadline): Promise<CompleteOutcome>
+  /** Deletes the record of a run and frees the lock, as if it had never been claimed. A full server accepts it. */
+  abandon(request: AbandonRequest, call: CallDeadline): Promise<AbandonOutcome>
+  /** Reads a record and who has the lock. It changes nothing. */
+  read(key: string, call: CallDeadline): Promise<ReadOutcome>
+}
+
+export interface ClaimRequest {
+  readonly key: string
+  /** The part of the token before the fence: see `parseToken`. All retries of one claim keep it. */
+  readonly acquisitionId: string
+  /** How long the store keeps the lock without renewal, in milliseconds. */
+  readonly ttlMs: number
+  /**
+   * Tells requests apart that have the same key and ask for different work, such as a hash of the request: 1 to 128 visible ASCII
+   * characters.
+   */
+  readonly fingerprint: string
+  /**
+   * How long the store keeps the record of a run that does not end, in milliseconds from this claim, or from the last repeat of it.
+   * Until then a run that died leaves the key in doubt, and after that the key is free.
+   */
+  readonly keepMs: number
+  /** Claims a record in doubt, too. Its former run may have had its effect already, so this may be the second. */
+  readonly rerun: boolean
+}
+
+export interface CompleteRequest {
+  readonly key: string
+  readonly token: string
+  /** The fingerprint of the claim. */
+  readonly fingerprint: string
+  /** At most `mostResultBytes` bytes. Null if there is none to keep: then the record only says that the work is done. */
+  readonly result: Uint8Array | null
+  /** How long the store keeps the record, in milliseconds. */
+  readonly keepMs: number
+}
+
+/** Gives a claim up by its token, or undoes one of which only the acquisition id is known. */
+export type AbandonRequest = { readonly key: string } & (
+  | { readonly token: string }
+  | { readonly acquisitionId: string }
+)
+
+/** Who has a lock, as a contended acquire learns it. */
+export interface HolderSeen {
+  /** How long until the lock's expiry, in milliseconds; null for a holder without expiry. */
+  readonly expiresInMs: number | null
+  /** What `LeaseStore.checkHolders` compares, and a notifier's waiter. */
+  readonly cursor: string
+  /** The name of the holding locker; null if it has none or is a foreign holder. */
+  readonly holder: string | null
+}
+
+/** A record as the store has it. Never a token. */
+export type StoredRecord = {
+  /** The fence of the run that it belongs to. */
+  readonly fence: number
+  /** The name of the locker that ran it; null if it has none. */
+  readonly holder: string | null
+  readonly fingerprint: string
+  /** How long until the store forgets it, in milliseconds; null for never, which only an operator can have brought about. */
+  readonly expiresInMs: number | null
+} & ({ readonly state: 'running' | 'too-large' } | { readonly state: 'done'; readonly result: Uint8Array })
+
+export type ClaimOutcome =
+  /** The run may begin. `overtook` is the run that left the record in doubt, if there was one: it may have had its effect. */
+  | {
+      readonly type: 'claimed'
+      readonly token: string
+      readonly fence: number
+      /** The fence of the run that this one replaces. */
+      readonly overtook: number | undefined
+    }
+  /** The work has been done, and this is its record: `done` or `too-large`. */
+  | { readonly type: 'done'; readonly record: StoredRecord }
+  /** The key was claimed with another fingerprint. Told whatever the state of the record, and before anything else. */
+  | { readonly type: 'mismatch' }
+  /** Somebody has the lock: a run with the same fingerprint, or a holder without a record. */
+  | ({ readonly type: 'busy' } & HolderSeen)
+  /** Nobody has the lock, and nobody knows what this run has done. */
+  | { readonly type: 'in-doubt'; readonly record: StoredRecord }
+  /** This claim came and went already. Nothing is claimed; ask again with a new acquisition id. */
+  | { readonly type: 'spent' }
+  | Unknown
+  | Refused
+
+/** Not the caller's record, or no more. */
+export type NotMine =
+  /** Another run has the record. */
+  | { readonly type: 'superseded'; readonly record: StoredRecord }
+  /** There is no record, and the lock is not the caller's: it was abandoned, evicted, or kept too short a time. */
+  | { readonly type: 'gone' }
+
+/** `announced` and `subscribers` as for a release; `subscribers` is null, too, if the lock was no longer the run's. */
+interface Ended {
+  readonly announced: boolean
+  readonly subscribers: number | null
+}
+
+export type CompleteOutcome =
+  /** The record is done, by this request or by an earlier attempt of it. */
+  ({ readonly type: 'completed' } & Ended) | NotMine | Unknown | Refused
+
+export type AbandonOutcome =
+  /** Record and lock are gone, by this request or by an earlier attempt of it. */
+  | ({ readonly type: 'abandoned' } & Ended)
+  /** This run has completed its record. That stays. */
+  | { readonly type: 'completed' }
+  | NotMine
+  | Unknown
+  | Refused
+
+export type ReadOutcome =
+  | { readonly type: 'state'; readonly record: StoredRecord | null; readonly lock: HolderSeen | null }
+  | Unknown
+  | Refused
