@@ -41,7 +41,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
-  records: ['errors', 'redis', 'store', 'timing'], //                         what became of the work under a key
+  records: [
+    ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
+  ],
   adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 

@@ -31,6 +31,8 @@ export interface Shared {
   readonly queue: () => LocalQueue | undefined
   /** Renews all leases where calls may share a timer. */
   readonly jointRenewal: Renewal
+  /** The options that the locker gives to each call. */
+  readonly defaults: AcquireOptions
 }
 
 /** What the calls of each locker share, for capabilities that are imported beside it. */

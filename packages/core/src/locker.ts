@@ -190,7 +190,7 @@ export function createLocker(options: LockerOptions): Locker {
   const calls = jointCalls({ store, clock })
   const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
-  const shared = { context, queue, jointRenewal: new Renewal(context) }
+  const shared = { context, queue, jointRenewal: new Renewal(context), defaults }
   const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)
   const close = closing(context, queue)
   const locker: Locker = {

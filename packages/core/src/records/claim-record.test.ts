@@ -1,0 +1,352 @@
+import { follow, ManualClock } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type CallDeadline, type LeaseStore, offerRecords } from '../adapter/index.ts'
+import { InvalidOptionError, LeaseholdError, LeaseLostError, StoreUnavailableError } from '../errors.ts'
+import { createLocker, type Locker, type LockerEvent } from '../index.ts'
+import { memoryNotifier } from '../memory/index.ts'
+import { MemoryStore } from '../memory/memory-store.ts'
+import { openTables, type Tables } from '../memory/tables.ts'
+import {
+  type ClaimOptions,
+  claimRecord,
+  mostResultBytes,
+  type RecordClaim,
+  type RecordStore,
+  type Run,
+  recordsOf,
+} from './index.ts'
+
+type Call = Exclude<keyof RecordStore, 'read'>
+/** What becomes of a request: its answer is lost, or it, or the server has no memory left for it. */
+type Fate = 'answered' | 'reply lost' | 'request lost' | 'full'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+let clock: ManualClock
+let tables: Tables
+let store: MemoryStore
+let records: RecordStore
+let locks: Locker
+let elsewhere: Locker
+let events: LockerEvent[]
+/** What becomes of the next requests, one each; then all are answered. */
+let fates: Record<Call, Fate[]>
+/** The requests for records so far, in order. */
+let sent: string[]
+
+beforeEach(() => {
+  clock = new ManualClock()
+  tables = openTables(clock)
+  store = new MemoryStore(clock, 600_000, tables)
+  records = recordsOf(store) as RecordStore
+  fates = { claim: [], complete: [], abandon: [] }
+  sent = []
+  events = []
+  // Only the store under test is disturbed; `elsewhere` has one of its own over the same tables.
+  const disturbed = Object.create(store, {}) as LeaseStore
+  for (const name of [
+    'acquire',
+    'renew',
+    'release',
+    'checkHolders',
+    'inspect',
+    'revoke',
+    'nodeOf',
+    'whenReady',
+  ] as const)
+    Object.assign(disturbed, { [name]: (store[name] as (...given: unknown[]) => unknown).bind(store) })
+  offerRecords(disturbed, {
+    claim: (request, call) => meet('claim', call, () => records.claim(request, call)),
+    complete: (request, call) => meet('complete', call, () => records.complete(request, call), request.result !== null),
+    abandon: (request, call) => meet('abandon', call, () => records.abandon(request, call)),
+    read: (key, call) => records.read(key, call),
+  })
+  const notifier = memoryNotifier(store)
+  locks = createLocker({ store: disturbed, notifier, clock, name: 'here', onEvent: (event) => events.push(event) })
+  elsewhere = createLocker({ store, clock, name: 'elsewhere' })
+})
+
+async function meet<O>(name: Call, call: CallDeadline, carryOut: () => Promise<O>, needsMemory = true) {
+  sent.push(name)
+  const fate = fates[name].shift() ?? 'answered'
+  if (fate === 'answered' || (fate === 'full' && !needsMemory)) return carryOut()
+  if (fate === 'full') return { type: 'unknown', executed: 'no', cause: new Error('OOM') } as const
+  if (fate === 'reply lost') await carryOut()
+  await new Promise<void>((resolve) => call.onOver(resolve))
+  return { type: 'unknown', executed: 'unknown' } as const
+}
+
+const claim = (key: string, options: Partial<ClaimOptions> = {}, by = locks): Promise<RecordClaim> =>
+  claimRecord(by, key, { fingerprint: 'same', ...options })
+
+async function begin(key: string, options: Partial<ClaimOptions> = {}, by = locks): Promise<Run> {
+  const found = await claim(key, options, by)
+  expect(found.type).toBe('claimed')
+  return (found as Extract<RecordClaim, { type: 'claimed' }>).run
+}
+
+/** Lets time pass while a call settles. */
+async function settled<T>(promise: Promise<T>, withinMs = 20_000): Promise<T> {
+  const call = follow(promise, clock)
+  for (let passedMs = 0; call.state === 'pending' && passedMs < withinMs; passedMs += 50) await clock.advance(50)
+  return promise
+}
+
+const told = (): string[] => events.map(({ type }) => type)
+
+describe('a claimed run', () => {
+  it('takes two requests, and later claims find its result', async () => {
+    const run = await begin('k')
+    expect(await run.complete(bytes('paid'))).toEqual({ type: 'completed', result: true })
+    expect(sent).toEqual(['claim', 'complete'])
+    expect(await claim('k')).toMatchObject({ type: 'done', record: { holder: 'here', result: bytes('paid') } })
+    expect(told()).toEqual(['acquired', 'released'])
+    expect(await locks.isLocked('k')).toBe(false)
+  })
+
+  it('is renewed for as long as it takes, and its record is kept beyond `inDoubtFor`', async () => {
+    const run = await begin('k', { inDoubtFor: '1m' })
+    await clock.advance(10 * 60_000)
+    expect(run.remaining()).toBeGreaterThan(5_000)
+    run.assertValid()
+    expect(await claim('k', { fingerprint: 'other', wait: 0 }, elsewhere)).toEqual({ type: 'mismatch' })
+    expect(await run.complete(null)).toEqual({ type: 'completed', result: false })
+  })
+
+  it('excludes other runs and holders, who are told who it is', async () => {
+    await begin('k')
+    expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'busy', holder: 'here' })
+    expect(await elsewhere.tryAcquire('k')).toBeNull()
+  })
+
+  it('keeps a record for `keep`', async () => {
+    await (await begin('k')).complete(bytes('x'), { keep: '1m' })
+    await clock.advance(59_000)
+    expect(await claim('k')).toMatchObject({ type: 'done' })
+    await clock.advance(1_000)
+    await begin('k')
+  })
+
+  it('says that its result was too large to keep, and so do later claims', async () => {
+    const run = await begin('k')
+    expect(await run.complete(new Uint8Array(mostResultBytes + 1))).toEqual({ type: 'completed', result: false })
+    expect(await claim('k')).toMatchObject({ type: 'done', record: { state: 'too-large' } })
+  })
+
+  it('that is abandoned leaves nothing, and one that is left leaves its key in doubt', async () => {
+    await (await begin('abandoned')).abandon()
+    await begin('abandoned', {}, elsewhere)
+    expect(await (await begin('left')).leave()).toBe('released')
+    expect(await claim('left', {}, elsewhere)).toMatchObject({ type: 'in-doubt', record: { holder: 'here' } })
+    {
+      await using run = await begin('disposed')
+      run.assertValid()
+    }
+    expect(await claim('disposed')).toMatchObject({ type: 'in-doubt' })
+  })
+
+  it('ends once: the same ending answers again as it did, and another is refused', async () => {
+    const run = await begin('k')
+    const first = run.complete(bytes('x'))
+    expect(run.complete(null)).toBe(first)
+    await first
+    await expect(run.abandon()).rejects.toMatchObject({ code: 'LEASE_RELEASED', key: 'k' })
+    expect(() => run.assertValid()).toThrow(LeaseholdError)
+    expect([run.remaining(), await run.leave()]).toEqual([0, 'released'])
+    expect(sent).toEqual(['claim', 'complete'])
+  })
+
+  it('goes on if it is to be completed with something bad', async () => {
+    const run = await begin('k')
+    await expect(run.complete('text' as never)).rejects.toBeInstanceOf(InvalidOptionError)
+    await expect(run.complete(null, { keep: 'soon' as never })).rejects.toMatchObject({ option: 'keep' })
+    run.assertValid()
+    await clock.advance(60_000)
+    expect(await run.complete(null)).toMatchObject({ type: 'completed' })
+  })
+
+  it('is lost when its locker is closed, and its key is in doubt', async () => {
+    const run = await begin('k')
+    const { signal } = run
+    await settled(locks.close({ grace: 0 }))
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
+    expect(await claim('k', {}, elsewhere)).toMatchObject({ type: 'in-doubt' })
+  })
+})
+
+describe('a run that loses its lease', () => {
+  it('is told by its signal, and may complete if nobody has claimed the key since', async () => {
+    const run = await begin('k')
+    const { signal } = run
+    await elsewhere.revoke('k')
+    await clock.advance(4_000)
+    expect(signal.reason).toBeInstanceOf(LeaseLostError)
+    expect(() => run.assertValid()).toThrow(LeaseLostError)
+    expect(await run.complete(bytes('late'))).toEqual({ type: 'completed', result: true })
+    expect(await claim('k')).toMatchObject({ record: { result: bytes('late') } })
+  })
+
+  it.each(['before', 'after'])('and was overtaken is refused, %s its successor has completed', async (when) => {
+    const late = await begin('k')
+    await elsewhere.revoke('k')
+    const next = await begin('k', { rerun: true }, elsewhere)
+    expect([next.overtook, next.fence]).toEqual([late.fence, expect.any(Number)])
+    if (when === 'after') await next.complete(bytes('next'))
+    const state = when === 'after' ? { state: 'done', result: bytes('next') } : { state: 'running' }
+    expect(await late.complete(bytes('late'))).toMatchObject({
+      type: 'superseded',
+      record: { ...state, fence: next.fence },
+    })
+    if (when === 'before') expect(await next.complete(bytes('next'))).toMatchObject({ type: 'completed' })
+    expect(await claim('k')).toMatchObject({ record: { result: bytes('next') } })
+  })
+
+  it('because the store has lost everything, does not claim the key again', async () => {
+    const run = await begin('k', { inDoubtFor: '15s', ttl: '1h' })
+    const { signal } = run
+    for (const table of Object.values(tables)) table.delete('k')
+    await clock.advance(5_100)
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
+    expect(sent).toEqual(['claim', 'claim', 'abandon'])
+    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+    expect(await run.complete(null)).toEqual({ type: 'gone' })
+  })
+})
+
+describe('a claim that waits', () => {
+  it('answers with the result as soon as it is there', async () => {
+    const run = await begin('k', {}, elsewhere)
+    const waiting = follow(claim('k', { wait: '1m' }), clock)
+    await clock.advance(100)
+    await run.complete(bytes('paid'))
+    await clock.advance(0)
+    expect(waiting).toMatchObject({ state: 'fulfilled', value: { type: 'done', record: { result: bytes('paid') } } })
+    expect(told()).toEqual(['contended'])
+  })
+
+  it('runs once the run before it was abandoned, and is told when that left its key in doubt', async () => {
+    const [abandoned, left] = [await begin('abandoned', {}, elsewhere), await begin('left', {}, elsewhere)]
+    const waiting = [follow(claim('abandoned'), clock), follow(claim('left'), clock)]
+    await clock.advance(100)
+    await Promise.all([abandoned.abandon(), left.leave()])
+    await clock.advance(0)
+    expect(waiting).toMatchObject([{ value: { type: 'claimed' } }, { value: { type: 'in-doubt' } }])
+  })
+
+  it('is told that somebody is at it when its time is over', async () => {
+    await begin('k', {}, elsewhere)
+    const waiting = follow(claim('k', { wait: '3s' }), clock)
+    await clock.advance(3_000)
+    expect(waiting).toMatchObject({ state: 'fulfilled', value: { type: 'busy', holder: 'elsewhere' } })
+  })
+
+  it('ends with the reason of its signal, and leaves nothing behind', async () => {
+    await begin('k', { renew: false, ttl: '1h' }, elsewhere)
+    const stop = new AbortController()
+    const waiting = follow(claim('k', { signal: stop.signal, wait: '1h' }), clock)
+    await clock.advance(1_000)
+    stop.abort('enough')
+    await clock.advance(0)
+    expect(waiting).toMatchObject({ state: 'rejected', reason: 'enough' })
+    const before = sent.length
+    await clock.advance(60_000)
+    expect(sent.slice(before).filter((name) => name !== 'abandon')).toEqual([])
+  })
+})
+
+describe('without an answer', () => {
+  it('a claim is repeated and finds itself', async () => {
+    fates.claim = ['reply lost']
+    const run = await settled(begin('k'))
+    expect(sent).toEqual(['claim', 'claim'])
+    expect(await run.complete(null)).toMatchObject({ type: 'completed' })
+  })
+
+  it('a claim is given up after a command deadline, and what it took is given back: the key is not in doubt', async () => {
+    fates.claim = ['reply lost', 'reply lost', 'reply lost', 'reply lost']
+    const claiming = settled(claim('k'))
+    await expect(claiming).rejects.toBeInstanceOf(StoreUnavailableError)
+    await expect(claiming).rejects.toMatchObject({ key: 'k', executed: 'unknown' })
+    await clock.advance(10_000)
+    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+  })
+
+  it('a completion that was carried out is told so', async () => {
+    const run = await begin('k')
+    fates.complete = ['reply lost']
+    expect(await settled(run.complete(bytes('x')))).toEqual({ type: 'completed', result: true })
+    expect(told()).toEqual(['acquired', 'released'])
+  })
+
+  it('a completion answers `unknown`, the key stays guarded, and the result is stored behind the caller’s back', async () => {
+    const run = await begin('k')
+    fates.complete = Array.from({ length: 3 }, () => 'request lost' as const)
+    expect(await settled(run.complete(bytes('x')))).toMatchObject({ type: 'unknown' })
+    expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'busy' })
+    await clock.advance(5_000)
+    expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'done', record: { result: bytes('x') } })
+    expect(run.signal.aborted).toBe(false)
+  })
+
+  it('and without one in the end, the key is in doubt and the lock free after its ttl', async () => {
+    const run = await begin('k')
+    fates.complete = Array.from({ length: 100 }, () => 'request lost' as const)
+    expect(await settled(run.complete(bytes('x')))).toMatchObject({ type: 'unknown' })
+    await clock.advance(15_000)
+    expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'in-doubt' })
+    expect(events.at(-1)).toMatchObject({ type: 'released', outcome: 'unknown' })
+    expect(told()).not.toContain('lost')
+  })
+
+  it('an abandonment is repeated behind the caller’s back', async () => {
+    const run = await begin('k')
+    fates.abandon = Array.from({ length: 3 }, () => 'request lost' as const)
+    expect(await settled(run.abandon())).toMatchObject({ type: 'unknown' })
+    await clock.advance(5_000)
+    await begin('k', { wait: 0 }, elsewhere)
+  })
+
+  it('where the server has no memory for the result, the record says that the work is done', async () => {
+    const run = await begin('k')
+    fates.complete = Array.from({ length: 50 }, () => 'full' as const)
+    expect(await settled(run.complete(bytes('x')))).toEqual({ type: 'completed', result: false })
+    expect(await claim('k', { wait: 0 })).toMatchObject({ type: 'done', record: { state: 'too-large' } })
+  })
+})
+
+it('bad options are refused by name, before anything is sent', async () => {
+  for (const [option, options] of [
+    ['fingerprint', { fingerprint: 'two words' }],
+    ['inDoubtFor', { inDoubtFor: 'soon' as never }],
+    ['rerun', { rerun: 'yes' as never }],
+    ['ttl', { ttl: -1 }],
+    ['queue', { queue: 1 } as never],
+  ] as const) {
+    await expect(claim('k', options)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
+  }
+  await expect(claim('')).rejects.toMatchObject({ option: 'key' })
+  await expect(claim('k', {}, {} as Locker)).rejects.toMatchObject({ option: 'locks' })
+  const without = createLocker({ store: like(store), clock })
+  await expect(claim('k', {}, without)).rejects.toMatchObject({ option: 'locks' })
+  expect(sent).toEqual([])
+})
+
+/** A store made of another, with calls of its own: it does not offer what that one offers. */
+const like = (behind: LeaseStore): LeaseStore => ({
+  commandDeadlineMs: behind.commandDeadlineMs,
+  nodeOf: (key) => behind.nodeOf(key),
+  whenReady: (key, deadline) => behind.whenReady(key, deadline),
+  acquire: (requests, deadline) => behind.acquire(requests, deadline),
+  renew: (requests, deadline) => behind.renew(requests, deadline),
+  release: (requests, deadline) => behind.release(requests, deadline),
+  checkHolders: (requests, deadline) => behind.checkHolders(requests, deadline),
+  inspect: (key, deadline) => behind.inspect(key, deadline),
+  revoke: (key, deadline) => behind.revoke(key, deadline),
+})
+
+const call = (): CallDeadline => ({
+  withinMs: 1_000,
+  isOver: false,
+  onOver: () => () => undefined,
+  signal: new AbortController().signal,
+})

@@ -1,0 +1,236 @@
+import type { Context } from '../context.ts'
+import { demandObject, demandOption } from '../errors.ts'
+import { type Shared, sharedBy } from '../key-locker.ts'
+import { Grant } from '../lease/grant.ts'
+import { Renewal } from '../lease/renewal.ts'
+import type { Locker } from '../locker.ts'
+import { type AcquireOptions, callSettings, type Plan, planFor } from '../options.ts'
+import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
+import { ask, commandDeadlineMs } from '../store/ask.ts'
+import type { Unknown } from '../store/lease-store.ts'
+import { checkFingerprint } from '../store/record-limits.ts'
+import type {
+  AbandonOutcome,
+  ClaimOutcome,
+  ClaimRequest,
+  HolderSeen,
+  RecordStore,
+  StoredRecord,
+} from '../store/records.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import { sleep } from '../timing/deadline.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
+import { pollingWaiter } from '../waiting/polling-waiter.ts'
+import type { Waiter } from '../waiting/release-notifier.ts'
+import { defaultInDoubtFor } from './figures.ts'
+import { recordsOf } from './records-of.ts'
+import { ClaimedRun, type Run } from './run.ts'
+
+/** The options of a claim: those of an acquire, and what a record needs. */
+export interface ClaimOptions extends AcquireOptions {
+  /** Tells requests with the same key apart, such as a hash of the request: 1 to 128 visible ASCII characters. */
+  readonly fingerprint: string
+  /** How long a run that died leaves its key in doubt, counted from its claim or its last renewals; default 1 h. */
+  readonly inDoubtFor?: Duration | undefined
+  /**
+   * Claims a key in doubt, too; default false. The work may then be done a second time, and `run.overtook` says so.
+   */
+  readonly rerun?: boolean | undefined
+}
+
+/** What a claim finds. */
+export type RecordClaim =
+  /** Nobody has done the work, and this caller does it now. */
+  | { readonly type: 'claimed'; readonly run: Run }
+  /** It has been done. The record has the result, unless that was too large (`state: 'too-large'`). */
+  | { readonly type: 'done'; readonly record: StoredRecord }
+  /** The key was claimed for other work: the fingerprints differ. */
+  | { readonly type: 'mismatch' }
+  /** Somebody does it, or has the lock, and did so until the wait was over. */
+  | ({ readonly type: 'busy' } & HolderSeen)
+  /** Somebody began it and left no word of how it ended. */
+  | { readonly type: 'in-doubt'; readonly record: StoredRecord }
+
+/**
+ * Claims the record of a key, and with it the key's lock, for a caller who then does the work and completes the record with its
+ * result. Whoever claims the key later finds that result. While somebody does the work the call waits up to `wait`, as an acquire
+ * does, and answers with the result once it is there.
+ *
+ * A record tells that work has been done. It cannot make sure that the work is done once: a run may die between its effect and its
+ * completion. Then the key is in doubt, and every claim is told so until `inDoubtFor` is over.
+ *
+ * @example
+ * ```ts
+ * const claim = await claimRecord(locks, `${tenant}:${key}`, { fingerprint, wait: 0 })
+ * if (claim.type === 'claimed') {
+ *   await using run = claim.run
+ *   const receipt = await pay({ fence: run.fence, signal: run.signal })
+ *   await run.complete(new TextEncoder().encode(JSON.stringify(receipt)))
+ * }
+ * ```
+ *
+ * @throws StoreUnavailableError when the store did not answer for a command deadline; what may have been claimed is undone
+ * @throws InvalidOptionError for a bad key or option, or a locker whose store offers no records
+ * @throws LeaseholdError with code `CLOSED` once the locker is closed
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else
+ * @throws the signal's own reason when `signal` is aborted
+ */
+export async function claimRecord(locks: Locker, key: string, options: ClaimOptions): Promise<RecordClaim> {
+  const shared = sharedBy.get(locks)
+  const records = shared && recordsOf(shared.context.store)
+  demandOption(shared !== undefined && records !== undefined, 'locks', 'a locker whose store offers records')
+  demandObject(options)
+  const { fingerprint, inDoubtFor = defaultInDoubtFor, rerun = false, ...rest } = options ?? {}
+  checkFingerprint(fingerprint)
+  demandOption(typeof rerun === 'boolean', 'rerun', 'true or false')
+  const plan = planFor(key, callSettings(shared.defaults, rest)())
+  const keepMs = parseDuration('inDoubtFor', inDoubtFor)
+  const wish = { key, ttlMs: plan.ttlMs, fingerprint, keepMs, rerun }
+  return new Claiming(shared, records, plan, wish).run()
+}
+
+/**
+ * A claim under way. It asks, waits while somebody has the lock, and asks again, under one acquisition id until that is spent.
+ *
+ * A request without an answer may have been carried out. So whoever ends without a run undoes the claim.
+ */
+class Claiming {
+  readonly #shared: Shared
+  readonly #context: Context
+  readonly #records: RecordStore
+  readonly #plan: Plan
+  readonly #wish: Omit<ClaimRequest, 'acquisitionId'>
+  readonly #since: Instant
+  #request: ClaimRequest
+  /** The present claim may have been carried out, or may still be. */
+  #open = false
+  /** An attempt at it got no answer before another did, so it may still arrive. */
+  #mayArrive = false
+  #accepted: string | undefined
+  #waiter: Waiter | undefined
+
+  constructor(shared: Shared, records: RecordStore, plan: Plan, wish: Omit<ClaimRequest, 'acquisitionId'>) {
+    this.#shared = shared
+    this.#context = shared.context
+    this.#records = records
+    this.#plan = plan
+    this.#wish = wish
+    this.#since = instant(this.#context.clock)
+    this.#request = this.#draw()
+  }
+
+  async run(): Promise<RecordClaim> {
+    const { clock, work, emit } = this.#context
+    const { key, ttlMs, signal } = this.#plan
+    const span = work.begin(signal)
+    try {
+      for (;;) {
+        const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
+          span,
+          send: (attempt) => {
+            this.#open = true
+            this.#plan.commands++
+            attempt.follow(this.#records.claim(this.#request, attempt))
+          },
+          read: (given) => this.#checked(given),
+          onLate: (late) => this.#undoLate(late),
+        })
+        if (before === 'unknown') this.#mayArrive = true
+        this.#open = this.#mayArrive || (isUnknown(outcome) && outcome.executed === 'unknown')
+        const found = answered('claim', key, outcome, before)
+        if (found.type === 'claimed') {
+          this.#open = true
+          const grant = new Grant(clock, key, found.token, found.fence, { sentAt, ttlMs })
+          if (grant.remainingMs() >= this.#plan.minValidityMs) return this.#begun(grant, found.overtook)
+        } else if (found.type === 'spent') this.#open = true
+        else if (found.type !== 'busy') return found
+        if (this.#leftMs() <= 1) {
+          if (found.type === 'busy') return found
+          // A claim came too late, or came and went unseen.
+          throw answeredTooLate()
+        }
+        if (found.type === 'busy') {
+          if (!this.#waiter) {
+            emit?.({ type: 'contended', key })
+            this.#waiter = this.#context.notifier?.waiter(clock, this.#plan) ?? pollingWaiter(clock, this.#plan)
+          }
+          await this.#waiter.pause(found, () => this.#leftMs(), span.signal)
+          if (this.#leftMs() <= 1) return found
+        } else {
+          this.#undo()
+          this.#request = this.#draw()
+          this.#mayArrive = false
+        }
+      }
+    } finally {
+      this.#waiter?.close()
+      this.#undo()
+      work.end(span)
+    }
+  }
+
+  #draw(): ClaimRequest {
+    return { ...this.#wish, acquisitionId: drawAcquisitionId(this.#context.name) }
+  }
+
+  #leftMs(): number {
+    const { waitMs, budget, commands } = this.#plan
+    if (commands >= budget) return 0
+    return waitMs - elapsedMs(instant(this.#context.clock), this.#since)
+  }
+
+  #checked(given: ClaimOutcome | undefined): ClaimOutcome | Unknown {
+    if (given?.type === 'claimed' && !given.token.startsWith(`${this.#request.acquisitionId}.`)) return silence
+    return given ?? silence
+  }
+
+  /** The work is ours. */
+  #begun(grant: Grant, overtook: number | undefined): RecordClaim {
+    const { clock, work, emit } = this.#context
+    const { signal, renew } = this.#plan
+    this.#waiter?.granted?.()
+    this.#accepted = grant.token
+    this.#open = false
+    const renewal = this.#shared.queue() ? this.#shared.jointRenewal : new Renewal(this.#context)
+    const run = new ClaimedRun(this.#context, this.#records, renewal, grant, this.#request, overtook, renew)
+    if (signal?.aborted) {
+      // The caller gave up in that very moment, and nothing has begun.
+      work.background(() => run.abandon())
+      throw signal.reason
+    }
+    renewal.watch(grant, this.#plan)
+    const { key, fence } = grant
+    emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
+    return { type: 'claimed', run }
+  }
+
+  /** A claim arrived after its attempt was given up, and nobody will run it. */
+  #undoLate(late: ClaimOutcome): void {
+    if (late.type !== 'claimed' || late.token === this.#accepted) return
+    this.#open = true
+    this.#undo()
+  }
+
+  /** Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt. */
+  #undo(): void {
+    if (!this.#open) return
+    this.#open = false
+    const { key, acquisitionId, ttlMs } = this.#request
+    const { clock, work } = this.#context
+    const abandon = async (): Promise<AbandonOutcome> => {
+      const { outcome } = await ask<AbandonOutcome>(this.#context, ttlMs, {
+        send: (attempt) => attempt.follow(this.#records.abandon({ key, acquisitionId }, attempt)),
+      })
+      return outcome
+    }
+    work.background(async () => {
+      if ((await abandon()).type === 'abandoned') return
+      // It may have overtaken the claim, so it is sent once more, later.
+      await sleep(clock, commandDeadlineMs(this.#context, ttlMs))
+      await abandon()
+    })
+  }
+}
+
+const answeredTooLate = () => unanswered('claim', { ...silence, executed: 'no' })

@@ -1,0 +1,9 @@
+/*
+ * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
+ * modules only.
+ */
+
+/** How long a run that died leaves its key in doubt, unless its claim says otherwise. */
+export const defaultInDoubtFor = '1h'
+/** How long a completed record is kept, unless its completion says otherwise. Retries of a request come within a day. */
+export const defaultKeep = '24h'
