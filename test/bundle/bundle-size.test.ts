@@ -36,6 +36,24 @@ describe.each([
   })
 })
 
+/** What records add to such a bundle. */
+describe.each([
+  ['by default', [], 4_100],
+  ['on Workers', ['workerd'], 4_100],
+])('claimRecord, bundled %s', (name, conditions, limit) => {
+  const withRecords = `${exported}; export { claimRecord } from '@leasehold/core/records'`
+
+  test(`adds at most ${limit} bytes, and nothing of Node`, async () => {
+    const [code, without] = await Promise.all(
+      [withRecords, exported].map((source) => edgeBundle(source, { folder, conditions })),
+    )
+    const size = compressedBytes(code as string) - compressedBytes(without as string)
+    console.log(`claimRecord ${name}: ${size} of ${limit} bytes beside createLocker with redisStore`)
+    expect(size).toBeLessThanOrEqual(limit)
+    expect((code as string).match(/node:|\bprocess\b|\bBuffer\b|\brequire\b/g)).toBeNull()
+  })
+})
+
 test('the check would find a module that sets a timer or draws randomness', () => {
   for (const code of ['setTimeout(() => {}, 1)', 'crypto.randomUUID()', 'Math.random()', 'Date.now()', 'fetch("/")']) {
     expect(() => runInContext(code, languageOnly())).toThrow()

@@ -9,6 +9,7 @@ import {
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 
 const silent: RedisTransport = {
@@ -34,6 +35,11 @@ export async function main(): Promise<string> {
   const refused = await fenceGate(headers, (fence) => fence === lease.fence)
   await lease.release()
   const total = await locks.withLock('order:2', { ttl: '5s' }, (held) => held.fence + commands)
+
+  const claim: RecordClaim = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
+  if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))
+  const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
+  if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

@@ -18,7 +18,7 @@ import {
 
 type Call = Exclude<keyof RecordStore, 'read'>
 /** What becomes of a request: its answer is lost, or it, or the server has no memory left for it. */
-type Fate = 'answered' | 'reply lost' | 'request lost' | 'full'
+type Fate = 'answered' | 'reply lost' | 'request lost' | 'full' | 'delayed'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -26,6 +26,7 @@ let clock: ManualClock
 let tables: Tables
 let store: MemoryStore
 let records: RecordStore
+let disturbed: LeaseStore
 let locks: Locker
 let elsewhere: Locker
 let events: LockerEvent[]
@@ -33,6 +34,8 @@ let events: LockerEvent[]
 let fates: Record<Call, Fate[]>
 /** The requests for records so far, in order. */
 let sent: string[]
+/** Lets the delayed requests arrive. */
+let arrive: (() => void)[]
 
 beforeEach(() => {
   clock = new ManualClock()
@@ -41,20 +44,10 @@ beforeEach(() => {
   records = recordsOf(store) as RecordStore
   fates = { claim: [], complete: [], abandon: [] }
   sent = []
+  arrive = []
   events = []
   // Only the store under test is disturbed; `elsewhere` has one of its own over the same tables.
-  const disturbed = Object.create(store, {}) as LeaseStore
-  for (const name of [
-    'acquire',
-    'renew',
-    'release',
-    'checkHolders',
-    'inspect',
-    'revoke',
-    'nodeOf',
-    'whenReady',
-  ] as const)
-    Object.assign(disturbed, { [name]: (store[name] as (...given: unknown[]) => unknown).bind(store) })
+  disturbed = like(store)
   offerRecords(disturbed, {
     claim: (request, call) => meet('claim', call, () => records.claim(request, call)),
     complete: (request, call) => meet('complete', call, () => records.complete(request, call), request.result !== null),
@@ -72,6 +65,10 @@ async function meet<O>(name: Call, call: CallDeadline, carryOut: () => Promise<O
   if (fate === 'answered' || (fate === 'full' && !needsMemory)) return carryOut()
   if (fate === 'full') return { type: 'unknown', executed: 'no', cause: new Error('OOM') } as const
   if (fate === 'reply lost') await carryOut()
+  if (fate === 'delayed') {
+    await new Promise<void>((resolve) => arrive.push(resolve))
+    return carryOut()
+  }
   await new Promise<void>((resolve) => call.onOver(resolve))
   return { type: 'unknown', executed: 'unknown' } as const
 }
@@ -233,6 +230,23 @@ describe('a claim that waits', () => {
     expect(waiting).toMatchObject([{ value: { type: 'claimed' } }, { value: { type: 'in-doubt' } }])
   })
 
+  it('keeps what an earlier attempt of its own was granted while it waited', async () => {
+    const polling = createLocker({ store: disturbed, clock, name: 'polling' })
+    const before = await begin('k', {}, elsewhere)
+    fates.claim = ['delayed']
+    const waiting = follow(claim('k', { wait: '1m' }, polling), clock)
+    await clock.advance(1_500)
+    expect(sent.length).toBeGreaterThan(1)
+    await before.abandon()
+    for (const request of arrive) request()
+    await clock.advance(30_000)
+    expect(waiting).toMatchObject({ state: 'fulfilled', value: { type: 'claimed' } })
+    const { run } = waiting.value as Extract<RecordClaim, { type: 'claimed' }>
+    run.assertValid()
+    expect(await records.read('k', call())).toMatchObject({ record: { state: 'running', fence: run.fence }, lock: {} })
+    expect(sent).not.toContain('abandon')
+  })
+
   it('is told that somebody is at it when its time is over', async () => {
     await begin('k', {}, elsewhere)
     const waiting = follow(claim('k', { wait: '3s' }), clock)
@@ -255,6 +269,15 @@ describe('a claim that waits', () => {
 })
 
 describe('without an answer', () => {
+  it('a claim that is carried out after it was given up is undone, and nobody is in doubt', async () => {
+    fates.claim = Array.from({ length: 4 }, () => 'delayed' as const)
+    await expect(settled(claim('k'))).rejects.toBeInstanceOf(StoreUnavailableError)
+    await clock.advance(60_000)
+    for (const request of arrive) request()
+    await clock.advance(10_000)
+    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+  })
+
   it('a claim is repeated and finds itself', async () => {
     fates.claim = ['reply lost']
     const run = await settled(begin('k'))

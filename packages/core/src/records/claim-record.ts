@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { demandObject, demandOption } from '../errors.ts'
+import { about, demandObject, demandOption } from '../errors.ts'
 import { type Shared, sharedBy } from '../key-locker.ts'
 import { Grant } from '../lease/grant.ts'
 import { Renewal } from '../lease/renewal.ts'
@@ -11,6 +11,7 @@ import type { Unknown } from '../store/lease-store.ts'
 import { checkFingerprint } from '../store/record-limits.ts'
 import type {
   AbandonOutcome,
+  AbandonRequest,
   ClaimOutcome,
   ClaimRequest,
   HolderSeen,
@@ -107,7 +108,9 @@ class Claiming {
   #open = false
   /** An attempt at it got no answer before another did, so it may still arrive. */
   #mayArrive = false
+  /** The token of the run. */
   #accepted: string | undefined
+  #ended = false
   #waiter: Waiter | undefined
 
   constructor(shared: Shared, records: RecordStore, plan: Plan, wish: Omit<ClaimRequest, 'acquisitionId'>) {
@@ -134,7 +137,7 @@ class Claiming {
             attempt.follow(this.#records.claim(this.#request, attempt))
           },
           read: (given) => this.#checked(given),
-          onLate: (late) => this.#undoLate(late),
+          onLate: (late) => this.#onLate(late),
         })
         if (before === 'unknown') this.#mayArrive = true
         this.#open = this.#mayArrive || (isUnknown(outcome) && outcome.executed === 'unknown')
@@ -148,7 +151,7 @@ class Claiming {
         if (this.#leftMs() <= 1) {
           if (found.type === 'busy') return found
           // A claim came too late, or came and went unseen.
-          throw answeredTooLate()
+          throw about(key, unanswered('claim', { ...silence, executed: 'no' }))
         }
         if (found.type === 'busy') {
           if (!this.#waiter) {
@@ -164,6 +167,7 @@ class Claiming {
         }
       }
     } finally {
+      this.#ended = true
       this.#waiter?.close()
       this.#undo()
       work.end(span)
@@ -199,17 +203,21 @@ class Claiming {
       work.background(() => run.abandon())
       throw signal.reason
     }
-    renewal.watch(grant, this.#plan)
+    // The locker may have been closed meanwhile.
+    if (!grant.lostBecause) renewal.watch(grant, this.#plan)
     const { key, fence } = grant
     emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
     return { type: 'claimed', run }
   }
 
-  /** A claim arrived after its attempt was given up, and nobody will run it. */
-  #undoLate(late: ClaimOutcome): void {
+  /** A claim was answered after its attempt had been given up. The next try finds it; if there is none, nobody will run it. */
+  #onLate(late: ClaimOutcome): void {
     if (late.type !== 'claimed' || late.token === this.#accepted) return
-    this.#open = true
-    this.#undo()
+    const { key, acquisitionId } = this.#request
+    if (!this.#ended && late.token.startsWith(`${acquisitionId}.`)) {
+      this.#mayArrive = true
+      this.#waiter?.wake()
+    } else this.#context.work.background(() => this.#abandon({ key, token: late.token }))
   }
 
   /** Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt. */
@@ -218,19 +226,18 @@ class Claiming {
     this.#open = false
     const { key, acquisitionId, ttlMs } = this.#request
     const { clock, work } = this.#context
-    const abandon = async (): Promise<AbandonOutcome> => {
-      const { outcome } = await ask<AbandonOutcome>(this.#context, ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.abandon({ key, acquisitionId }, attempt)),
-      })
-      return outcome
-    }
     work.background(async () => {
-      if ((await abandon()).type === 'abandoned') return
+      if ((await this.#abandon({ key, acquisitionId })).type === 'abandoned') return
       // It may have overtaken the claim, so it is sent once more, later.
       await sleep(clock, commandDeadlineMs(this.#context, ttlMs))
-      await abandon()
+      await this.#abandon({ key, acquisitionId })
     })
   }
-}
 
-const answeredTooLate = () => unanswered('claim', { ...silence, executed: 'no' })
+  async #abandon(request: AbandonRequest): Promise<AbandonOutcome> {
+    const { outcome } = await ask<AbandonOutcome>(this.#context, this.#wish.ttlMs, {
+      send: (attempt) => attempt.follow(this.#records.abandon(request, attempt)),
+    })
+    return outcome
+  }
+}

@@ -1,7 +1,7 @@
 import { makings } from '#process-state'
 import { keyLayout } from '../redis/keys.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredRecords } from '../store/offer-records.ts'
+import { offeredRecords, offerRecords } from '../store/offer-records.ts'
 import type { RecordStore } from '../store/records.ts'
 import { redisRecords } from './redis-records.ts'
 
@@ -15,6 +15,10 @@ import { redisRecords } from './redis-records.ts'
  * ```
  */
 export function recordsOf(store: LeaseStore): RecordStore | undefined {
+  const offered = offeredRecords(store)
   const made = makings.get(store)
-  return offeredRecords(store) ?? (made && redisRecords(made, keyLayout(store.prefix)))
+  if (offered || !made) return offered
+  const records = redisRecords(made, keyLayout(store.prefix))
+  offerRecords(store, records)
+  return records
 }

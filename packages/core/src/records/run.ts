@@ -280,10 +280,12 @@ export class ClaimedRun implements Run, Releasing {
 
   /** Sees to it that the record outlives the run, however long that takes. A repeat of the claim extends both. */
   #keepRecord(): void {
+    // If another run has the record by now and has left it in doubt, this one does not take it.
+    const again = { ...this.#claim, rerun: false }
     const repeat = (): void => {
       this.#keepRecord()
-      void ask<ClaimOutcome>(this.#context, this.#claim.ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.claim(this.#claim, attempt)),
+      void ask<ClaimOutcome>(this.#context, again.ttlMs, {
+        send: (attempt) => attempt.follow(this.#records.claim(again, attempt)),
       }).then(
         ({ outcome }) =>
           outcome.type === 'claimed' && outcome.token !== this.#grant.token && this.#replaced(outcome.token),

@@ -287,6 +287,8 @@ export function recordClaims(probe: Probe): void {
     expect(await records.claim({ ...request, ttlMs: 2 * longMs, keepMs: 4 * longMs })).toEqual(first)
     expect(await probe.leftMs(key)).toBeGreaterThan(2 * longMs - slackMs)
     expect((await records.read(key)).record?.expiresInMs).toBeGreaterThan(4 * longMs - slackMs)
+    // The fence record with them.
+    for (const { expiresInMs } of await probe.entriesOf(key)) expect(expiresInMs).toBeGreaterThan(2 * longMs - slackMs)
   })
 
   claim('a claim that comes once more, late, takes nothing', async (records) => {
