@@ -49,9 +49,10 @@ beforeEach(() => {
   // Only the store under test is disturbed; `elsewhere` has one of its own over the same tables.
   disturbed = like(store)
   offerRecords(disturbed, {
-    claim: (request, call) => meet('claim', call, () => records.claim(request, call)),
-    complete: (request, call) => meet('complete', call, () => records.complete(request, call), request.result !== null),
-    abandon: (request, call) => meet('abandon', call, () => records.abandon(request, call)),
+    claim: (request, call) => meet('claim', call, (given) => records.claim(request, given)),
+    complete: (request, call) =>
+      meet('complete', call, (given) => records.complete(request, given), request.result !== null),
+    abandon: (request, call) => meet('abandon', call, (given) => records.abandon(request, given)),
     read: (key, call) => records.read(key, call),
   })
   const notifier = memoryNotifier(store)
@@ -59,15 +60,21 @@ beforeEach(() => {
   elsewhere = createLocker({ store, clock, name: 'elsewhere' })
 })
 
-async function meet<O>(name: Call, call: CallDeadline, carryOut: () => Promise<O>, needsMemory = true) {
+async function meet<O>(
+  name: Call,
+  call: CallDeadline,
+  carryOut: (call: CallDeadline) => Promise<O>,
+  needsMemory = true,
+) {
   sent.push(name)
   const fate = fates[name].shift() ?? 'answered'
-  if (fate === 'answered' || (fate === 'full' && !needsMemory)) return carryOut()
+  if (fate === 'answered' || (fate === 'full' && !needsMemory)) return carryOut(call)
   if (fate === 'full') return { type: 'unknown', executed: 'no', cause: new Error('OOM') } as const
-  if (fate === 'reply lost') await carryOut()
+  if (fate === 'reply lost') await carryOut(call)
   if (fate === 'delayed') {
     await new Promise<void>((resolve) => arrive.push(resolve))
-    return carryOut()
+    // Whoever sent it has given it up, and the network has not.
+    return carryOut(unending())
   }
   await new Promise<void>((resolve) => call.onOver(resolve))
   return { type: 'unknown', executed: 'unknown' } as const
@@ -205,7 +212,7 @@ describe('a run that loses its lease', () => {
     await clock.advance(5_100)
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
     expect(sent).toEqual(['claim', 'claim', 'abandon'])
-    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+    expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
     expect(await run.complete(null)).toEqual({ type: 'gone' })
   })
 })
@@ -243,7 +250,10 @@ describe('a claim that waits', () => {
     expect(waiting).toMatchObject({ state: 'fulfilled', value: { type: 'claimed' } })
     const { run } = waiting.value as Extract<RecordClaim, { type: 'claimed' }>
     run.assertValid()
-    expect(await records.read('k', call())).toMatchObject({ record: { state: 'running', fence: run.fence }, lock: {} })
+    expect(await records.read('k', unending())).toMatchObject({
+      record: { state: 'running', fence: run.fence },
+      lock: {},
+    })
     expect(sent).not.toContain('abandon')
   })
 
@@ -275,7 +285,7 @@ describe('without an answer', () => {
     await clock.advance(60_000)
     for (const request of arrive) request()
     await clock.advance(10_000)
-    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+    expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
   })
 
   it('a claim is repeated and finds itself', async () => {
@@ -291,7 +301,7 @@ describe('without an answer', () => {
     await expect(claiming).rejects.toBeInstanceOf(StoreUnavailableError)
     await expect(claiming).rejects.toMatchObject({ key: 'k', executed: 'unknown' })
     await clock.advance(10_000)
-    expect(await records.read('k', call())).toEqual({ type: 'state', record: null, lock: null })
+    expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
   })
 
   it('a completion that was carried out is told so', async () => {
@@ -367,7 +377,7 @@ const like = (behind: LeaseStore): LeaseStore => ({
   revoke: (key, deadline) => behind.revoke(key, deadline),
 })
 
-const call = (): CallDeadline => ({
+const unending = (): CallDeadline => ({
   withinMs: 1_000,
   isOver: false,
   onOver: () => () => undefined,
