@@ -39,7 +39,7 @@ export type WaitUntil = (task: Promise<unknown>) => unknown
 /** A wait under way. */
 export class Wait extends Span implements Member {
   place = 0
-  /** Leaves the caller's signal alone. */
+  /** Stops listening to the caller's signal. */
   withdraw: (() => void) | undefined
 }
 

@@ -242,7 +242,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await run(transport, increment)).toEqual(value(1))
   })
 
-  it('says that nothing was sent to whoever waits for a client that is closed then, or was before', async () => {
+  it('says that nothing was sent to a call that waits for a client which is closed then, or was before', async () => {
     network.proxy.refuse()
     const client = connect()
     const transport = ioredisTransport(client)
@@ -262,7 +262,9 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     // The client takes it for ready until it hears of the end, and would keep a call for later.
     client.stream.destroy()
     expect(client.status).toBe('ready')
-    expect(await transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
+    const waiting = transport.whenReady('lock:a', callUntil(never))
+    expect(waiting).toBeInstanceOf(Promise)
+    expect(await waiting).toBeUndefined()
     expect(transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
     expect(await run(transport, increment)).toEqual(value(2))
   })

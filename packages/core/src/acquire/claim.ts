@@ -12,7 +12,7 @@ import { mostSilentTries } from './figures.ts'
 /** The outcome of a try; `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
-/** Whose claim it is. */
+/** The acquire that makes a claim. */
 export interface Claimant {
   /** When the store wants to be asked nothing. Both the tries and their undoing observe that. */
   readonly known: Quiet
@@ -30,8 +30,8 @@ export interface Claimant {
 
 /**
  * All requests for one key under one acquisition id, from the first try until it is granted or given up. All its tries carry the
- * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted, so whoever gives
- * the claim up calls `abandon`.
+ * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted: to give the claim
+ * up, call `abandon`.
  *
  * A try without an answer may extend an entry that nobody knows of, and so keep others out. After two such tries in a row the
  * claim therefore only checks, which changes nothing, until the store answers again.

@@ -143,7 +143,6 @@ export class Renewal {
     if (outcome.type === 'renewed') {
       grant.unanswered = 0
       grant.trouble = undefined
-      grant.trouble = undefined
       return intervalMs * spread
     }
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }

@@ -103,7 +103,7 @@ interface Part {
   /** The numbers of its requests. */
   readonly members: readonly number[]
   readonly withText?: boolean | undefined
-  /** It may have been carried out already: by a server that has the script, or in company before another's error. */
+  /** It may have been carried out already: by a server that has the script, or with others, before the error of one of them. */
   readonly resent?: boolean | undefined
 }
 

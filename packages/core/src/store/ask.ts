@@ -26,7 +26,7 @@ export interface Quiet {
 
 /** A request that is repeated until it is answered, and what its caller wants to know meanwhile. */
 export interface Question<O> {
-  /** Sends the request once. Sees to it that the attempt is settled, or rejected. */
+  /** Sends the request once. Later the attempt has to be settled or rejected. */
   send(attempt: Attempt<O>): void
   /** Says what an answer means, in time or late. Called once for each attempt that is settled. */
   read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
@@ -243,9 +243,9 @@ class Repetition<O> implements Asker<O>, SpanListener {
       const leftMs = this.#leftMs(now)
       const isInLine = attempt.isQueued && leftMs > 1
       this.#setTimer(isInLine ? Math.min(leftMs, this.#lifeMs) : 0, now)
-      // Those in front of it may be earlier attempts that nobody waits for any more.
+      // Those in front of it may be earlier attempts, whose answers would come too late to count.
       this.#endOldest(now)
-      // Whoever holds it back says now why.
+      // Once it is over, its sender settles it and says why it was not sent.
       if (!isInLine) attempt.end()
     } else {
       if (this.#isWhole) this.#question.onSilence?.(this.#failure)

@@ -2,7 +2,7 @@ import { Call } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** Who learns how an attempt ended. */
+/** The one that made an attempt, and learns how it goes. */
 export interface Asker<O> {
   /** The request has left. */
   sent(): void
@@ -14,7 +14,7 @@ export interface Asker<O> {
   timeUp(attempt: Attempt<O>): void
 }
 
-/** One attempt to get a request answered. Whoever sends it sees to it that it is settled once, or rejected. */
+/** One attempt to get a request answered. Its sender has to settle it once, or to reject it with `asker.reject`. */
 export class Attempt<O> extends Call {
   declare readonly asker: Asker<O>
   /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
@@ -23,7 +23,7 @@ export class Attempt<O> extends Call {
   isSent = false
   /** It waits behind other requests of this process. */
   isQueued = false
-  /** Whoever sends it says when its time is up. */
+  /** Its sender says when its time is up, with `asker.timeUp`. */
   isTimed = false
 
   constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {

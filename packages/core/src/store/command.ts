@@ -3,7 +3,7 @@ import type { Clock } from '../timing/clock.ts'
 import type { SpanListener } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
-import { mostInCompany } from './figures.ts'
+import { mostPerCommand } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
 /**
@@ -40,7 +40,7 @@ export class Command extends Call implements SpanListener {
   join(request: unknown, attempt: Attempt<unknown>): boolean {
     const leastMs = Math.min(this.withinMs, attempt.withinMs)
     const longestMs = Math.max(this.#longestMs, attempt.withinMs)
-    if (this.requests.length >= mostInCompany || longestMs > 2 * leastMs) return false
+    if (this.requests.length >= mostPerCommand || longestMs > 2 * leastMs) return false
     this.withinMs = leastMs
     this.#longestMs = longestMs
     this.requests.push(request)

@@ -54,7 +54,7 @@ describe('calls of one turn', () => {
     expect(ttls).toEqual([[600, 1_000], [2_000], [5_000, 10_000]])
   })
 
-  it('release before they acquire, so that who releases a key and asks for it again gets it', async () => {
+  it('release before they acquire, so that a key which is released and acquired in one turn is free', async () => {
     const lease = await locks.acquire('a')
     const other = locks.tryAcquire('b')
     void lease.release()
@@ -71,7 +71,7 @@ describe('calls of one turn', () => {
 })
 
 describe('nobody pays for a neighbour', () => {
-  it('who gives up before the command leaves is taken out of it, and nothing of his is sent or undone', async () => {
+  it('a call given up before its command leaves is taken out of it, and nothing of it is sent or undone', async () => {
     const stop = new AbortController()
     const [gone, staying] = [locks.acquire('gone', { signal: stop.signal }), locks.acquire('staying')]
     stop.abort('changed my mind')
@@ -82,7 +82,7 @@ describe('nobody pays for a neighbour', () => {
     expect(store.called('release')).toEqual([])
   })
 
-  it('who gives up later ends only his own call', async () => {
+  it('a call given up later ends alone', async () => {
     const stop = new AbortController()
     store.next('acquire', replyAfter(300))
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -167,7 +167,7 @@ describe('while the store is not ready', () => {
     for (const lease of leases.value ?? []) expect(lease.remaining()).toBe(validMs(10_000))
   })
 
-  it('whoever gives up sends nothing, then or later: there is nothing to undo', async () => {
+  it('a call that is given up sends nothing, then or later: there is nothing to undo', async () => {
     notReady()
     const stop = new AbortController()
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -181,7 +181,7 @@ describe('while the store is not ready', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('whoever gives up undoes what he sent before', async () => {
+  it('a call that is given up undoes what it sent before', async () => {
     store.next('acquire', replyLost)
     const stop = new AbortController()
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -197,7 +197,7 @@ describe('while the store is not ready', () => {
     expect(await elsewhere.isLocked('gone')).toBe(false)
   })
 
-  it('whoever waits in vain is told that nothing was sent, and why', async () => {
+  it('a call that waits in vain is told that nothing was sent, and why', async () => {
     notReady()
     const waiting = follow(locks.acquire('k', { wait: '1s' }), clock)
     await clock.advance(1_001)
@@ -227,7 +227,7 @@ describe('a burst', () => {
     expect(longest).toBe(validMs(3_000) - sinceLastMs)
   })
 
-  it('whoever gives up before his portion has left was certainly not sent', async () => {
+  it('a call given up before its portion has left was certainly not sent', async () => {
     store.always('acquire', requestLost)
     const stop = new AbortController()
     const waiting = keys(1_024).map((key) => follow(locks.acquire(key, { wait: '1m' }), clock))

@@ -7,11 +7,11 @@ import type { LeaseStore } from './lease-store.ts'
 import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
 
 /**
- * Sends requests, those that meet in one command: all of one verb and for one node whose calls come in the same turn of the
- * event loop, whoever made them. Nothing waits for company: a command leaves as soon as no further request joins it.
+ * Sends requests to a store. Requests of one verb for one node share a command if they come in the same turn of the event
+ * loop, from any calls of a locker. None waits for others: a command leaves as soon as no further request joins it.
  */
 export interface JointCalls {
-  /** Sees to it that the attempt is settled, or rejected if the store rejects. */
+  /** Sends a request. The attempt is settled in the end, or rejected if the store rejects. */
   send<V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void
 }
 
@@ -80,7 +80,7 @@ class Lane {
   readonly #verb: Verb
   /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
   readonly #open: Command[] = []
-  /** How many commands are under way. One that left alone counts only while others are under way. */
+  /** How many commands are under way. One with a single request is not counted if none was under way when it left. */
   #underWay = 0
 
   constructor(store: AnyVerb, clock: Clock, verb: Verb) {

@@ -1,4 +1,4 @@
-/** Who is told that a span was ended. */
+/** Told when a span is ended early. */
 export interface SpanListener {
   onSpanEnd(): void
 }
