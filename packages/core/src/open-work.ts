@@ -90,11 +90,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
       assertOpen()
       signal?.throwIfAborted()
       const wait = new Wait()
-      if (signal) {
-        const end = (): void => wait.end(signal.reason)
-        signal.addEventListener('abort', end)
-        wait.withdraw = () => signal.removeEventListener('abort', end)
-      }
+      if (signal) wait.withdraw = wait.endWith(signal)
       waits.add(wait)
       return wait
     },

@@ -26,7 +26,7 @@ export type {
   Unknown,
 } from '../store/lease-store.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
-export { type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
+export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
 export { parseToken } from '../store/token.ts'
 export { backoffMs, jitter } from '../timing/backoff.ts'
 export { Call, type CallDeadline } from '../timing/call-deadline.ts'

@@ -175,7 +175,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     try {
       this.#question.send(attempt)
     } catch (error) {
-      this.reject(attempt, error)
+      this.reject(error)
     }
     const isPending = this.#state === 'attempting' && this.#latest === attempt
     if (isPending && !(attempt.isTimed && this.#isWhole))
@@ -215,7 +215,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     }
   }
 
-  reject(_: Attempt<O>, error: unknown): void {
+  reject(error: unknown): void {
     if (this.#state !== 'over') this.#fail(error)
   }
 

@@ -9,7 +9,7 @@ export interface Asker<O> {
   /** Undefined means no answer. */
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
-  reject(attempt: Attempt<O>, error: unknown): void
+  reject(error: unknown): void
   /** The time that it was to be waited for is over. */
   timeUp(attempt: Attempt<O>): void
 }
@@ -44,11 +44,15 @@ export class Attempt<O> extends Call {
     this.send(this.sentAt)
     answer.then(
       (outcome) => this.settle(outcome),
-      (error: unknown) => this.asker.reject(this, error),
+      (error: unknown) => this.reject(error),
     )
   }
 
   settle(outcome: O | Unknown | undefined): void {
     this.asker.settle(this, outcome)
+  }
+
+  reject(error: unknown): void {
+    this.asker.reject(error)
   }
 }

@@ -76,10 +76,17 @@ export class Command extends Call implements SpanListener {
 
   /** The store has rejected it. One bad request must not cost the others their answer, so each of several goes alone. */
   reject(error: unknown, sendAlone: (request: unknown, attempt: Attempt<unknown>) => void): void {
-    this.#cancelTimer?.()
     const [first, ...others] = this.attempts
-    if (others.length === 0) first?.asker.reject(first, error)
-    else for (const [at, attempt] of this.attempts.entries()) sendAlone(this.requests[at], attempt)
+    if (others.length === 0) {
+      this.#cancelTimer?.()
+      first?.reject(error)
+      return
+    }
+    // The timer goes on for them.
+    for (const [at, attempt] of this.attempts.entries()) {
+      if (attempt.isOver) attempt.settle(notSent)
+      else sendAlone(this.requests[at], attempt)
+    }
   }
 
   /** One of the callers has given up. */

@@ -105,6 +105,15 @@ describe('nobody pays for a neighbour', () => {
     expect(sizes('acquire')).toEqual([3, 1, 1, 1])
   })
 
+  it.each([requestLost, replyLost])('and hangs nobody who is then sent alone and gets no answer', async (fate) => {
+    const alone: Fate = (sending) =>
+      sending.requests.length > 1 ? Promise.reject(new InvalidOptionError('key', 'is bad')) : fate(sending)
+    store.always('acquire', alone)
+    const waiting = follow(Promise.allSettled(keys(2).map((key) => locks.acquire(key, { wait: '5s' }))), clock)
+    await clock.advance(5_100)
+    expect(waiting.value?.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+
   it('one outcome is unknown: only that call asks again', async () => {
     const oneLost: Fate = async ({ execute }) => {
       const [first, ...others] = await execute()

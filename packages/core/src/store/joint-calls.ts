@@ -67,7 +67,7 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
       if (!obstacle) return join(verb, key, request, attempt)
       obstacle.then(
         (outcome) => (outcome ? attempt.settle(outcome) : join(verb, key, request, attempt)),
-        (error: unknown) => attempt.asker.reject(attempt, error),
+        (error: unknown) => attempt.reject(error),
       )
     },
   }

@@ -44,6 +44,14 @@ export class Span {
     return () => this.remove(listener)
   }
 
+  /** Ends it with a signal, and with the signal's reason. Returns a function that withdraws that. */
+  endWith(signal: AbortSignal): () => void {
+    const end = (): void => this.end(signal.reason)
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end)
+    return () => signal.removeEventListener('abort', end)
+  }
+
   /** Ends it. Only the first call counts. */
   end(reason?: unknown): void {
     if (this.isOver) return
