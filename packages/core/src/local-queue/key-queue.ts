@@ -274,7 +274,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       waitedMs: waitedMs(this.#context.clock, since),
       commands: 0,
       lateGrants: !heldHere && finding === 'late' ? lateGrants : 0,
-      holder,
+      holder: heldHere ? (this.#context.name ?? null) : holder,
       heldHere,
     }
   }
