@@ -75,6 +75,15 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(JSON.stringify(await lost)).not.toContain(token)
   })
 
+  it('sends nothing for a caller who gives up in the very moment in which the client becomes ready', async () => {
+    const client = connect({ lazyConnect: true })
+    const stop = new AbortController()
+    client.on('ready', () => stop.abort())
+    const reply = await run(ioredisTransport(client), increment, stop.signal)
+    expect(reply).toMatchObject({ type: 'unknown', executed: 'no' })
+    expect(await run(ioredisTransport(client), script("return redis.call('EXISTS', KEYS[1])"))).toEqual(value(0))
+  })
+
   it('stops waiting for an answer when it is aborted', async () => {
     const transport = ioredisTransport(connect())
     await run(transport, script('return 1'))

@@ -20,6 +20,8 @@ export interface Claimant {
   readonly span: Span
   /** How long it may still take, in milliseconds. */
   leftMs(now: Instant): number
+  /** Whether its budget allows another command. */
+  mayRepeat(): boolean
   /** A try has been sent, or a check. */
   onSent(): void
   /** A try got no usable answer, unless only the end of the time cut it short. */
@@ -98,6 +100,10 @@ export class Claim implements Question<TryOutcome> {
   leftMs(now: Instant): number {
     // A late grant that arrives meanwhile ends the attempt after its present try.
     return this.lateGrant ? 0 : this.#claimant.leftMs(now)
+  }
+
+  mayRepeat(): boolean {
+    return this.#claimant.mayRepeat()
   }
 
   send(attempt: Attempt<TryOutcome>): void {

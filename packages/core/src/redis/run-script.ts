@@ -111,7 +111,7 @@ const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
 /** The part of a command's reply that belongs to one of its requests. */
 function replyTo(reply: ScriptReply, place: number, resent: boolean): ScriptReply {
-  if (reply.type === 'unknown') return reply
+  if (reply.type === 'unknown') return resent ? { ...reply, executed: 'unknown' } : reply
   if (reply.type === 'error') return resent ? { ...reply, resent } : reply
   return { type: 'value', value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }
 }

@@ -32,6 +32,8 @@ export interface Question<O> {
   read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
   /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
   leftMs?(now: Instant): number
+  /** Whether there may be another attempt; default yes. */
+  mayRepeat?(): boolean
   /** Ends the question early. */
   readonly span?: Span | undefined
   /** Makes a single attempt; default false. */
@@ -150,7 +152,8 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const quietMs = this.#quiet.quietUntilMs - now.monotonicMs
     const pauseMs = Math.max(this.#restMs, quietMs)
     this.#restMs = 0
-    if (this.#latest && (once || leftMs <= 1)) this.#giveUp(now)
+    const isLast = once || leftMs <= 1 || this.#question.mayRepeat?.() === false
+    if (this.#latest && isLast) this.#giveUp(now)
     else if (pauseMs <= 0) this.#attempt(now, leftMs)
     // No further attempt is possible, and no earlier one can still be answered.
     else if (quietMs >= leftMs && this.#pending.length === 0) this.#giveUp(now)

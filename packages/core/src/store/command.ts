@@ -62,16 +62,14 @@ export class Command extends Call implements SpanListener {
     this.#isSent = true
     const sentAt = instant(this.#clock)
     for (const attempt of this.attempts) attempt.send(sentAt)
-    const [first] = this.attempts
-    // It is the call itself.
-    if (this.attempts.length === 1) first?.remove(this)
-    if (first) this.#time()
-    return first !== undefined
+    const isLeft = this.attempts.length > 0
+    if (isLeft) this.#time()
+    return isLeft
   }
 
   settle(outcomes: readonly unknown[]): void {
     this.#cancelTimer?.()
-    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes[at])
+    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes?.[at])
   }
 
   /** The store has rejected it. One bad request must not cost the others their answer, so each of several goes alone. */
@@ -84,7 +82,7 @@ export class Command extends Call implements SpanListener {
     }
     // The timer goes on for them.
     for (const [at, attempt] of this.attempts.entries()) {
-      if (attempt.isOver) attempt.settle(notSent)
+      if (attempt.isOver) attempt.settle(undefined)
       else sendAlone(this.requests[at], attempt)
     }
   }
@@ -99,7 +97,8 @@ export class Command extends Call implements SpanListener {
   }
 
   #watch(attempt: Attempt<unknown>): void {
-    attempt.isTimed = true
+    // The timer of a queued command may have run already.
+    attempt.isTimed = !this.#isQueued
     attempt.isQueued = this.#isQueued
     attempt.add(this)
   }

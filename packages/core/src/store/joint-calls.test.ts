@@ -114,6 +114,38 @@ describe('nobody pays for a neighbour', () => {
     expect(waiting.value?.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
 
+  it('and sends nothing for a caller who has given up since', async () => {
+    let reject: ((error: unknown) => void) | undefined
+    store.next(
+      'acquire',
+      () =>
+        new Promise((_, fail) => {
+          reject = fail
+        }),
+    )
+    const stop = new AbortController()
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    const staying = follow(locks.acquire('staying'), clock)
+    await clock.advance(10)
+    stop.abort('changed my mind')
+    await clock.advance(10)
+    reject?.(new InvalidOptionError('key', 'is bad'))
+    await clock.advance(10)
+    expect([gone.reason, staying.state]).toEqual(['changed my mind', 'fulfilled'])
+    const alone = store.called('acquire').slice(1)
+    expect(alone.flatMap(({ requests }) => requests.map(({ key }) => key))).toEqual(['staying'])
+  })
+
+  it('and a store that throws, where it may only reject, hangs nobody either', async () => {
+    const behind = store.acquire.bind(store)
+    vi.spyOn(store, 'acquire').mockImplementation((requests, call) => {
+      if (requests.some(({ key }) => key === 'bad')) throw new InvalidOptionError('key', 'is bad')
+      return behind(requests, call)
+    })
+    const results = await Promise.allSettled(['a', 'bad', 'c'].map((key) => locks.acquire(key)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
   it('one outcome is unknown: only that call asks again', async () => {
     const oneLost: Fate = async ({ execute }) => {
       const [first, ...others] = await execute()
@@ -251,6 +283,26 @@ describe('a burst', () => {
     expect(store.calls.flatMap(({ requests }) => requests).map(({ key }) => key)).not.toContain('held')
   })
 
+  it('holds nobody beyond his wait, also who joins a command that has waited for long', async () => {
+    // Slow, and within its deadline.
+    store.always('acquire', replyAfter(1_900))
+    for (const key of keys(1_025)) locks.acquire(key, { wait: '1m' }).catch(() => undefined)
+    await clock.advance(1_100)
+    const waits = [0, 900, 1_000, 1_500].map((wait) => ({
+      boundMs: 1_100 + (wait || 2_000),
+      joined: follow(locks.acquire(`x${wait}`, { wait }), clock),
+    }))
+    await clock.advance(10_000)
+    for (const { boundMs, joined } of waits) expect(joined.atMs).toBeLessThanOrEqual(boundMs)
+  })
+
+  it('waits for the answer to the last command that a budget allows', async () => {
+    store.always('acquire', replyAfter(900))
+    const all = keys(3_000).map((key) => follow(locks.acquire(key, { budget: 1 }), clock))
+    await clock.advance(10_000)
+    expect(new Set(all.map(({ state }) => state))).toEqual(new Set(['fulfilled']))
+  })
+
   it('that meets a silent store fails as one that did not answer, and hangs nobody', async () => {
     store.always('acquire', requestLost)
     const tries = keys(5_000).map((key) => follow(locks.tryAcquire(key, { ttl: '3s' }), clock))
@@ -283,5 +335,21 @@ describe('a process that was busy itself', () => {
     clock.block(900)
     await clock.advance(2_000)
     expect(acquiring.value?.commands).toBe(2)
+  })
+})
+
+describe('a call that is given up', () => {
+  it.each([1, 2])('leaves no timer, though the store never answers: %d in the command', async (count) => {
+    store.always('acquire', () => new Promise(() => undefined))
+    const stop = new AbortController()
+    const calls = keys(count).map((key) => follow(locks.acquire(key, { signal: stop.signal }), clock))
+    await clock.advance(10)
+    stop.abort('left')
+    await clock.advance(0)
+    expect(calls.map(({ reason }) => reason)).toEqual(calls.map(() => 'left'))
+    // The undoing is under way.
+    expect(clock.timers.filter(({ dueInMs }) => dueInMs < 1_000).length).toBeLessThanOrEqual(
+      store.called('release').length,
+    )
   })
 })

@@ -1,4 +1,5 @@
 import { sharesBetweenCalls } from '#sharing'
+import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
 import { Command } from './command.ts'
@@ -21,7 +22,14 @@ const order: readonly Verb[] = ['release', 'renew', 'acquire']
 /** A microtask by `then` costs less than one by `queueMicrotask`, which keeps an async context for it. */
 const settled = Promise.resolve()
 
-export function jointCalls({ store, clock }: { readonly store: LeaseStore; readonly clock: Clock }): JointCalls {
+/** What the calls of a locker share. */
+interface Joining {
+  readonly store: LeaseStore
+  readonly clock: Clock
+  readonly home: Home
+}
+
+export function jointCalls({ store, clock, home }: Joining): JointCalls {
   const anyVerb = store as unknown as AnyVerb
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands left last. */
@@ -52,10 +60,17 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
     }
     if (++quiet <= quietMicrotasks) void settled.then(leave)
     else {
+      const isShared = joined > 1
       joined = 0
       seen = 0
-      for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
+      // What callers share, and what comes of it, runs in no caller's async context. A lone call stays in its own.
+      if (isShared) void home(sendAll)
+      else sendAll()
     }
+  }
+
+  function sendAll(): void {
+    for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
   }
 
   return {
