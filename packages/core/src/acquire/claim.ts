@@ -2,7 +2,14 @@ import type { Context } from '../context.ts'
 import { type Answer, isUnknown, silence } from '../store/answered.ts'
 import { ask, commandDeadlineMs, type Question, type Quiet } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
-import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from '../store/lease-store.ts'
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  InspectOutcome,
+  ReleaseOutcome,
+  ReleaseRequest,
+  Unknown,
+} from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
@@ -145,20 +152,24 @@ export class Claim implements Question<TryOutcome> {
     if (outcome.type !== 'granted') return
     this.lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!this.#ended) this.#claimant.onLateGrant()
-    // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
-    else if (outcome.token !== this.#accepted)
-      this.#context.work.background(() => release(this.#context, this.#request, this.quiet))
+    // It may be the grant that was accepted. If not, it came before that or after its end, and is given back by its own token:
+    // the acquisition id is also that of the accepted grant.
+    else if (outcome.token !== this.#accepted) {
+      const ended = { key: this.#request.key, token: outcome.token }
+      this.#context.work.background(() => release(this.#context, ended, this.#request.ttlMs, this.quiet))
+    }
   }
 }
 
 function release(
   context: Context,
-  { key, acquisitionId, ttlMs }: AcquireRequest,
+  request: ReleaseRequest,
+  ttlMs: number,
   quiet: Quiet,
 ): Promise<Answer<ReleaseOutcome>> {
   return ask<ReleaseOutcome>(context, ttlMs, {
     quiet,
-    send: (attempt) => context.calls.send('release', { key, acquisitionId }, attempt),
+    send: (attempt) => context.calls.send('release', request, attempt),
   })
 }
 
@@ -168,13 +179,14 @@ function release(
  */
 export async function undoAcquire(context: Context, request: AcquireRequest, quiet: Quiet): Promise<void> {
   const { clock } = context
-  const { ttlMs } = request
-  const { outcome } = await release(context, request, quiet)
+  const { key, acquisitionId, ttlMs } = request
+  const tries = { key, acquisitionId }
+  const { outcome } = await release(context, tries, ttlMs, quiet)
   if (outcome.type === 'released') return
   const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.quietUntilMs - clock.monotonicMs())
   if (restMs > ttlMs) return
   await sleep(clock, restMs)
-  await release(context, request, quiet)
+  await release(context, tries, ttlMs, quiet)
 }
 
 const isPossibleGrant = (outcome: TryOutcome): boolean =>
