@@ -4,8 +4,8 @@ import type { AcquireRequest, LeaseStore, ReleaseOutcome } from './lease-store.t
 import { type Granted, offers, type Passing, type PassOn } from './pass-on.ts'
 
 /**
- * Offers the port for a store, and answers that store. It stands apart from `pass-on.ts` so that a bundle without it carries
- * nothing of it.
+ * Offers the port for a store, and answers that store. It has a module of its own, so that a bundle without it carries nothing of
+ * it.
  */
 export function offerPassOn(store: LeaseStore, passOn: PassOn): LeaseStore {
   offers.set(store, { passOn, begin: (request) => new PassingRequest(passOn, request) })
