@@ -29,14 +29,14 @@ async function commandsFor<T>(work: () => Promise<T>): Promise<readonly [T, numb
   return [done, commandsBetween(before, await readCommands(admin), leasehold.sends).sent]
 }
 
-const keysOf = (count: number): readonly string[] => Array.from({ length: count }, (_, which) => `tick-${which}`)
+const keysOf = (count: number): readonly string[] => Array.from({ length: count }, (_, which) => `turn-${which}`)
 
 describe.each([
   [2, 1],
   [64, 1],
   [65, 2],
   [256, 4],
-])('%i locks of one tick', (count, commands) => {
+])('%i locks of one turn of the event loop', (count, commands) => {
   let held: readonly Held[]
 
   test(`are taken with ${commands} in all`, async () => {

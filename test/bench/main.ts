@@ -19,7 +19,7 @@ import { scenarioNamed, scenarios } from './scenarios/index.ts'
 
 const options = readOptions(process.argv.slice(2))
 if (options.draw !== undefined) {
-  // Only who draws needs the library that does.
+  // Imported here, because nothing else needs the library that draws.
   const { redraw } = await import('./report/redraw.ts')
   await redraw(options.draw)
 } else if (options.list || options.scenarios.length === 0) {

@@ -8,8 +8,8 @@ import { quiet } from '../support/quiet.ts'
 import { scriptCalls } from '../support/ways.ts'
 
 /*
- * A command is closed when it is written, after the client is ready. Until then it takes whoever comes, and lets go whoever
- * gives up.
+ * A command is closed when it is written, after the client is ready. Until then calls join it, and those that are given up are
+ * taken out.
  */
 
 let server: RedisServer
@@ -18,7 +18,7 @@ let client: Redis
 let locks: Locker
 beforeAll(async () => {
   server = await startRedis()
-  // It knows the scripts from now on, as those who are counted do not send their text.
+  // The server has to know the scripts: the commands that are counted do not carry their text.
   await using knowing = connect(server.port)
   await (await knowing.locks.acquire('warm-up')).release()
 })
@@ -84,7 +84,7 @@ describe.each(states)('through a client %s', (_, begin) => {
     expect(leases.every((lease) => lease.commands === 1 && lease.remaining() > 0)).toBe(true)
   })
 
-  it('whoever has given up by then is not sent, and is told his own reason', async () => {
+  it('a call that was given up by then is not sent, and rejects with its own reason', async () => {
     const before = await scriptCalls(server)
     const leaving = keys(10, 'gone').map((key) => {
       const stop = new AbortController()
@@ -105,7 +105,7 @@ describe.each(states)('through a client %s', (_, begin) => {
     expect(await traces('gone')).toEqual([])
   })
 
-  it('whoever’s wait ends before was certainly not sent', async () => {
+  it('a call whose wait ends before that was certainly not sent', async () => {
     const late = keys(10, 'late').map((key) => locks.acquire(key, { wait: '100ms' }).catch((error: unknown) => error))
     const patient = acquireAll(keys(20))
     for (const [which, error] of (await Promise.all(late)).entries()) {

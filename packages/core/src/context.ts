@@ -13,7 +13,7 @@ export interface Context {
   readonly clock: Clock
   readonly name: string | undefined
   readonly work: OpenWork
-  /** Sends requests to the store, those that meet in one command. */
+  /** Sends requests to the store. Those that meet share a command. */
   readonly calls: JointCalls
   /** Runs a task a moment later, in the async context in which the locker was made. For work that outlives the call. */
   readonly home: Home

@@ -26,6 +26,14 @@ describe('a call that times out', () => {
     expect(late.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', holder: 'jobs-1', heldHere: false })
     expect((late.reason as Error).message).toMatch(/^Lock "k" is held by "jobs-1" after 1000 ms and \d+ commands;/)
   })
+
+  it('names its own locker to a call that waited behind a holder of its process', async () => {
+    const named = testLocker({ name: 'jobs-2' })
+    await named.locks.acquire('k')
+    const behind = follow(named.locks.acquire('k', { wait: '1s' }), named.clock)
+    await named.clock.advance(1_000)
+    expect(behind.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', holder: 'jobs-2', heldHere: true })
+  })
 })
 
 describe('an acquire that failed', () => {

@@ -66,7 +66,7 @@ export class KeyCalls implements KeyLocker {
 
   /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
   acquire(options?: AcquireOptions): Promise<Lease> {
-    return this.#acquire(options, Function)
+    return this.#acquire(options)
   }
 
   async tryAcquire(options?: TryAcquireOptions): Promise<Lease | null> {
@@ -82,7 +82,9 @@ export class KeyCalls implements KeyLocker {
   withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
   withLock<T>(...given: WithLockArguments<T>): Promise<T> {
     const work = given.pop() as Work<T>
-    return withLease(this.#shared.context.clock, this.#acquire(given[0] as AcquireOptions | undefined, work), work)
+    const [options] = given as [AcquireOptions | undefined]
+    const acquiring = this.#acquire(options, () => demandOption(typeof work === 'function', 'work', 'a function', work))
+    return withLease(this.#shared.context.clock, acquiring, work)
   }
 
   async inspect(): Promise<LockState> {
@@ -102,10 +104,10 @@ export class KeyCalls implements KeyLocker {
     return revoked
   }
 
-  /** @param work what the lease is for, if it has to be a function */
-  #acquire(options: AcquireOptions | undefined, work: unknown): Promise<HeldLease> {
+  /** @param check throws for what else the caller was given */
+  #acquire(options: AcquireOptions | undefined, check?: () => void): Promise<HeldLease> {
     try {
-      demandOption(typeof work === 'function', 'work', 'a function', work)
+      check?.()
       return this.#waitFor(planFor(this.#key, this.#settings(options)), timedOut)
     } catch (error) {
       return Promise.reject(error)

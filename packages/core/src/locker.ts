@@ -187,7 +187,7 @@ export function createLocker(options: LockerOptions): Locker {
   const home = homeContext()
   const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
-  const calls = jointCalls({ store, clock })
+  const calls = jointCalls({ store, clock, home })
   const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
   const shared = { context, queue, jointRenewal: new Renewal(context), defaults }

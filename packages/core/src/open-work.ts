@@ -39,7 +39,7 @@ export type WaitUntil = (task: Promise<unknown>) => unknown
 /** A wait under way. */
 export class Wait extends Span implements Member {
   place = 0
-  /** Leaves the caller's signal alone. */
+  /** Stops listening to the caller's signal. */
   withdraw: (() => void) | undefined
 }
 
@@ -90,11 +90,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
       assertOpen()
       signal?.throwIfAborted()
       const wait = new Wait()
-      if (signal) {
-        const end = (): void => wait.end(signal.reason)
-        signal.addEventListener('abort', end)
-        wait.withdraw = () => signal.removeEventListener('abort', end)
-      }
+      if (signal) wait.withdraw = wait.endWith(signal)
       waits.add(wait)
       return wait
     },

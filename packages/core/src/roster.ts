@@ -5,8 +5,8 @@ export interface Member {
 }
 
 /**
- * A set of things that come and go all the time. A `Set` that many come to and go from leaves a chain of outgrown tables, and
- * what one of them holds lives on until the next full garbage collection. This is one array; the last takes the place of who goes.
+ * A set of things that come and go all the time. A `Set` used so leaves a chain of outgrown tables behind, and what is in one
+ * of them lives on until the next full garbage collection. This is one array: the last member takes the place of one that goes.
  */
 export class Roster<T extends Member> {
   readonly #members: T[] = []
@@ -31,7 +31,7 @@ export class Roster<T extends Member> {
     last.place = member.place
   }
 
-  /** Those who are on it now. */
+  /** Its members, as a copy. */
   all(): T[] {
     return this.#members.slice()
   }

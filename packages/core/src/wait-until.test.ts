@@ -24,6 +24,8 @@ describe('waitUntil', () => {
     store.next('release', replyAfter(300))
     void lease.release()
     expect(states()).toEqual(['pending'])
+    await clock.advance(0)
+    expect(store.called('release')).toHaveLength(1)
     await clock.advance(299)
     expect(states()).toEqual(['pending'])
     await clock.advance(1)

@@ -76,7 +76,8 @@ export class Delivery {
     if (!obstacle(this.#route.client, this.#key)) this.#send()
     else {
       void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
-        if (reply) this.#end(reply)
+        // Its caller may have given up in the very moment in which the client became ready.
+        if (reply || this.#deadline.isOver) this.#end(reply ?? this.reply)
         else this.#send()
       })
     }

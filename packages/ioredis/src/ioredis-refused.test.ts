@@ -52,7 +52,7 @@ describe.each(clients)('over $name', ({ create }) => {
     await locks.close()
   })
 
-  it('whoever waits until the client is ready is told the server’s words, and no listener is left', async () => {
+  it('a call that waits until the client is ready is told the server’s words, and no listener is left', async () => {
     const client = connect({ username: 'lock', password: wrong })
     const listeners = (): number => client.listenerCount('end')
     const before = listeners()

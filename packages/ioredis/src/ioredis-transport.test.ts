@@ -75,6 +75,15 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(JSON.stringify(await lost)).not.toContain(token)
   })
 
+  it('sends nothing for a caller who gives up in the very moment in which the client becomes ready', async () => {
+    const client = connect({ lazyConnect: true })
+    const stop = new AbortController()
+    client.on('ready', () => stop.abort())
+    const reply = await run(ioredisTransport(client), increment, stop.signal)
+    expect(reply).toMatchObject({ type: 'unknown', executed: 'no' })
+    expect(await run(ioredisTransport(client), script("return redis.call('EXISTS', KEYS[1])"))).toEqual(value(0))
+  })
+
   it('stops waiting for an answer when it is aborted', async () => {
     const transport = ioredisTransport(connect())
     await run(transport, script('return 1'))
@@ -242,7 +251,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     expect(await run(transport, increment)).toEqual(value(1))
   })
 
-  it('says that nothing was sent to whoever waits for a client that is closed then, or was before', async () => {
+  it('says that nothing was sent to a call that waits for a client which is closed then, or was before', async () => {
     network.proxy.refuse()
     const client = connect()
     const transport = ioredisTransport(client)
@@ -262,7 +271,9 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     // The client takes it for ready until it hears of the end, and would keep a call for later.
     client.stream.destroy()
     expect(client.status).toBe('ready')
-    expect(await transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
+    const waiting = transport.whenReady('lock:a', callUntil(never))
+    expect(waiting).toBeInstanceOf(Promise)
+    expect(await waiting).toBeUndefined()
     expect(transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
     expect(await run(transport, increment)).toEqual(value(2))
   })

@@ -20,7 +20,7 @@ export async function unconnected(
   return {
     transport: ioredisTransport(client),
     connect: () => proxy.accept(),
-    // The client listens to itself for other events that a store waits for.
+    // A store waits for `ready` as well, to which the client listens itself.
     listeners: () => ['end', 'error'].reduce((sum, event) => sum + client.listenerCount(event), 0),
     async [Symbol.asyncDispose]() {
       client.disconnect()

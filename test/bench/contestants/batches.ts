@@ -1,7 +1,7 @@
 /** Sends several requests as one, and answers one reply each, in order. */
 export type SendMany<Request, Reply> = (requests: readonly Request[]) => Promise<readonly Reply[]>
 
-/** Collects the requests of one tick and sends them together, at most `size` at a time. One that is alone waits for nobody. */
+/** Collects the requests of one turn of the event loop and sends them together, `size` at a time. A single one waits for none. */
 export function batchesOf<Request, Reply>(
   send: SendMany<Request, Reply>,
   size: number,
@@ -26,7 +26,7 @@ export function batchesOf<Request, Reply>(
   }
   return (request) =>
     new Promise((resolve, reject) => {
-      // After every promise that the last replies have settled: what these go on to ask for belongs to the same tick.
+      // After every promise that the last replies have settled: what these go on to ask for belongs to the same turn.
       if (open.push({ request, resolve, reject }) === 1) process.nextTick(flush)
     })
 }

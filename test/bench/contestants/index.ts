@@ -88,7 +88,7 @@ export const hotKey: readonly Contestant[] = [
 /** Those that renew what they hold. */
 export const renewing: readonly Contestant[] = [leasehold, redlock, redisSemaphore, redlockUniversal]
 
-/** Whose waiters and leases are weighed. */
+/** Those whose waiters and leases are weighed. */
 export const weighed: readonly Contestant[] = [promiseQueue, leasehold, redlock50, redisSemaphore50, redlockUniversal50]
 
 /** Those that are asked for thousands of locks at once. */

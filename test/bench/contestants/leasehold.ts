@@ -8,7 +8,7 @@ import { connectIoredis } from './connect-ioredis.ts'
 import { type Client, type Contestant, ttlMs as defaultTtlMs, type Held, type Locks, waitMs } from './contestant.ts'
 import { gatewayToken, gatewayUrl } from './gateway.ts'
 
-/** The lock with a notifier: between processes a release wakes the next waiter, within one the grant is handed on. */
+/** The lock with a notifier: between processes a release wakes the next waiter, within one the grant is handed off. */
 export const leasehold: Contestant = overIoredis('leasehold', (redis) => ({ notifier: ioredisNotifier(redis) }))
 
 /** Without a notifier, with the default back-off. */

@@ -23,7 +23,7 @@ export const rawFetch: Contestant = {
   },
 }
 
-/** The same through `@upstash/redis` with its defaults, which send the commands of one tick as one request. */
+/** The same through `@upstash/redis` with its defaults, which send the commands of one turn of the event loop as one request. */
 export const rawUpstash: Contestant = {
   name: 'raw-upstash',
   role: 'floor',

@@ -24,10 +24,10 @@ const portion = 500
 const resolutionMs = 10
 /** Enough to compile what a waiter needs. */
 const warmUpWaiters = 50
-/** By then whoever waits has been refused, has subscribed, and has set its timers; or has cleared them. */
+/** By then a waiter has been refused, has subscribed and has set its timers, or has cleared them. */
 const settledMs = 500
 
-/** What a process does that holds many locks, or has many who wait. */
+/** What a process does that holds many locks, or has many waiters. */
 export function holdingJobs(locks: Locks) {
   const kept: Held[] = []
 

@@ -135,7 +135,7 @@ export function loadJobs(locks: Locks) {
       }
     },
 
-    /** Asks once for a lock on each of many keys, in one tick. They stay held. */
+    /** Asks once for a lock on each of many keys, in one turn of the event loop. They stay held. */
     async burst({ count, ttlMs }: { readonly count: number; readonly ttlMs: number }): Promise<Burst> {
       const from = nowMs()
       const asked = Array.from({ length: count }, (_, which) => attempt(`burst-${process.pid}-${which}`, ttlMs))

@@ -10,7 +10,7 @@ export interface Bar {
 }
 
 interface BarsOptions {
-  /** What the chart shows, for who cannot see it. */
+  /** What the chart shows, for readers who cannot see it. */
   readonly description: string
   readonly title: string
   /** For figures that lie orders of magnitude apart. */

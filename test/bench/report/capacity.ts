@@ -20,11 +20,11 @@ export interface ProcessLoad {
   readonly waiters: number
   /** How often a waiting process checks a key: `recheck`. */
   readonly recheckMs: number
-  /** Times a second that a key which it waits for is passed on within it. */
+  /** Hand-offs a second between its own calls. */
   readonly handOffsPerSecond: number
 }
 
-/** Bytes of heap: a lease in the holder’s hands with what renews it, and a call that waits, with what its caller awaits it by. */
+/** Bytes of heap: of a lease that is held, with what renews it; of a call that waits, with the promise that its caller awaits. */
 export const heldBytes = 920
 export const waiterBytes = 1_300
 
@@ -41,8 +41,8 @@ export function commandsPerSecond(load: ProcessLoad): number {
   const taking = (commandsPerLock * locksPerSecond) / keysPerCommand
   const renewing = held === 0 ? 0 : (Math.ceil((earlyRenewals * held) / chunkSize) * renewalsPerTtl * 1_000) / ttlMs
   const waiting = (awaitedKeys * 1_000) / recheckMs
-  const passing = (commandsPerRun * handOffsPerSecond) / (mostHandOffs + 1)
-  return taking + renewing + waiting + passing
+  const handingOff = (commandsPerRun * handOffsPerSecond) / (mostHandOffs + 1)
+  return taking + renewing + waiting + handingOff
 }
 
 const heapBytes = ({ held, waiters }: ProcessLoad): number => held * heldBytes + waiters * waiterBytes
@@ -88,7 +88,7 @@ export const capacityRows: readonly (readonly string[])[] = examples.map(([what,
   `${(heapBytes(load) / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kB`,
 ])
 
-/** For who pays by the command: an HTTP runtime has nothing to batch with, and a short lock is never renewed. */
+/** Where commands are billed: calls on an HTTP runtime share no command, and a short lock is never renewed. */
 export const priceRows: readonly (readonly string[])[] = [
   [1, 10],
   [30, 10],

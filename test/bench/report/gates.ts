@@ -12,7 +12,7 @@ interface Gate {
   readonly table: string
   readonly figure: string
   readonly title: string
-  /** Whom it is compared with; without a rival the figure itself is meant. */
+  /** The row it is divided by; without one the figure itself is meant. */
   readonly rival?: string | typeof bestOther
   readonly atMost?: number
   readonly atLeast?: number

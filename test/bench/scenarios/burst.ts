@@ -8,7 +8,7 @@ const ttlMs = 3_000
 
 export const burst: Scenario = {
   name: 'burst',
-  about: `locks of ${ttlMs / 1_000} s on different keys, all asked for in one tick by a fresh process`,
+  about: `locks of ${ttlMs / 1_000} s on different keys, all asked for in one turn of the event loop by a fresh process`,
   contestants,
   columns: [
     { name: 'granted', title: 'granted', digits: 0 },

@@ -38,7 +38,7 @@ const turn = (contestant: Contestant, { weighed: count }: BenchOptions): Turn =>
       samples.push({ table, row: contestant.name, role: contestant.role, figures })
     }
     await weigh(memoryTables.held, (process) => process.weighHeld({ count }))
-    // Whose leases have no signal of their own would be weighed twice.
+    // A library whose leases have no signal would be weighed twice.
     if (contestant.role === 'ours') {
       await weigh(memoryTables.signal, (process) => process.weighHeld({ count, withSignal: true }))
     }

@@ -34,7 +34,7 @@ export const uncontendedTable = (client: Client, inFlight: number): string => `$
 const compiled = { inFlight: 64, forMs: 2_000 }
 /** Before each series. */
 const warmUpMs = 400
-/** What a series allocates has to fit into the young generation; `withLock` took 50 kB once. */
+/** What a series allocates has to fit into the young generation, even at 50 kB for each `withLock`. */
 const allocations = { count: 320, warmUp: 3_200 }
 /** Beyond that a lock allocates no less: what a read and a write of the socket take has been shared. */
 const mostInFlightCounted = 16

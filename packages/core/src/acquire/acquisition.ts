@@ -153,7 +153,7 @@ export class Acquisition implements Claimant {
             return this.#ended(grant, now)
           }
         }
-        if ((await this.#handle(outcome)) && this.leftMs() > 1) continue
+        if ((await this.#handle(outcome)) && this.#goesOn()) continue
         assertAnswered(this.#finding, this.#executed)
         return this.#ended(undefined, instant(clock))
       }
@@ -175,10 +175,17 @@ export class Acquisition implements Claimant {
   }
 
   leftMs(now: Instant = instant(this.#context.clock)): number {
-    const { ttlMs, waitMs, budget, commands } = this.#plan
-    // A spent budget ends the wait just as the deadline does.
-    if (commands >= budget) return 0
+    const { ttlMs, waitMs } = this.#plan
     return (waitMs || commandDeadlineMs(this.#context, ttlMs)) - elapsedMs(now, this.#terms.since)
+  }
+
+  mayRepeat(): boolean {
+    return this.#plan.commands < this.#plan.budget
+  }
+
+  /** Whether another try is possible. A spent budget ends the wait just as the deadline does. */
+  #goesOn(): boolean {
+    return this.mayRepeat() && this.leftMs() > 1
   }
 
   onSent(): void {
@@ -228,14 +235,14 @@ export class Acquisition implements Claimant {
       const finding = this.#finding
       // A try cut short by the end of the wait says nothing of the store. It counts only if nothing else is known.
       if (typeof finding !== 'string') this.#learn({ ...finding, ...outcome })
-      else if (this.leftMs() > 1) this.#learn(outcome)
+      else if (this.#goesOn()) this.#learn(outcome)
       return false
     }
     if (outcome.type === 'held') {
       this.#vain = 0
       this.known.holder = outcome.holder
       this.#learn('held')
-      if (waitMs > 0 && this.leftMs() > 1) await this.#pause(outcome)
+      if (waitMs > 0 && this.#goesOn()) await this.#pause(outcome)
       // A call that does not wait makes one try.
       return waitMs > 0
     }
@@ -250,7 +257,7 @@ export class Acquisition implements Claimant {
     // Nothing says when a try is worth it. A holder that a check has seen may be this call itself, granted by a try whose
     // answer was lost, so there is nobody to wait for.
     const pauseMs = floorMs(this.#vain++, longestVainPauseMs)
-    await sleep(clock, Math.min(pauseMs, this.leftMs()), this.span.signal)
+    if (this.#goesOn()) await sleep(clock, Math.min(pauseMs, this.leftMs()), this.span.signal)
     return true
   }
 

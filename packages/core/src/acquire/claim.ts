@@ -2,7 +2,14 @@ import type { Context } from '../context.ts'
 import { type Answer, isUnknown, silence } from '../store/answered.ts'
 import { ask, commandDeadlineMs, type Question, type Quiet } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
-import type { AcquireOutcome, AcquireRequest, InspectOutcome, ReleaseOutcome, Unknown } from '../store/lease-store.ts'
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  InspectOutcome,
+  ReleaseOutcome,
+  ReleaseRequest,
+  Unknown,
+} from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
@@ -12,7 +19,7 @@ import { mostSilentTries } from './figures.ts'
 /** The outcome of a try; `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
-/** Whose claim it is. */
+/** The acquire that makes a claim. */
 export interface Claimant {
   /** When the store wants to be asked nothing. Both the tries and their undoing observe that. */
   readonly known: Quiet
@@ -20,6 +27,8 @@ export interface Claimant {
   readonly span: Span
   /** How long it may still take, in milliseconds. */
   leftMs(now: Instant): number
+  /** Whether its budget allows another command. */
+  mayRepeat(): boolean
   /** A try has been sent, or a check. */
   onSent(): void
   /** A try got no usable answer, unless only the end of the time cut it short. */
@@ -30,8 +39,8 @@ export interface Claimant {
 
 /**
  * All requests for one key under one acquisition id, from the first try until it is granted or given up. All its tries carry the
- * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted, so whoever gives
- * the claim up calls `abandon`.
+ * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted: to give the claim
+ * up, call `abandon`.
  *
  * A try without an answer may extend an entry that nobody knows of, and so keep others out. After two such tries in a row the
  * claim therefore only checks, which changes nothing, until the store answers again.
@@ -100,6 +109,10 @@ export class Claim implements Question<TryOutcome> {
     return this.lateGrant ? 0 : this.#claimant.leftMs(now)
   }
 
+  mayRepeat(): boolean {
+    return this.#claimant.mayRepeat()
+  }
+
   send(attempt: Attempt<TryOutcome>): void {
     const { store, calls } = this.#context
     if (this.#silentTries < mostSilentTries) {
@@ -139,20 +152,24 @@ export class Claim implements Question<TryOutcome> {
     if (outcome.type !== 'granted') return
     this.lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!this.#ended) this.#claimant.onLateGrant()
-    // It may be the grant that was accepted. If not, the network delivered a copy of a request after that grant had ended.
-    else if (outcome.token !== this.#accepted)
-      this.#context.work.background(() => release(this.#context, this.#request, this.quiet))
+    // It may be the grant that was accepted. If not, it came before that or after its end, and is given back by its own token:
+    // the acquisition id is also that of the accepted grant.
+    else if (outcome.token !== this.#accepted) {
+      const ended = { key: this.#request.key, token: outcome.token }
+      this.#context.work.background(() => release(this.#context, ended, this.#request.ttlMs, this.quiet))
+    }
   }
 }
 
 function release(
   context: Context,
-  { key, acquisitionId, ttlMs }: AcquireRequest,
+  request: ReleaseRequest,
+  ttlMs: number,
   quiet: Quiet,
 ): Promise<Answer<ReleaseOutcome>> {
   return ask<ReleaseOutcome>(context, ttlMs, {
     quiet,
-    send: (attempt) => context.calls.send('release', { key, acquisitionId }, attempt),
+    send: (attempt) => context.calls.send('release', request, attempt),
   })
 }
 
@@ -162,13 +179,14 @@ function release(
  */
 export async function undoAcquire(context: Context, request: AcquireRequest, quiet: Quiet): Promise<void> {
   const { clock } = context
-  const { ttlMs } = request
-  const { outcome } = await release(context, request, quiet)
+  const { key, acquisitionId, ttlMs } = request
+  const tries = { key, acquisitionId }
+  const { outcome } = await release(context, tries, ttlMs, quiet)
   if (outcome.type === 'released') return
   const restMs = Math.max(commandDeadlineMs(context, ttlMs), quiet.quietUntilMs - clock.monotonicMs())
   if (restMs > ttlMs) return
   await sleep(clock, restMs)
-  await release(context, request, quiet)
+  await release(context, tries, ttlMs, quiet)
 }
 
 const isPossibleGrant = (outcome: TryOutcome): boolean =>

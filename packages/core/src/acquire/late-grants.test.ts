@@ -209,6 +209,20 @@ describe('a grant whose answer comes late', () => {
     expect(acquiring.value?.remaining()).toBeCloseTo(10_000 - 102 - 3_000, 0)
   })
 
+  it('costs nobody the lock that a later try of the same acquire was granted', async () => {
+    store.next('acquire', replyAfter(2_000))
+    const acquiring = follow(locks.acquire('k'), clock)
+    await clock.advance(500)
+    // What was granted at once, and not answered yet, is taken away. So that its end is not known: somebody else was granted since.
+    await elsewhere.revoke('k')
+    await (await elsewhere.acquire('k')).release()
+    await clock.advance(600)
+    expect(acquiring.state).toBe('fulfilled')
+    await clock.advance(1_000)
+    expect(acquiring.value?.signal.aborted).toBe(false)
+    expect(await elsewhere.inspect('k')).toMatchObject({ held: true, fence: acquiring.value?.fence })
+  })
+
   it('is given back if it is a copy of what was accepted and has ended', async () => {
     store.next('acquire', carriedOutAfter(6_000, 0))
     const acquiring = follow(locks.acquire('k', { ttl: '30s' }), clock)

@@ -27,7 +27,7 @@ export type {
 } from '../store/lease-store.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerRecords } from '../store/offer-records.ts'
-export { type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
+export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
 export { checkFingerprint, checkResult } from '../store/record-limits.ts'
 export { parseToken } from '../store/token.ts'
 export { backoffMs, jitter } from '../timing/backoff.ts'

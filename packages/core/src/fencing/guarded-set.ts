@@ -124,13 +124,11 @@ async function write(
   const run = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
     only(runScript(transport, script, args, 2, [each], (request) => request, guardOutcome, call))
   const span = new Span()
-  const end = (): void => span.end(signal?.reason)
-  if (signal?.aborted) end()
-  signal?.addEventListener('abort', end)
+  const withdraw = signal && span.endWith(signal)
   const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, {
     span,
     send: (attempt) => attempt.follow(run(attempt)),
-  }).finally(() => signal?.removeEventListener('abort', end))
+  }).finally(withdraw)
   const outcome = answered('the guarded write', key, asked.outcome, asked.before)
   return outcome.type === 'fenced' ? outcome.highest : null
 }

@@ -6,7 +6,7 @@ import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-stor
 import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
-/** Who gives a grant back. */
+/** The holder that gives a grant back. */
 export interface Releasing {
   /** @param subscribers how many subscribers were told that the lock is free; null if that is not known */
   onReleased(result: ReleaseResult, subscribers: number | null): void

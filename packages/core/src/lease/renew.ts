@@ -16,14 +16,14 @@ export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
  * Asks for more time for several grants with one request. Each grant applies the store's answer, in time or late, even if its
  * lease was given back meanwhile: the grant may have been handed off, and then the answer is about its present holder.
  *
- * @param ttlMs    the ttl to ask for; by the time of the answer the grant may have a holder with another ttl
- * @param withinMs bounds the request as a ttl does: it may stay unanswered for a third of this
+ * @param ttlMs         the ttl to ask for; by the time of the answer the grant may have a holder with another ttl
+ * @param boundingTtlMs the request may stay unanswered for a third of it
  */
 export async function renewGrants(
   context: Context,
   grants: readonly Grant[],
   ttlMs: (grant: Grant) => number,
-  patientMs: number,
+  boundingTtlMs: number,
   options: Pick<Question<Outcomes>, 'once' | 'leftMs'>,
 ): Promise<Answer<Outcomes>> {
   const requests = grants.map((grant) => ({ key: grant.key, token: grant.token, ttlMs: ttlMs(grant) }))
@@ -31,7 +31,7 @@ export async function renewGrants(
     for (const [index, { ttlMs }] of requests.entries())
       grants[index]?.take(outcomeAt(outcomes, index), { sentAt, ttlMs })
   }
-  const answer = await ask<readonly RenewOutcome[]>(context, patientMs, {
+  const answer = await ask<readonly RenewOutcome[]>(context, boundingTtlMs, {
     ...options,
     onLate,
     send: (attempt) => attempt.follow(context.store.renew(requests, attempt).then(unlessUnanswered)),
@@ -43,19 +43,20 @@ export async function renewGrants(
 /**
  * Asks for more time for one grant, which applies the answer in any case.
  *
- * @param patientMs bounds the request as a ttl does: it may stay unanswered for a third of this
+ * @param boundingTtlMs the request may stay unanswered for a third of it
+ * @param span          ends the request early
  * @throws the reason with which the span was ended, at once
  */
 export async function renewGrant(
   context: Context,
   grant: Grant,
   ttlMs: number,
-  patientMs: number,
+  boundingTtlMs: number,
   span: Span,
 ): Promise<RenewOutcome> {
   const request = { key: grant.key, token: grant.token, ttlMs }
   const onLate = (outcome: RenewOutcome, sentAt: Instant): void => grant.take(outcome, { sentAt, ttlMs })
-  const { outcome, sentAt } = await ask<RenewOutcome>(context, patientMs, {
+  const { outcome, sentAt } = await ask<RenewOutcome>(context, boundingTtlMs, {
     span,
     onLate,
     send: (attempt) => context.calls.send('renew', request, attempt),

@@ -14,8 +14,8 @@ export const fences: number = mostHandOffs + 1
 /** The head start on our next waiter that the other subscribers get after a run of hand-offs, in milliseconds. */
 export const headStartMs = 2
 /**
- * The head start after grants were passed on, in milliseconds. It comes once in `longestRunMs`, and is all that those get whom
- * no release reaches: they poll.
+ * The head start after grants were passed on, in milliseconds. It comes once in `longestRunMs`, and is the only chance of other
+ * processes that poll, because no release reaches them.
  */
 export const pollersHeadStartMs = 10
 /** The share of the store's command deadline after which our next waiter stops waiting for the answer to a release. */

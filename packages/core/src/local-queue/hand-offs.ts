@@ -4,13 +4,13 @@ import { elapsedMs, type Instant } from '../timing/validity.ts'
 import { longestRunMs, mostHandOffs } from './figures.ts'
 
 /**
- * A run of hand-offs: how many hand-offs of one grant there have been in this process, and when the first one was. A grant that
- * is passed on begins to count anew, but its time goes on: the lock has not been free.
+ * A run of hand-offs: how many hand-offs of one grant there have been in this process, and when the first one was. When the lock
+ * is passed on, the count begins anew, and the time goes on: the lock has not been free.
  */
 export class HandOffs {
   #count = 0
   #first: Instant | undefined
-  /** The store granted the lock anew within the run, without freeing it. */
+  /** The lock has been passed on, so it has not been free since the time began. */
   hasPassed = false
 
   /** Counts a hand-off. */
@@ -19,7 +19,7 @@ export class HandOffs {
     this.#first ??= now
   }
 
-  /** The store has granted the lock anew. */
+  /** The lock was passed on. */
   pass(now: Instant): void {
     this.#count = 0
     this.#first ??= now
@@ -31,7 +31,7 @@ export class HandOffs {
     return this.#count >= mostHandOffs || this.isLong(now)
   }
 
-  /** The run has reached its limit in time: those whom no release reaches get a chance, too. */
+  /** The run has reached its limit in time: other processes that poll, which no release reaches, get a chance too. */
   isLong(now: Instant): boolean {
     return !!this.#first && elapsedMs(now, this.#first) >= longestRunMs
   }

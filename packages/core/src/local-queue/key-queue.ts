@@ -103,7 +103,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     return true
   }
 
-  /** Has the release of our grant ask for one for the next call in line, if the store can do that and the lock was free lately. */
+  /** Lets the release of our grant bring one for the next call in line, if the store can do that and the lock was free lately. */
   #askToPassOn(grant: Grant, { plan: { key, ttlMs } }: WaitingCall, now: Instant): void {
     const { store, notifier, name } = this.#context
     // Without a notifier nobody is known to listen, and a competitor came before the calls in line.
@@ -133,13 +133,13 @@ export class KeyQueue implements CheckedCalls, Contest {
     }
     const next = this.line?.first
     const reachedNobody = subscribers === 0
-    // Who polls is reached by no release, and had no chance while the lock was passed on.
+    // A process that polls is reached by no release, and had no chance while the lock was passed on.
     const isNobodyElse = notifier && reachedNobody && !this.#handOffs.hasPassed
     if (next && !isNobodyElse && this.#handOffs.isOver(now)) this.#beginHeadStart(next.plan, reachedNobody)
     else this.#resume()
   }
 
-  /** Gives what a release brought to the next in line. If that is not what this one would ask for, it asks again. */
+  /** Gives the grant that a release brought to the next call in line. If it does not suit that call, the call asks the store. */
   #take(passing: Passing, now: Instant): void {
     const { clock } = this.#context
     const { request, granted, sentAt } = passing
@@ -274,7 +274,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       waitedMs: waitedMs(this.#context.clock, since),
       commands: 0,
       lateGrants: !heldHere && finding === 'late' ? lateGrants : 0,
-      holder,
+      holder: heldHere ? (this.#context.name ?? null) : holder,
       heldHere,
     }
   }

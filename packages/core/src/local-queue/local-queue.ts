@@ -32,7 +32,7 @@ export function localQueue(context: Context): LocalQueue {
   const { work } = context
   const queues = new Map<string, KeyQueue>()
 
-  /** How many times a key became idle since idle keys were removed last. */
+  /** How often a key became idle since idle keys were last removed. */
   let idle = 0
 
   function queueFor(key: string): KeyQueue {
@@ -43,7 +43,7 @@ export function localQueue(context: Context): LocalQueue {
     return queue
   }
 
-  /** Removes idle keys now and then, if there are many: a few are wanted again soon, and a map that keys come to and go from is slow. */
+  /** Removes idle keys only when there are many: a map is slow if keys are added and removed all the time. */
   function onIdle(): void {
     if (++idle < mostIdle || queues.size <= mostIdle) return
     idle = 0

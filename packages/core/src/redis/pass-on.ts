@@ -11,8 +11,8 @@ import { passOn } from './scripts/generated/pass-on.ts'
 
 /**
  * The store of `redisStore`, which also passes a lock on: a release that reaches no subscriber grants the lock to the next
- * waiter of the same process, in the same request. For clients of a single server over TCP; elsewhere nobody can say that a
- * release reached no subscriber, and this is `redisStore`.
+ * waiter of the same process, in the same request. That takes a transport that counts every subscriber, which is one to a
+ * single server over TCP. With any other this is `redisStore`.
  *
  * @example
  * ```ts

@@ -18,9 +18,9 @@ export interface RedisTransport {
   /** Names the node that serves a key at present. Always the same name where there is only one. Does no I/O. */
   nodeOf(key: string): string
   /**
-   * Whether a call for this key would be written at once: then undefined, as always where there is no connection. If not, a
-   * promise that resolves with nothing once it would, and with the reply to a call that was not sent if that cannot be, or the
-   * deadline is over.
+   * Undefined if a call for this key would be written at once; over HTTP always, because there is no connection to wait for. If
+   * not, a promise: it resolves with undefined once a call would be written at once, and with the reply to a call that was not
+   * sent if none ever will, or if the deadline is over first.
    */
   whenReady(key: string, call: CallDeadline): Promise<ScriptReply | undefined> | undefined
   /**

@@ -122,3 +122,16 @@ it('a reply to a call that the client sent twice says so of each request', async
   const { outcomes } = await run(['a', 'b'], ({ keys }) => value(keys, true))
   expect(outcomes).toEqual([value('a', true), value('b', true)])
 })
+
+describe('a request that is repeated alone', () => {
+  it('may have been carried out in company, though the repeat was certainly not sent', async () => {
+    let trips = 0
+    const { outcomes } = await run(['a', 'b'], () =>
+      ++trips === 1 ? error('ERR half of it is done') : { type: 'unknown', executed: 'no' },
+    )
+    expect(outcomes).toEqual([
+      { type: 'unknown', executed: 'unknown' },
+      { type: 'unknown', executed: 'unknown' },
+    ])
+  })
+})

@@ -103,7 +103,7 @@ interface Part {
   /** The numbers of its requests. */
   readonly members: readonly number[]
   readonly withText?: boolean | undefined
-  /** It may have been carried out already: by a server that has the script, or in company before another's error. */
+  /** It may have been carried out already: by a server that has the script, or with others, before the error of one of them. */
   readonly resent?: boolean | undefined
 }
 
@@ -111,7 +111,7 @@ const noReply: ScriptReply = { type: 'unknown', executed: 'unknown' }
 
 /** The part of a command's reply that belongs to one of its requests. */
 function replyTo(reply: ScriptReply, place: number, resent: boolean): ScriptReply {
-  if (reply.type === 'unknown') return reply
+  if (reply.type === 'unknown') return resent ? { ...reply, executed: 'unknown' } : reply
   if (reply.type === 'error') return resent ? { ...reply, resent } : reply
   return { type: 'value', value: (reply.value as unknown[] | null)?.[place], resent: reply.resent || resent }
 }

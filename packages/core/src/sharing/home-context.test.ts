@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { ContextClock, follow, replyLost, ScriptedStore } from '@leasehold/testkit'
+import { ContextClock, follow, replyLost, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../adapter/index.ts'
 import { createLocker, type Locker, poll } from '../index.ts'
@@ -148,4 +148,44 @@ describe('what goes on behind a caller’s back runs in the context in which the
     expect(done).toEqual(['next', 'later'])
     expect(failures).toHaveLength(1)
   })
+})
+
+describe('calls that share a command', () => {
+  it('share it in the locker’s own context, and whoever goes on does not do so in that of another', async () => {
+    store.always('acquire', replyLost)
+    const stop = new AbortController()
+    const gone = follow(
+      tenant.run('A', () => locks.acquire('a', { signal: stop.signal })),
+      clock,
+    )
+    follow(
+      tenant.run('B', () => locks.acquire('b')),
+      clock,
+    )
+    await clock.advance(50)
+    expect(seen).toEqual([{ what: 'acquire', tenant: 'the locker’s own' }])
+    stop.abort('left')
+    await clock.advance(0)
+    expect(gone.reason).toBe('left')
+    seen = []
+    await clock.advance(20_000)
+    expect(seen.length).toBeGreaterThan(5)
+    expect(new Set(seen.map((each) => each.tenant))).not.toContain('A')
+  })
+
+  it('and one that goes alone stays in its own', async () => {
+    await tenant.run('A', () => locks.acquire('k'))
+    expect(seen.find(({ what }) => what === 'acquire')?.tenant).toBe('A')
+  })
+})
+
+it('a timer that is set at home is due when it was asked for, however busy the process was meanwhile', async () => {
+  const { locks: those, clock: their } = testLocker()
+  await those.acquire('k')
+  const first = follow(those.acquire('k', { wait: 3_000 }), their)
+  their.block(3_000)
+  await their.advance(10)
+  const second = follow(those.acquire('k', { wait: 50 }), their)
+  await their.advance(10_000)
+  expect([first.atMs, second.atMs]).toEqual([3_000, 3_060])
 })

@@ -37,8 +37,10 @@ export const clockWithin = (clock: Clock, run: (task: () => void) => void): Cloc
   schedule(callback, delayMs, mode) {
     let cancel: (() => void) | undefined
     let cancelled = false
+    // The process may be busy until the task runs.
+    const dueMs = clock.monotonicMs() + delayMs
     run(() => {
-      if (!cancelled) cancel = clock.schedule(callback, delayMs, mode)
+      if (!cancelled) cancel = clock.schedule(callback, Math.max(0, dueMs - clock.monotonicMs()), mode)
     })
     return () => {
       cancelled = true

@@ -26,12 +26,14 @@ export interface Quiet {
 
 /** A request that is repeated until it is answered, and what its caller wants to know meanwhile. */
 export interface Question<O> {
-  /** Sends the request once. Sees to it that the attempt is settled, or rejected. */
+  /** Sends the request once. Later the attempt has to be settled or rejected. */
   send(attempt: Attempt<O>): void
   /** Says what an answer means, in time or late. Called once for each attempt that is settled. */
   read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
   /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
   leftMs?(now: Instant): number
+  /** Whether there may be another attempt; default yes. */
+  mayRepeat?(): boolean
   /** Ends the question early. */
   readonly span?: Span | undefined
   /** Makes a single attempt; default false. */
@@ -150,7 +152,8 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const quietMs = this.#quiet.quietUntilMs - now.monotonicMs
     const pauseMs = Math.max(this.#restMs, quietMs)
     this.#restMs = 0
-    if (this.#latest && (once || leftMs <= 1)) this.#giveUp(now)
+    const isLast = once || leftMs <= 1 || this.#question.mayRepeat?.() === false
+    if (this.#latest && isLast) this.#giveUp(now)
     else if (pauseMs <= 0) this.#attempt(now, leftMs)
     // No further attempt is possible, and no earlier one can still be answered.
     else if (quietMs >= leftMs && this.#pending.length === 0) this.#giveUp(now)
@@ -175,7 +178,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     try {
       this.#question.send(attempt)
     } catch (error) {
-      this.reject(attempt, error)
+      this.reject(error)
     }
     const isPending = this.#state === 'attempting' && this.#latest === attempt
     if (isPending && !(attempt.isTimed && this.#isWhole))
@@ -215,7 +218,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     }
   }
 
-  reject(_: Attempt<O>, error: unknown): void {
+  reject(error: unknown): void {
     if (this.#state !== 'over') this.#fail(error)
   }
 
@@ -243,9 +246,9 @@ class Repetition<O> implements Asker<O>, SpanListener {
       const leftMs = this.#leftMs(now)
       const isInLine = attempt.isQueued && leftMs > 1
       this.#setTimer(isInLine ? Math.min(leftMs, this.#lifeMs) : 0, now)
-      // Those in front of it may be earlier attempts that nobody waits for any more.
+      // Those in front of it may be earlier attempts, whose answers would come too late to count.
       this.#endOldest(now)
-      // Whoever holds it back says now why.
+      // Once it is over, its sender settles it and says why it was not sent.
       if (!isInLine) attempt.end()
     } else {
       if (this.#isWhole) this.#question.onSilence?.(this.#failure)

@@ -2,19 +2,19 @@ import { Call } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** Who learns how an attempt ended. */
+/** The one that made an attempt, and learns how it goes. */
 export interface Asker<O> {
   /** The request has left. */
   sent(): void
   /** Undefined means no answer. */
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
-  reject(attempt: Attempt<O>, error: unknown): void
+  reject(error: unknown): void
   /** The time that it was to be waited for is over. */
   timeUp(attempt: Attempt<O>): void
 }
 
-/** One attempt to get a request answered. Whoever sends it sees to it that it is settled once, or rejected. */
+/** One attempt to get a request answered. Its sender has to settle it once, or to reject it with `asker.reject`. */
 export class Attempt<O> extends Call {
   declare readonly asker: Asker<O>
   /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
@@ -23,7 +23,7 @@ export class Attempt<O> extends Call {
   isSent = false
   /** It waits behind other requests of this process. */
   isQueued = false
-  /** Whoever sends it says when its time is up. */
+  /** Its sender says when its time is up, with `asker.timeUp`. */
   isTimed = false
 
   constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {
@@ -44,11 +44,15 @@ export class Attempt<O> extends Call {
     this.send(this.sentAt)
     answer.then(
       (outcome) => this.settle(outcome),
-      (error: unknown) => this.asker.reject(this, error),
+      (error: unknown) => this.reject(error),
     )
   }
 
   settle(outcome: O | Unknown | undefined): void {
     this.asker.settle(this, outcome)
+  }
+
+  reject(error: unknown): void {
+    this.asker.reject(error)
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../timing/clock.ts'
 import type { SpanListener } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
-import { mostInCompany } from './figures.ts'
+import { mostPerCommand } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
 /**
@@ -40,7 +40,7 @@ export class Command extends Call implements SpanListener {
   join(request: unknown, attempt: Attempt<unknown>): boolean {
     const leastMs = Math.min(this.withinMs, attempt.withinMs)
     const longestMs = Math.max(this.#longestMs, attempt.withinMs)
-    if (this.requests.length >= mostInCompany || longestMs > 2 * leastMs) return false
+    if (this.requests.length >= mostPerCommand || longestMs > 2 * leastMs) return false
     this.withinMs = leastMs
     this.#longestMs = longestMs
     this.requests.push(request)
@@ -62,24 +62,29 @@ export class Command extends Call implements SpanListener {
     this.#isSent = true
     const sentAt = instant(this.#clock)
     for (const attempt of this.attempts) attempt.send(sentAt)
-    const [first] = this.attempts
-    // It is the call itself.
-    if (this.attempts.length === 1) first?.remove(this)
-    if (first) this.#time()
-    return first !== undefined
+    const isLeft = this.attempts.length > 0
+    if (isLeft) this.#time()
+    return isLeft
   }
 
   settle(outcomes: readonly unknown[]): void {
     this.#cancelTimer?.()
-    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes[at])
+    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes?.[at])
   }
 
   /** The store has rejected it. One bad request must not cost the others their answer, so each of several goes alone. */
   reject(error: unknown, sendAlone: (request: unknown, attempt: Attempt<unknown>) => void): void {
-    this.#cancelTimer?.()
     const [first, ...others] = this.attempts
-    if (others.length === 0) first?.asker.reject(first, error)
-    else for (const [at, attempt] of this.attempts.entries()) sendAlone(this.requests[at], attempt)
+    if (others.length === 0) {
+      this.#cancelTimer?.()
+      first?.reject(error)
+      return
+    }
+    // The timer goes on for them.
+    for (const [at, attempt] of this.attempts.entries()) {
+      if (attempt.isOver) attempt.settle(undefined)
+      else sendAlone(this.requests[at], attempt)
+    }
   }
 
   /** One of the callers has given up. */
@@ -92,7 +97,8 @@ export class Command extends Call implements SpanListener {
   }
 
   #watch(attempt: Attempt<unknown>): void {
-    attempt.isTimed = true
+    // The timer of a queued command may have run already.
+    attempt.isTimed = !this.#isQueued
     attempt.isQueued = this.#isQueued
     attempt.add(this)
   }

@@ -16,10 +16,10 @@ export const longestKey = 512
 export const punctualMs = 20
 /** How long one question may be prolonged because the process was busy, in milliseconds. */
 export const longestGraceMs = 1_000
-/** The most requests in a command that share it because they met. */
-export const mostInCompany = 64
+/** The most requests that share a command because they met. */
+export const mostPerCommand = 64
 /**
- * The most such commands of one kind that are under way to a node. The rest of a burst waits until some of them are answered,
+ * The most such commands of one verb that are under way to a node. The rest of a burst waits until some of them are answered,
  * so that the process reads answers in between and dates each command when it is sent.
  */
 export const mostUnderWay = 16

@@ -54,7 +54,7 @@ describe('calls of one turn', () => {
     expect(ttls).toEqual([[600, 1_000], [2_000], [5_000, 10_000]])
   })
 
-  it('release before they acquire, so that who releases a key and asks for it again gets it', async () => {
+  it('release before they acquire, so that a key which is released and acquired in one turn is free', async () => {
     const lease = await locks.acquire('a')
     const other = locks.tryAcquire('b')
     void lease.release()
@@ -71,7 +71,7 @@ describe('calls of one turn', () => {
 })
 
 describe('nobody pays for a neighbour', () => {
-  it('who gives up before the command leaves is taken out of it, and nothing of his is sent or undone', async () => {
+  it('a call given up before its command leaves is taken out of it, and nothing of it is sent or undone', async () => {
     const stop = new AbortController()
     const [gone, staying] = [locks.acquire('gone', { signal: stop.signal }), locks.acquire('staying')]
     stop.abort('changed my mind')
@@ -82,7 +82,7 @@ describe('nobody pays for a neighbour', () => {
     expect(store.called('release')).toEqual([])
   })
 
-  it('who gives up later ends only his own call', async () => {
+  it('a call given up later ends alone', async () => {
     const stop = new AbortController()
     store.next('acquire', replyAfter(300))
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -103,6 +103,47 @@ describe('nobody pays for a neighbour', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(results[1]).toMatchObject({ reason: { code: 'INVALID_OPTION', option: 'key' } })
     expect(sizes('acquire')).toEqual([3, 1, 1, 1])
+  })
+
+  it.each([requestLost, replyLost])('and hangs nobody who is then sent alone and gets no answer', async (fate) => {
+    const alone: Fate = (sending) =>
+      sending.requests.length > 1 ? Promise.reject(new InvalidOptionError('key', 'is bad')) : fate(sending)
+    store.always('acquire', alone)
+    const waiting = follow(Promise.allSettled(keys(2).map((key) => locks.acquire(key, { wait: '5s' }))), clock)
+    await clock.advance(5_100)
+    expect(waiting.value?.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+
+  it('and sends nothing for a caller who has given up since', async () => {
+    let reject: ((error: unknown) => void) | undefined
+    store.next(
+      'acquire',
+      () =>
+        new Promise((_, fail) => {
+          reject = fail
+        }),
+    )
+    const stop = new AbortController()
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    const staying = follow(locks.acquire('staying'), clock)
+    await clock.advance(10)
+    stop.abort('changed my mind')
+    await clock.advance(10)
+    reject?.(new InvalidOptionError('key', 'is bad'))
+    await clock.advance(10)
+    expect([gone.reason, staying.state]).toEqual(['changed my mind', 'fulfilled'])
+    const alone = store.called('acquire').slice(1)
+    expect(alone.flatMap(({ requests }) => requests.map(({ key }) => key))).toEqual(['staying'])
+  })
+
+  it('and a store that throws, where it may only reject, hangs nobody either', async () => {
+    const behind = store.acquire.bind(store)
+    vi.spyOn(store, 'acquire').mockImplementation((requests, call) => {
+      if (requests.some(({ key }) => key === 'bad')) throw new InvalidOptionError('key', 'is bad')
+      return behind(requests, call)
+    })
+    const results = await Promise.allSettled(['a', 'bad', 'c'].map((key) => locks.acquire(key)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
   it('one outcome is unknown: only that call asks again', async () => {
@@ -167,7 +208,7 @@ describe('while the store is not ready', () => {
     for (const lease of leases.value ?? []) expect(lease.remaining()).toBe(validMs(10_000))
   })
 
-  it('whoever gives up sends nothing, then or later: there is nothing to undo', async () => {
+  it('a call that is given up sends nothing, then or later: there is nothing to undo', async () => {
     notReady()
     const stop = new AbortController()
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -181,7 +222,7 @@ describe('while the store is not ready', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('whoever gives up undoes what he sent before', async () => {
+  it('a call that is given up undoes what it sent before', async () => {
     store.next('acquire', replyLost)
     const stop = new AbortController()
     const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
@@ -197,7 +238,7 @@ describe('while the store is not ready', () => {
     expect(await elsewhere.isLocked('gone')).toBe(false)
   })
 
-  it('whoever waits in vain is told that nothing was sent, and why', async () => {
+  it('a call that waits in vain is told that nothing was sent, and why', async () => {
     notReady()
     const waiting = follow(locks.acquire('k', { wait: '1s' }), clock)
     await clock.advance(1_001)
@@ -227,7 +268,7 @@ describe('a burst', () => {
     expect(longest).toBe(validMs(3_000) - sinceLastMs)
   })
 
-  it('whoever gives up before his portion has left was certainly not sent', async () => {
+  it('a call given up before its portion has left was certainly not sent', async () => {
     store.always('acquire', requestLost)
     const stop = new AbortController()
     const waiting = keys(1_024).map((key) => follow(locks.acquire(key, { wait: '1m' }), clock))
@@ -240,6 +281,26 @@ describe('a burst', () => {
     await clock.advance(30_000)
     expect(new Set(waiting.map(({ state }) => state))).toEqual(new Set(['fulfilled']))
     expect(store.calls.flatMap(({ requests }) => requests).map(({ key }) => key)).not.toContain('held')
+  })
+
+  it('holds nobody beyond his wait, also who joins a command that has waited for long', async () => {
+    // Slow, and within its deadline.
+    store.always('acquire', replyAfter(1_900))
+    for (const key of keys(1_025)) locks.acquire(key, { wait: '1m' }).catch(() => undefined)
+    await clock.advance(1_100)
+    const waits = [0, 900, 1_000, 1_500].map((wait) => ({
+      boundMs: 1_100 + (wait || 2_000),
+      joined: follow(locks.acquire(`x${wait}`, { wait }), clock),
+    }))
+    await clock.advance(10_000)
+    for (const { boundMs, joined } of waits) expect(joined.atMs).toBeLessThanOrEqual(boundMs)
+  })
+
+  it('waits for the answer to the last command that a budget allows', async () => {
+    store.always('acquire', replyAfter(900))
+    const all = keys(3_000).map((key) => follow(locks.acquire(key, { budget: 1 }), clock))
+    await clock.advance(10_000)
+    expect(new Set(all.map(({ state }) => state))).toEqual(new Set(['fulfilled']))
   })
 
   it('that meets a silent store fails as one that did not answer, and hangs nobody', async () => {
@@ -274,5 +335,21 @@ describe('a process that was busy itself', () => {
     clock.block(900)
     await clock.advance(2_000)
     expect(acquiring.value?.commands).toBe(2)
+  })
+})
+
+describe('a call that is given up', () => {
+  it.each([1, 2])('leaves no timer, though the store never answers: %d in the command', async (count) => {
+    store.always('acquire', () => new Promise(() => undefined))
+    const stop = new AbortController()
+    const calls = keys(count).map((key) => follow(locks.acquire(key, { signal: stop.signal }), clock))
+    await clock.advance(10)
+    stop.abort('left')
+    await clock.advance(0)
+    expect(calls.map(({ reason }) => reason)).toEqual(calls.map(() => 'left'))
+    // The undoing is under way.
+    expect(clock.timers.filter(({ dueInMs }) => dueInMs < 1_000).length).toBeLessThanOrEqual(
+      store.called('release').length,
+    )
   })
 })

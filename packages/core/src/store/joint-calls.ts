@@ -1,4 +1,5 @@
 import { sharesBetweenCalls } from '#sharing'
+import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
 import { Command } from './command.ts'
@@ -7,11 +8,11 @@ import type { LeaseStore } from './lease-store.ts'
 import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
 
 /**
- * Sends requests, those that meet in one command: all of one verb and for one node whose calls come in the same turn of the
- * event loop, whoever made them. Nothing waits for company: a command leaves as soon as no further request joins it.
+ * Sends requests to a store. Requests of one verb for one node share a command if they come in the same turn of the event
+ * loop, from any calls of a locker. None waits for others: a command leaves as soon as no further request joins it.
  */
 export interface JointCalls {
-  /** Sees to it that the attempt is settled, or rejected if the store rejects. */
+  /** Sends a request. The attempt is settled in the end, or rejected if the store rejects. */
   send<V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void
 }
 
@@ -21,7 +22,14 @@ const order: readonly Verb[] = ['release', 'renew', 'acquire']
 /** A microtask by `then` costs less than one by `queueMicrotask`, which keeps an async context for it. */
 const settled = Promise.resolve()
 
-export function jointCalls({ store, clock }: { readonly store: LeaseStore; readonly clock: Clock }): JointCalls {
+/** What the calls of a locker share. */
+interface Joining {
+  readonly store: LeaseStore
+  readonly clock: Clock
+  readonly home: Home
+}
+
+export function jointCalls({ store, clock, home }: Joining): JointCalls {
   const anyVerb = store as unknown as AnyVerb
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands left last. */
@@ -52,10 +60,17 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
     }
     if (++quiet <= quietMicrotasks) void settled.then(leave)
     else {
+      const isShared = joined > 1
       joined = 0
       seen = 0
-      for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
+      // What callers share, and what comes of it, runs in no caller's async context. A lone call stays in its own.
+      if (isShared) void home(sendAll)
+      else sendAll()
     }
+  }
+
+  function sendAll(): void {
+    for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
   }
 
   return {
@@ -67,7 +82,7 @@ export function jointCalls({ store, clock }: { readonly store: LeaseStore; reado
       if (!obstacle) return join(verb, key, request, attempt)
       obstacle.then(
         (outcome) => (outcome ? attempt.settle(outcome) : join(verb, key, request, attempt)),
-        (error: unknown) => attempt.asker.reject(attempt, error),
+        (error: unknown) => attempt.reject(error),
       )
     },
   }
@@ -80,7 +95,7 @@ class Lane {
   readonly #verb: Verb
   /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
   readonly #open: Command[] = []
-  /** How many commands are under way. One that left alone counts only while others are under way. */
+  /** How many commands are under way. One with a single request is not counted if none was under way when it left. */
   #underWay = 0
 
   constructor(store: AnyVerb, clock: Clock, verb: Verb) {

@@ -25,9 +25,9 @@ export interface LeaseStore {
    */
   nodeOf(key: string): string
   /**
-   * Whether a request for this key would leave at once: then undefined. If not, as while a client connects, a promise that
-   * resolves with nothing once it would, and with the outcome of a request that was not sent if that cannot be, or the call is
-   * over.
+   * Undefined if a request for this key would leave at once. If not, as while a client connects, a promise: it resolves with
+   * undefined once a request would leave at once, and with the outcome of a request that was not sent if none ever will, or if
+   * the call is over first. It is called often, so it has to be quick.
    */
   whenReady(key: string, call: CallDeadline): Promise<Unknown | Refused | undefined> | undefined
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>

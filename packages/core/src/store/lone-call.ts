@@ -15,5 +15,9 @@ export type AnyVerb = Readonly<
 
 /** Sends one request as a command of its own. */
 export function sendAlone(store: AnyVerb, verb: Verb, request: unknown, attempt: Attempt<unknown>): void {
-  attempt.follow(only(store[verb]([request], attempt)))
+  try {
+    attempt.follow(only(store[verb]([request], attempt)))
+  } catch (error) {
+    attempt.reject(error)
+  }
 }

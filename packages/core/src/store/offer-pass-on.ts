@@ -3,7 +3,10 @@ import type { Attempt } from './attempt.ts'
 import type { AcquireRequest, LeaseStore, ReleaseOutcome } from './lease-store.ts'
 import { type Granted, offers, type Passing, type PassOn } from './pass-on.ts'
 
-/** Offers a store's way to pass a lock on, and answers the store. Who does not offer it does not ship what it takes. */
+/**
+ * Offers the port for a store, and answers that store. It has a module of its own, so that a bundle without it carries nothing of
+ * it.
+ */
 export function offerPassOn(store: LeaseStore, passOn: PassOn): LeaseStore {
   offers.set(store, { passOn, begin: (request) => new PassingRequest(passOn, request) })
   return store

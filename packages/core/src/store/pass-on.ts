@@ -7,10 +7,10 @@ import type { AcquireOutcome, AcquireRequest, LeaseStore, ReleaseOutcome } from 
  * A further port, which a store may offer: a release and an acquire of the same process in one request.
  *
  * The store frees the lock and announces that, as with a release. Only if it knows for certain that nobody was told, it grants
- * the lock to the acquisition in the same step, as with an acquire. It grants nothing for a release that it does not carry out
- * here and now, such as a repeat. A repeat of a request that was granted answers the same grant.
+ * the lock to the acquisition in the same step, as with an acquire. It grants nothing new unless it carries the release out
+ * itself. So a repeat answers the grant that was made, or none.
  *
- * Whoever gets no answer repeats the two requests as a release and an acquire, with the same token and acquisition id.
+ * Without an answer, the core repeats the two requests apart: a release and an acquire, with the same token and acquisition id.
  */
 export type PassOn = (request: PassOnRequest, call: CallDeadline) => Promise<PassOnOutcome>
 

@@ -9,7 +9,7 @@
 const bytesOfId = 16
 /** How many ids are drawn at once: the call for random bytes costs as much for one. */
 const idsAtOnce = 64
-/** The digits of those that are left. */
+/** The digits of the ids that are drawn and not given out yet. */
 let drawn = ''
 
 /** Draws a new acquisition id. Not at module scope: Workers forbid randomness there. */

@@ -18,7 +18,7 @@ export interface CallDeadline {
   readonly signal: AbortSignal
 }
 
-/** One call, seen by whoever makes it and ends it. */
+/** A call as its caller has it, who can end it. */
 export class Call extends Span implements CallDeadline {
   declare withinMs: number
 

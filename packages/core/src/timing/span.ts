@@ -1,4 +1,4 @@
-/** Who is told that a span was ended. */
+/** Told when a span is ended early. */
 export interface SpanListener {
   onSpanEnd(): void
 }
@@ -42,6 +42,14 @@ export class Span {
     const listener = { onSpanEnd: callback }
     this.add(listener)
     return () => this.remove(listener)
+  }
+
+  /** Ends it with a signal, and with the signal's reason. Returns a function that withdraws that. */
+  endWith(signal: AbortSignal): () => void {
+    const end = (): void => this.end(signal.reason)
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end)
+    return () => signal.removeEventListener('abort', end)
   }
 
   /** Ends it. Only the first call counts. */

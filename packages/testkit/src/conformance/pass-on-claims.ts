@@ -3,15 +3,18 @@ import { expect, it, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
 import { asked, longMs, type Probe, slackMs } from './probe.ts'
 
-type Ask = (request: Pick<PassOnRequest, 'key' | 'token'> & Partial<PassOnRequest>) => Promise<PassOnOutcome>
+type Ask = (
+  request: Pick<PassOnRequest, 'key' | 'token'> & Partial<PassOnRequest>,
+  signal?: AbortSignal,
+) => Promise<PassOnOutcome>
 
-/** The further port of a store that passes a lock on to the next waiter of the same process. */
+/** The further port of a store that can pass a lock on to the next waiter of the same process. */
 export function passOnClaims(probe: Probe): void {
   function use(context: TestContext): Ask {
     const passOn = passOnOf(probe.store)
     if (!passOn) context.skip('pass-on: the store does not offer it')
-    return (request) =>
-      (passOn as NonNullable<typeof passOn>)({ ...asked(probe, request), ...request }, callUntil(probe.signal))
+    return (request, signal = probe.signal) =>
+      (passOn as NonNullable<typeof passOn>)({ ...asked(probe, request), ...request }, callUntil(signal))
   }
 
   it('a release that nobody is told of grants the lock to the next, with fences of its own', async (context) => {
@@ -125,11 +128,10 @@ export function passOnClaims(probe: Probe): void {
   })
 
   it('a request that was aborted before it began passes nothing on', async (context) => {
-    use(context)
+    const passOn = use(context)
     const key = probe.key()
     const { token, fence } = await probe.grant({ key })
-    const request = { ...asked(probe, { key }), token }
-    const outcome = await passOnOf(probe.store)?.(request, callUntil(AbortSignal.abort()))
+    const outcome = await passOn({ key, token }, AbortSignal.abort())
     expect(outcome).toMatchObject({ released: { type: 'unknown', executed: 'no' }, granted: undefined })
     expect(await probe.inspect(key)).toMatchObject({ held: true, fence })
   })

@@ -19,7 +19,7 @@ export interface UnconnectedTransport extends AsyncDisposable {
   readonly transport: RedisTransport
   /** Lets the client reach the server. */
   connect(): Promise<void>
-  /** How many listeners the client has for events for which it has none of its own. */
+  /** How many listeners the client has for events to which it does not listen itself. */
   listeners(): number
 }
 

@@ -3,7 +3,7 @@
 -- @key lock     the lock's entry: the holder's token, "<acquisition id>.<fence>"
 -- @key record   the fence record: "<random part of the last grant's acquisition id>.<last fence reserved>"; after a release
 --               or revocation, how the last of these went: ".<random part of its acquisition id>.<released|revoked>"
--- @each id       the acquisition id: name and random part, kept through retries
+-- @each id      the acquisition id: name and random part, kept through retries
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
 -- @returns token                   granted, now or before: then the expiry is extended, and never shortened
@@ -13,13 +13,13 @@
 local keys, args = KEYS, ARGV
 local call, pcall, match, sub, format = redis.call, redis.pcall, string.match, string.sub, string.format
 local memory = tonumber(args[1])
--- What one read tells of all requests. It answers false for a key of another type, and fails as a whole: then each request reads
--- for itself. So does a single request, for which two GETs are cheaper, and a call of more keys than `unpack` can take.
+-- One read for all requests. It shows a key of another type as missing. If it is refused as a whole, for want of a permission,
+-- each request reads for itself. So does a single one, for which two GETs are cheaper, and so do more than `unpack` can take.
 local stored = #keys > 2 and #keys < 999 and pcall('MGET', unpack(keys)) or {}
 local replies = {}
 local micros, minted, reserved, upTo
 
--- In line, because to make a function of it costs a single request more than to read a key.
+-- In line: a function for this would cost a single request more than reading a key does.
 for i = 1, #keys / 2 do
   local lock, record, id, ttl, fences = keys[2 * i - 1], keys[2 * i], args[3 * i - 1], args[3 * i], args[3 * i + 1]
   local kept = tonumber(ttl) > memory and ttl or args[1]

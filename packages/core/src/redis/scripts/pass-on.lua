@@ -34,7 +34,7 @@ local function passOn(lock, record, token, channel, id, ttl, fences)
   if type(told) ~= 'number' then told = -1 end
   local lastRandom, lastFence = match(last, '^(%x+)%.(%d+)')
   local ending = '.' .. random .. '.released'
-  -- Who is told of the release gets a chance. A record of another type is in the way of every grant.
+  -- Whoever is told of the release gets a chance. A record of another type is in the way of every grant.
   if told == 0 and not ofOtherType then
     local now = call('TIME')
     local next = math.max((lastFence or fence) + 1, now[1] * 1000000 + now[2])

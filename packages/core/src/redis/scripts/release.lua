@@ -11,7 +11,7 @@
 -- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
 local keys, args = KEYS, ARGV
 local call, pcall, match, sub, word = redis.call, redis.pcall, string.match, string.sub, args[1]
--- See acquire.lua. What it tells nothing of is read again.
+-- See acquire.lua. What it shows as missing is read again.
 local stored = #keys > 2 and #keys < 999 and pcall('MGET', unpack(keys)) or {}
 local replies = {}
 

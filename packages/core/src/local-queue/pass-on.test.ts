@@ -134,7 +134,7 @@ describe('at the end of a run of hand-offs', () => {
     expect(calls('acquire')).toBe(2)
   })
 
-  it('the lock is really free once a second, for long enough that somebody who polls gets his turn', async () => {
+  it('the lock is really free once a second, for long enough that a waiter that polls gets its turn', async () => {
     const turns = Array.from({ length: 200 }, () =>
       locks.withLock('k', () => new Promise<void>((resolve) => clock.schedule(resolve, 10))),
     )
@@ -188,7 +188,7 @@ describe('a waiter that leaves while the lock is passed on to it', () => {
     expect(await isHeld()).toBe(false)
   })
 
-  it('has one behind it who wants another ttl ask again, and find the grant', async () => {
+  it('has the one behind it, which wants another ttl, ask again and find the grant', async () => {
     const stop = new AbortController()
     const { last } = await atTheEndOfARun(1, { signal: stop.signal })
     const second = follow(locks.acquire('k', { ttl: '20s' }), clock)
