@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { type Answer, isUnknown, silence } from '../store/answered.ts'
-import { ask, commandDeadlineMs, type Question, type Quiet } from '../store/ask.ts'
+import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type {
   AcquireOutcome,
@@ -10,6 +10,7 @@ import type {
   ReleaseRequest,
   Unknown,
 } from '../store/lease-store.ts'
+import { commandDeadlineMs, type Question, type Quiet } from '../store/question.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'

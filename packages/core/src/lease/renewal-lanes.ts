@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { commandDeadlineMs } from '../store/ask.ts'
+import { commandDeadlineMs } from '../store/question.ts'
 import { chunkSize, mostInFlight } from './figures.ts'
 import type { Grant } from './grant.ts'
 

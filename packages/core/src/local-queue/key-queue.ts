@@ -61,7 +61,8 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** An acquire that may wait. */
   acquire(plan: Plan, since: Instant): Promise<Acquired> {
     const caller = { plan, since, patienceMs: patienceMs(plan, this.#context.notifier) }
-    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#compete(caller)
+    // If its try brings no lease, the next call in line may try.
+    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#addCompetitor(caller).run()
   }
 
   /** The store has granted the key to one of our calls. */
@@ -243,7 +244,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     const now = instant(this.#context.clock)
     const isFailing = this.#competitors.some((each) => each.isFailing)
     let next: WaitingCall | undefined
-    for (const call of this.line ?? []) {
+    for (const call of this.line) {
       // A wait that is all but over is not worth a command.
       if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
       if (!isFailing) return call
@@ -277,11 +278,6 @@ export class KeyQueue implements CheckedCalls, Contest {
       holder: heldHere ? (this.#context.name ?? null) : holder,
       heldHere,
     }
-  }
-
-  /** Lets a call try the store. If that brings no lease, the next call in line may try. */
-  #compete(caller: Caller): Promise<Acquired> {
-    return this.#addCompetitor(caller).run()
   }
 
   /** @param fromLine whether this call stood in line before, and so its event `contended` has been emitted */

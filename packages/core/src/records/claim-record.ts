@@ -6,8 +6,9 @@ import { Renewal } from '../lease/renewal.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, type Plan, planFor } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
-import { ask, commandDeadlineMs } from '../store/ask.ts'
+import { ask } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
+import { commandDeadlineMs } from '../store/question.ts'
 import { checkFingerprint } from '../store/record-limits.ts'
 import type {
   AbandonOutcome,
@@ -24,9 +25,10 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Waiter } from '../waiting/release-notifier.ts'
+import { ClaimedRun } from './claimed-run.ts'
 import { defaultInDoubtFor } from './figures.ts'
 import { recordsOf } from './records-of.ts'
-import { ClaimedRun, type Run } from './run.ts'
+import type { Run } from './run.ts'
 
 /** The options of a claim: those of an acquire, and what a record needs. */
 export interface ClaimOptions extends AcquireOptions {

@@ -262,7 +262,7 @@ describe('a burst', () => {
     await clock.advance(2_000)
     expect(leases.state).toBe('fulfilled')
     expect(store.mostAtOnce('acquire')).toBe(16)
-    // The last were granted when the burst was about a second old, and are trusted as long as any.
+    // The last portion leaves a second after the first, and its leases are trusted for as long as those of the first.
     const longest = Math.max(...(leases.value ?? []).map((lease) => lease.remaining()))
     const sinceLastMs = clock.monotonicMs() - Math.max(...store.called('acquire').map(({ atMs }) => atMs))
     expect(longest).toBe(validMs(3_000) - sinceLastMs)

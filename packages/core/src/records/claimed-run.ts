@@ -1,0 +1,270 @@
+import type { Context } from '../context.ts'
+import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
+import type { Grant } from '../lease/grant.ts'
+import { type Releasing, releaseGrant } from '../lease/release.ts'
+import type { Renewal } from '../lease/renewal.ts'
+import { failed, isUnknown } from '../store/answered.ts'
+import { ask } from '../store/ask.ts'
+import type { Refused, ReleaseResult, Unknown } from '../store/lease-store.ts'
+import type { Question } from '../store/question.ts'
+import { checkResult, mostResultBytes } from '../store/record-limits.ts'
+import type {
+  AbandonOutcome,
+  ClaimOutcome,
+  ClaimRequest,
+  CompleteOutcome,
+  CompleteRequest,
+  NotMine,
+  RecordStore,
+} from '../store/records.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
+import { deadline } from '../timing/deadline.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { defaultKeep } from './figures.ts'
+import type { Abandonment, Completion, Run, Unanswered } from './run.ts'
+
+/**
+ * A claim as its run sees it.
+ *
+ * States: *running*, with its lease or without → *ending*, asked of the store → *ended*. Renewal stops first: after an ending
+ * whose answer was lost it would find the lock gone, and tell of a loss that is none.
+ */
+export class ClaimedRun implements Run, Releasing {
+  declare readonly key: string
+  declare readonly fence: number
+  declare readonly overtook: number | undefined
+  /** Where it is among the leases of its locker. */
+  place = 0
+  readonly #context: Context
+  readonly #records: RecordStore
+  readonly #renewal: Renewal
+  readonly #grant: Grant
+  readonly #claim: ClaimRequest
+  #abort: AbortController | undefined
+  #lostBecause: LossReason | undefined
+  #ending: { readonly how: 'complete' | 'abandon' | 'leave'; readonly answer: Promise<unknown> } | undefined
+  #heldMs = 0
+  /** How long the lock is surely ours, once it is ending. */
+  #leftMs: (() => number) | undefined
+  #cancelTimer: (() => void) | undefined
+
+  /** @param renews whether the lease is renewed, and with it the record */
+  constructor(
+    context: Context,
+    records: RecordStore,
+    renewal: Renewal,
+    grant: Grant,
+    claim: ClaimRequest,
+    overtook: number | undefined,
+    renews: boolean,
+  ) {
+    this.#context = context
+    this.#records = records
+    this.#renewal = renewal
+    this.#grant = grant
+    this.#claim = claim
+    this.key = grant.key
+    this.fence = grant.fence
+    this.overtook = overtook
+    grant.holder = this
+    context.work.hold(this)
+    if (renews) this.#keepRecord()
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController()
+      if (this.#lostBecause) this.#abort.abort(this.#lostError())
+    }
+    return this.#abort.signal
+  }
+
+  remaining(): number {
+    return this.#ending ? 0 : Math.max(0, this.#grant.remainingMs())
+  }
+
+  assertValid(): void {
+    if (this.#ending) throw this.#endedError()
+    this.#grant.check()
+    if (this.#lostBecause) throw this.#lostError()
+  }
+
+  complete(result: Uint8Array | null, options: { readonly keep?: Duration | undefined } = {}): Promise<Completion> {
+    return this.#end('complete', () => {
+      const keepMs = parseDuration('keep', options.keep ?? defaultKeep)
+      const kept = result instanceof Uint8Array && result.length > mostResultBytes ? null : result
+      checkResult(kept)
+      this.#stop()
+      const { key, fingerprint } = this.#claim
+      return this.#complete({ key, token: this.#grant.token, fingerprint, result: kept, keepMs })
+    })
+  }
+
+  abandon(): Promise<Abandonment> {
+    return this.#end('abandon', async () => {
+      this.#stop()
+      const { key, token } = this.#grant
+      const send = (call: CallDeadline): Promise<AbandonOutcome> => this.#records.abandon({ key, token }, call)
+      const outcome = await this.#ask<AbandonOutcome>(send)
+      return this.#settled(outcome, send, ({ type }) => ({ type: type as 'abandoned' | 'completed' }))
+    })
+  }
+
+  async leave(): Promise<ReleaseResult> {
+    if (this.#ending && this.#ending.how !== 'leave') {
+      await this.#ending.answer
+      return 'released'
+    }
+    return this.#end('leave', () => {
+      this.#forget()
+      return releaseGrant(this.#context, this.#grant, this)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.leave()
+  }
+
+  /** For the locker that is closed. */
+  release(): Promise<ReleaseResult> {
+    return this.leave()
+  }
+
+  lose(reason: LossReason): void {
+    this.#grant.lose(reason)
+  }
+
+  onReleased(result: ReleaseResult): void {
+    this.#over(result)
+  }
+
+  onLost(reason: LossReason): void {
+    this.#lostBecause = reason
+    this.#forget()
+    const error = this.#lostError()
+    this.#abort?.abort(error)
+    this.#context.emit?.({ type: 'lost', key: this.key, fence: this.fence, reason, cause: error.cause })
+    this.#context.work.drop(this)
+  }
+
+  /** Begins the first ending, and answers a repeat of it as the first. */
+  #end<T>(how: 'complete' | 'abandon' | 'leave', begin: () => Promise<T>): Promise<T> {
+    if (this.#ending) {
+      return this.#ending.how === how ? (this.#ending.answer as Promise<T>) : Promise.reject(this.#endedError())
+    }
+    try {
+      const heldMs = Math.round(this.#grant.heldMs())
+      const answer = begin()
+      this.#heldMs = heldMs
+      this.#ending = { how, answer }
+      this.#context.work.handOver(answer)
+      return answer
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async #complete(request: CompleteRequest): Promise<Completion> {
+    const send =
+      (result: Uint8Array | null) =>
+      (call: CallDeadline): Promise<CompleteOutcome> =>
+        this.#records.complete({ ...request, result }, call)
+    let { result } = request
+    let outcome = await this.#ask<CompleteOutcome>(send(result))
+    if (result && isUnknown(outcome) && outcome.executed === 'no') {
+      // It certainly was not stored, such as for want of memory. Without a result the record takes no more room than it has.
+      result = null
+      outcome = await this.#ask<CompleteOutcome>(send(result))
+    }
+    return this.#settled(outcome, send(result), () => ({ type: 'completed', result: result !== null }))
+  }
+
+  /** Asks the store to end the run, for a command deadline. A refusal is no answer either: nobody knows better than before. */
+  async #ask<O>(
+    send: (call: CallDeadline) => Promise<O | Unknown | Refused>,
+    more: Pick<Question<O>, 'leftMs'> = {},
+  ): Promise<Exclude<O, Refused> | Unknown> {
+    const { outcome, before } = await ask<O | Refused>(this.#context, this.#grant.ttlMs, {
+      ...more,
+      send: (attempt) => attempt.follow(send(attempt)),
+    }).catch(failed(this.#context))
+    const { type, error } = outcome as Refused
+    return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
+  }
+
+  /** The caller's answer. Without one from the store the request goes on in the background, while the lock is surely ours. */
+  #settled<O extends CompleteOutcome | AbandonOutcome, T>(
+    outcome: O | Unknown,
+    repeat: (call: CallDeadline) => Promise<O>,
+    mine: (outcome: O) => T,
+  ): T | NotMine | Unanswered {
+    if (!isUnknown(outcome)) {
+      const { type } = outcome
+      this.#over(type === 'gone' ? 'expired' : type === 'superseded' ? type : 'released')
+      return type === 'gone' || type === 'superseded' ? (outcome as NotMine) : mine(outcome)
+    }
+    const leftMs = this.#leftMs ?? (() => 0)
+    this.#context.work.background(async () => {
+      const last = leftMs() > 1 ? await this.#ask<O>(repeat, { leftMs }) : outcome
+      this.#over(isUnknown(last) ? 'unknown' : 'released')
+    })
+    return { type: 'unknown', cause: outcome.cause }
+  }
+
+  /** Sees to it that the record outlives the run, however long that takes. A repeat of the claim extends both. */
+  #keepRecord(): void {
+    // If another run has the record by now and has left it in doubt, this one does not take it.
+    const again = { ...this.#claim, rerun: false }
+    const repeat = (): void => {
+      this.#keepRecord()
+      void ask<ClaimOutcome>(this.#context, again.ttlMs, {
+        send: (attempt) => attempt.follow(this.#records.claim(again, attempt)),
+      }).then(
+        ({ outcome }) =>
+          outcome.type === 'claimed' && outcome.token !== this.#grant.token && this.#replaced(outcome.token),
+        // Without an answer, the next comes before the record ends.
+        () => undefined,
+      )
+    }
+    this.#cancelTimer = this.#context.background.schedule(repeat, this.#claim.keepMs / 3, 'background')
+  }
+
+  /** The store had lost everything, and took the repeat for a claim. Nothing is claimed again in silence. */
+  #replaced(token: string): void {
+    const { key } = this
+    this.#context.work.background(() =>
+      ask<AbandonOutcome>(this.#context, this.#claim.ttlMs, {
+        send: (attempt) => attempt.follow(this.#records.abandon({ key, token }, attempt)),
+      }),
+    )
+    this.#grant.lose('gone')
+  }
+
+  /** It ends, and can be lost no more. */
+  #stop(): void {
+    this.#leftMs = deadline(this.#context.clock, Math.max(0, this.#grant.remainingMs()))
+    this.#forget()
+    this.#grant.end()
+  }
+
+  /** Renews no more. */
+  #forget(): void {
+    this.#cancelTimer?.()
+    this.#renewal.forget(this.#grant)
+  }
+
+  #over(outcome: ReleaseResult): void {
+    this.#context.work.drop(this)
+    const { key, fence } = this
+    this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
+  }
+
+  #lostError(): LeaseLostError {
+    const reason = this.#lostBecause as LossReason
+    return new LeaseLostError(this.key, reason, reason === 'unreachable' ? this.#grant.trouble : undefined)
+  }
+
+  #endedError(): LeaseholdError {
+    return new LeaseholdError('LEASE_RELEASED', `The run of "${this.key}" has ended; claim it again`, { key: this.key })
+  }
+}
