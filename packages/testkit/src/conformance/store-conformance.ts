@@ -10,6 +10,7 @@ import { keyClaims } from './key-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
 import { recordClaims } from './record-claims.ts'
+import { recordRepeatClaims } from './record-repeat-claims.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -37,6 +38,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('several requests in one call', () => batchClaims(probe))
     describe('passing a lock on', () => passOnClaims(probe))
     describe('records', () => recordClaims(probe))
+    describe('records, once more', () => recordRepeatClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
@@ -44,7 +46,11 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
 
 /** The part of `storeConformance` about records: for further clients of a store that has passed the whole. */
 export function recordConformance(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name}: records`, () => recordClaims(probeOf(open)))
+  describe(`${name}: records`, () => {
+    const probe = probeOf(open)
+    recordClaims(probe)
+    recordRepeatClaims(probe)
+  })
 }
 
 /** Opens the store before the first claim, and closes it after the last. */
