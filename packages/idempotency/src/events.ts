@@ -1,5 +1,3 @@
-import type { Ending } from './endings.ts'
-
 interface About {
   /** The record's name, made of scope and key. */
   readonly key: string
@@ -19,8 +17,6 @@ export interface InDoubtEvent extends About {
 /** The work has ended, and nobody knows whether the store knows. The key stays guarded. */
 export interface UnrecordedEvent extends About {
   readonly type: 'unrecorded'
-  /** What was asked of the store. */
-  readonly ending: Ending
   /** `unknown`: the store gave no answer. `gone`: it has forgotten the record. */
   readonly outcome: 'unknown' | 'gone'
   /** The error behind it, if there is one. */

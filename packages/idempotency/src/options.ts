@@ -3,6 +3,7 @@ import { demandObject, demandOption, parseDuration, refuseUnknown } from '@lease
 import { mostResultBytes } from '@leasehold/core/records'
 import { type EndingRules, type Endings, endingRules } from './endings.ts'
 import type { IdempotencyEvent } from './events.ts'
+import { keptHeaders } from './kept-headers.ts'
 
 /** A key whose run left no word of how it ended: it may have had its effect, or not. */
 export interface InDoubt {
@@ -67,7 +68,7 @@ export interface IdempotentOptions {
   readonly endings?: Endings | undefined
   /** Names of headers to replay besides the usual ones. `Set-Cookie` and headers of one connection are refused. */
   readonly headers?: readonly string[] | undefined
-  /** The largest body of an answer that is kept, in bytes; default what a record takes, 512 KiB less some for its headers. */
+  /** The largest answer that is kept, in bytes, with its headers; default 512 KiB, which is the most that a record takes. */
   readonly largestResult?: number | undefined
   /** How long the body of an answer may take to be read for its record; default 10 s. */
   readonly resultWithin?: Duration | undefined
@@ -93,7 +94,8 @@ export interface Settings {
   readonly keepMs: number
   readonly inDoubt: DoubtPolicy
   readonly endings: EndingRules
-  readonly headers: ReadonlySet<string>
+  /** Those that are kept. */
+  readonly headers: readonly string[]
   readonly largestResult: number
   readonly resultWithinMs: number
   readonly problems: string
@@ -166,7 +168,7 @@ export function checkedOptions(options: IdempotentOptions): Settings {
     keepMs: parseDuration('keep', keep),
     inDoubt,
     endings: endingRules(endings),
-    headers: names('headers', headers, (name) => name.toLowerCase()),
+    headers: keptHeaders(names('headers', headers, (name) => name.toLowerCase())),
     largestResult,
     resultWithinMs: parseDuration('resultWithin', resultWithin),
     problems,
