@@ -158,7 +158,9 @@ class Claiming {
         if (found.type === 'busy') {
           if (!this.#waiter) {
             emit?.({ type: 'contended', key })
-            this.#waiter = this.#context.notifier?.waiter(clock, this.#plan) ?? pollingWaiter(clock, this.#plan)
+            this.#waiter =
+              this.#context.notifier?.waiter(clock, { ...this.#plan, forResult: true }) ??
+              pollingWaiter(clock, this.#plan)
           }
           await this.#waiter.pause(found, () => this.#leftMs(), span.signal)
           if (this.#leftMs() <= 1) return found
