@@ -45,6 +45,19 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
+  'hand-over': [
+    'acquire',
+    'context',
+    'errors',
+    'key-locker',
+    'lease',
+    'local-queue',
+    'locker',
+    'options',
+    'redis',
+    'store',
+    'timing',
+  ],
   adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 
