@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { gate, type MemorySetting, memorySetting, requestOf } from '../test/memory-setting.ts'
+import { type MemorySetting, memorySetting, requestOf } from '../test/memory-setting.ts'
 import type { IdempotentWork } from './work.ts'
 
 let setting: MemorySetting
@@ -62,37 +62,34 @@ describe('a request with a key', () => {
 
   it('is refused with another body while the first still runs, and a repeat of the first is told to come back', async () => {
     const handle = setting.handle()
-    const { opened, open } = gate<Response>()
-    const first = handle(requestOf(), () => opened)
+    const first = await setting.begin(handle)
     const other = await setting.send(handle, pay, { body: '{"amount":200}' })
     expect(await problemOf(other)).toBe('422 /problems/key-reused')
     const same = await setting.send(handle, pay)
     expect([await problemOf(same), same.headers.get('retry-after')]).toEqual(['409 /problems/in-progress', '5'])
-    open(new Response('done'))
-    expect((await setting.settled(first)).status).toBe(200)
+    first.answer(new Response('done'))
+    expect((await setting.settled(first.answered)).status).toBe(200)
     expect(runs).toBe(0)
   })
 
   it('waits for the first if it may, and gets its answer as soon as that is recorded', async () => {
     const handle = setting.handle({ wait: '10s' })
-    const { opened, open } = gate<Response>()
-    const first = handle(requestOf(), () => opened)
-    await setting.clock.advance(10)
+    const first = await setting.begin(handle)
     const waiting = Array.from({ length: 10 }, () => handle(requestOf(), pay))
+    await expect.poll(() => setting.lockerEvents.filter(({ type }) => type === 'contended')).toHaveLength(10)
     await setting.clock.advance(2_000)
     const at = setting.clock.monotonicMs()
-    open(new Response('done'))
+    first.answer(new Response('done'))
     const answers = await setting.settled(Promise.all(waiting))
     expect(await Promise.all(answers.map((each) => each.text()))).toEqual(Array(10).fill('done'))
     expect(answers.every(replayed)).toBe(true)
     expect(setting.clock.monotonicMs() - at).toBeLessThan(500)
-    await first
+    await first.answered
   })
 
   it('that has waited long enough is told to come back', async () => {
     const handle = setting.handle({ wait: '3s' })
-    void handle(requestOf(), () => gate<Response>().opened)
-    await setting.clock.advance(10)
+    await setting.begin(handle)
     const at = setting.clock.monotonicMs()
     expect(await problemOf(await setting.send(handle, pay))).toBe('409 /problems/in-progress')
     expect(setting.clock.monotonicMs() - at).toBeGreaterThanOrEqual(3_000)
@@ -100,11 +97,10 @@ describe('a request with a key', () => {
 
   it('ends with its client while it waits, and leaves nothing behind', async () => {
     const handle = setting.handle({ wait: '1h' })
-    void handle(requestOf(), () => gate<Response>().opened)
-    await setting.clock.advance(10)
+    await setting.begin(handle)
     const client = new AbortController()
     const waiting = handle(requestOf({ signal: client.signal }), pay)
-    await setting.clock.advance(100)
+    await expect.poll(() => setting.lockerEvents.map(({ type }) => type)).toContain('contended')
     client.abort(new Error('left'))
     await expect(setting.settled(waiting)).rejects.toThrow('left')
     expect(runs).toBe(0)
@@ -113,18 +109,12 @@ describe('a request with a key', () => {
   it('runs on when its client leaves, whatever signal the work has, and is recorded', async () => {
     const handle = setting.handle()
     const client = new AbortController()
-    const { opened, open } = gate<Response>()
-    let signal: AbortSignal | undefined
-    const left = handle(requestOf({ signal: client.signal }), (request) => {
-      signal = request.signal
-      return opened
-    })
-    await setting.clock.advance(10)
+    const left = await setting.begin(handle, { signal: client.signal })
     client.abort()
     await setting.clock.advance(10)
-    expect(signal?.aborted).toBe(false)
-    open(new Response('done'))
-    await setting.settled(left)
+    expect([left.request.signal.aborted, left.run.signal.aborted]).toEqual([false, false])
+    left.answer(new Response('done'))
+    await setting.settled(left.answered)
     expect(replayed(await setting.send(handle, pay))).toBe(true)
   })
 })

@@ -9,6 +9,7 @@ import {
   type IdempotentOptions,
   type IdempotentWork,
   idempotent,
+  type OngoingRun,
 } from '../src/index.ts'
 
 type Call = Exclude<keyof RecordStore, 'read'>
@@ -17,11 +18,21 @@ type Fate = 'reply lost' | 'request lost' | 'full'
 
 export interface Sent {
   readonly key?: string | null
-  readonly body?: BodyInit | null
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream | null
   readonly method?: string
   readonly path?: string
-  readonly headers?: HeadersInit
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+}
+
+/** A request whose work has begun. */
+export interface Begun {
+  readonly answered: Promise<Response>
+  /** The request as the work has it. */
+  readonly request: Request
+  readonly run: OngoingRun
+  /** Ends the work. */
+  answer(response: Response): void
 }
 
 /** A handle over the embedded store, on a clock that a test moves. */
@@ -39,6 +50,8 @@ export interface MemorySetting {
   handle(options?: Partial<IdempotentOptions>): IdempotentHandle
   /** Sends a request through a handle, and lets time pass until it is answered. */
   send(handle: IdempotentHandle, work: IdempotentWork, sent?: Sent): Promise<Response>
+  /** Sends a request, and comes back when its work has begun; the work answers when the test says so. */
+  begin(handle: IdempotentHandle, sent?: Sent): Promise<Begun>
   /** Lets time pass until a promise is settled. */
   settled<T>(promise: Promise<T>): Promise<T>
 }
@@ -51,12 +64,8 @@ export const requestOf = ({
   headers,
   signal,
 }: Sent = {}): Request => {
-  const all = new Headers({ 'content-type': 'application/json' })
-  if (key !== null) all.set('idempotency-key', key)
-  new Headers(headers).forEach((value, name) => {
-    all.set(name, value)
-  })
-  const init = { method, headers: all, ...(signal && { signal }), duplex: 'half' }
+  const all = { 'content-type': 'application/json', ...(key !== null && { 'idempotency-key': key }), ...headers }
+  const init = { method, headers: all, ...(signal && { signal }), duplex: 'half' } as const
   return new Request(`https://shop.example${path}`, method === 'GET' || method === 'HEAD' ? init : { ...init, body })
 }
 
@@ -106,6 +115,15 @@ export function memorySetting(): MemorySetting {
     handle: (options) =>
       idempotent({ locks, scope: 'tenant', clock, onEvent: (event) => events.push(event), ...options }),
     send: (handle, work, sent) => settled(handle(requestOf(sent), work)),
+    async begin(handle, sent) {
+      const { promise: opened, resolve: answer } = Promise.withResolvers<Response>()
+      const begun = Promise.withResolvers<{ request: Request; run: OngoingRun }>()
+      const answered = handle(requestOf(sent), (request, { run }) => {
+        begun.resolve({ request, run: run as OngoingRun })
+        return opened
+      })
+      return { answered, ...(await settled(begun.promise)), answer }
+    },
     settled,
   }
 }
@@ -122,17 +140,3 @@ const like = (behind: LeaseStore): LeaseStore => ({
   inspect: (key, call) => behind.inspect(key, call),
   revoke: (key, call) => behind.revoke(key, call),
 })
-
-/** A call that a test ends when it likes. */
-export interface Gate<T> {
-  readonly opened: Promise<T>
-  open(value: T): void
-}
-
-export function gate<T>(): Gate<T> {
-  let open: (value: T) => void = () => undefined
-  const opened = new Promise<T>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}
