@@ -253,6 +253,7 @@ it('a user who may not change the lock is refused by name, and the message is as
     ['blind', '-get'],
     ['still', '-pexpire'],
     ['timeless', '-time'],
+    ['mute', '-set'],
   ] as const) {
     await redis.command('ACL', 'SETUSER', name, 'on', '>secret', ...allowed, ...forbidden)
     const locks = createLocker({ store: ioredisStore(client(redis.port, { username: name, password: 'secret' })) })
