@@ -187,8 +187,7 @@ describe('a lease that is lost before the response is there', () => {
   })
 
   it('has the answer of `onLost`, and nothing of the handler’s', async () => {
-    const onLost: LockedOptions['onLost'] = async (c, { reason }) =>
-      new Response(`${reason} ${c.res.status}`, { status: 500 })
+    const onLost: LockedOptions['onLost'] = async (c, { reason }, { status }) => c.text(`${reason} ${status}`, 500)
     const response = await routeOf({ onLost }, pay).request('/orders/1')
     expect([response.status, await response.text(), response.headers.get('location')]).toEqual([500, 'gone 201', null])
   })

@@ -20,10 +20,12 @@ export interface LockedOptions<E extends Env = Env, Name extends string = 'lease
   /** The status or the answer when somebody holds the lock until `wait` is over; default 409. */
   readonly onContended?: OnContended<E> | undefined
   /**
-   * Answers in place of the handler when the lease was lost meanwhile. The handler's own answer is `c.res`, and by default it
+   * Answers in place of the handler when the lease was lost meanwhile, and is given the handler's own answer. By default that
    * stays the answer, with the header `Lease-Lost`.
    */
-  readonly onLost?: ((c: Context<E>, error: LeaseLostError) => Response | Promise<Response>) | undefined
+  readonly onLost?:
+    | ((c: Context<E>, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
+    | undefined
   /** What the `type` of each problem begins with; default `/problems/`. */
   readonly problems?: string | undefined
 }
@@ -65,18 +67,14 @@ export function locked<E extends Env = any, const Name extends string = 'lease'>
     } catch (error) {
       if (!request.began) return refusal(c, error, refusals)
       if (!request.answered || !(error instanceof LeaseLostError)) throw error
-      if (onLost) await replaceResponse(c, onLost(c, error))
-      else c.header('Lease-Lost', error.reason)
+      if (!onLost) return c.header('Lease-Lost', error.reason)
+      const answer = c.res
+      // Otherwise Hono would give the response that replaces it its headers.
+      c.res = undefined
+      c.res = await onLost(c, error, answer)
     }
     return undefined
   }
-}
-
-async function replaceResponse(c: Context, answer: Response | Promise<Response>): Promise<void> {
-  const response = await answer
-  // Hono gives a response that replaces another that one's headers.
-  c.res = undefined
-  c.res = response
 }
 
 function checked<E extends Env, Name extends string>(options: LockedOptions<E, Name>) {
