@@ -8,7 +8,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
   core: [],
-  hono: ['@leasehold/core', 'hono'],
+  hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
+  idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
@@ -44,6 +45,19 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   fencing: ['errors', 'redis', 'store', 'timing'],
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
+  ],
+  'hand-over': [
+    'acquire',
+    'context',
+    'errors',
+    'key-locker',
+    'lease',
+    'local-queue',
+    'locker',
+    'options',
+    'redis',
+    'store',
+    'timing',
   ],
   adapter: ['errors', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }

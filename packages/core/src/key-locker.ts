@@ -73,7 +73,7 @@ export class KeyCalls implements KeyLocker {
     const plan = planFor(this.#key, this.#settings(options), 0)
     for (const name of waitingOnly) {
       if ((options as AcquireOptions | undefined)?.[name] !== undefined)
-        throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
+        throw new InvalidOptionError(name, 'is not for a call that does not wait')
     }
     return this.#waitFor(plan, () => null)
   }

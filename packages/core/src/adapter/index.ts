@@ -26,6 +26,7 @@ export type {
   RevokeOutcome,
   Unknown,
 } from '../store/lease-store.ts'
+export { offerHandOver } from '../store/offer-hand-over.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerRecords } from '../store/offer-records.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'

@@ -8,7 +8,7 @@ import { Span } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
-import { type Releasing, releaseGrant } from './release.ts'
+import { type EndGrant, type Releasing, releaseGrant } from './release.ts'
 import { renewGrant } from './renew.ts'
 import type { Renewal } from './renewal.ts'
 
@@ -105,6 +105,11 @@ export class HeldLease implements Lease, Releasing {
   }
 
   release(): Promise<ReleaseResult> {
+    return this.end(releaseGrant)
+  }
+
+  /** Ends the hold, unless it has ended. Answers how it ended first. */
+  end(endGrant: EndGrant): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
     // The timer may be late. A validity that is over is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
@@ -117,7 +122,7 @@ export class HeldLease implements Lease, Releasing {
       // Pending calls of `renew` reject at once and send nothing more.
       this.#renewals?.end(this.#releasedError())
       // After `#released` is set: a listener may call `release` again from within an event of this release.
-      settle?.(this.#release())
+      settle?.(this.#end(endGrant))
       this.#context.work.handOver(this.#released)
     }
     return this.#released
@@ -131,12 +136,12 @@ export class HeldLease implements Lease, Releasing {
     this.#grant.lose(reason)
   }
 
-  /** Gives it to the next waiter of this process, or back to the store. */
-  #release(): ReleaseResult | Promise<ReleaseResult> {
+  /** Gives it to the next waiter of this process, or ends it. */
+  #end(endGrant: EndGrant): ReleaseResult | Promise<ReleaseResult> {
     if (!this.#successors?.handOff(this.#grant)) {
       // It leaves the schedule first, so that no renewal can follow its release.
       this.#renewal.forget(this.#grant)
-      return releaseGrant(this.#context, this.#grant, this)
+      return endGrant(this.#context, this.#grant, this)
     }
     this.#ended('released')
     return 'released'
@@ -172,7 +177,7 @@ export class HeldLease implements Lease, Releasing {
   }
 
   #releasedError(): LeaseholdError {
-    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`, {
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" has ended; acquire it again`, {
       key: this.key,
     })
   }

@@ -12,6 +12,9 @@ export interface Releasing {
   onReleased(result: ReleaseResult, subscribers: number | null): void
 }
 
+/** How a grant ends that is not handed off. It tells the holder before it settles. */
+export type EndGrant = (context: Context, grant: Grant, holder: Releasing) => ReleaseResult | Promise<ReleaseResult>
+
 /**
  * Gives a grant back. A lost grant is given back too, with a single attempt: the store may still have it, and the answer says
  * what became of it.
