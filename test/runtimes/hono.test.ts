@@ -1,13 +1,13 @@
 import { describe, expect } from 'vitest'
 import { startTestGateway, token } from '../../packages/bridge/test/gateway.ts'
-import { lockedClaims } from '../../packages/hono/test/locked-claims.ts'
+import { claims } from '../../packages/hono/test/served-app.ts'
 import { startWorker } from './worker.ts'
 
 describe('in workerd, over HTTP', () => {
-  lockedClaims(async () => {
+  claims(async () => {
     const gateway = await startTestGateway()
     const access = { url: gateway.url, token }
-    const worker = await startWorker({ entry: 'locked.ts', flags: ['enable_request_signal'], gateway: access })
+    const worker = await startWorker({ entry: 'hono.ts', flags: ['enable_request_signal'], gateway: access })
     return {
       url: worker.url,
       asClient(path) {

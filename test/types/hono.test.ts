@@ -3,7 +3,8 @@
  * Calls stand in functions that nobody calls.
  */
 import type { Lease, Locker } from '@leasehold/core'
-import { locked } from '@leasehold/hono'
+import { idempotent, locked } from '@leasehold/hono'
+import type { OngoingRun } from '@leasehold/idempotency'
 import { type Context, Hono } from 'hono'
 import { describe, expectTypeOf, it } from 'vitest'
 
@@ -72,6 +73,47 @@ describe('locked', () => {
       locked({ locks, key: () => 'a', signal: AbortSignal.abort() }),
       // @ts-expect-error
       locked({ locks, key: () => 'a', onContended: 429 }),
+    ])
+  })
+})
+
+describe('idempotent', () => {
+  it('puts a run on the context, which is undefined for what passes through', () => {
+    void (() =>
+      new Hono<Env>().post('/', idempotent({ locks, scope: (c) => c.get('tenant') }), (c) => {
+        expectTypeOf(c.var.run).toEqualTypeOf<OngoingRun | undefined>()
+        expectTypeOf(c.get('tenant')).toEqualTypeOf<string>()
+        return c.body(null)
+      }))
+  })
+
+  it('stands beside a lock, under a name of its own', () => {
+    void (() =>
+      new Hono().post(
+        '/:id',
+        idempotent({ locks, scope: 'all', as: 'payment' }),
+        locked({ locks, key: (c) => `account:${c.req.param('id')}` }),
+        (c) => {
+          expectTypeOf(c.var.payment).toEqualTypeOf<OngoingRun | undefined>()
+          expectTypeOf(c.var.lease).toEqualTypeOf<Lease>()
+          return c.body(null)
+        },
+      ))
+  })
+
+  it('needs a scope, and takes the options of its package', () => {
+    void (() => [
+      idempotent<Env>({ locks: (c) => (c.env.REDIS_URL ? locks : locks), scope: (c) => c.get('tenant'), wait: '5s' }),
+      idempotent({
+        locks,
+        scope: 'all',
+        endings: { '5xx': 'complete', thrown: 'abandon' },
+        isAnswer: ({ name }) => name === 'Sold',
+      }),
+      // @ts-expect-error
+      idempotent({ locks }),
+      // @ts-expect-error
+      idempotent({ locks, scope: (request: Request) => request.url }),
     ])
   })
 })

@@ -1,3 +1,4 @@
+import type { WaitUntil } from '@leasehold/core'
 import type { Context } from 'hono'
 
 /**
@@ -6,14 +7,15 @@ import type { Context } from 'hono'
  */
 export function keepAlive<T>(c: Context, work: Promise<T>): Promise<T> {
   // It must not reject: the platform would report that as an error of the request.
-  executionOf(c)?.waitUntil(work.catch(() => undefined))
+  waitUntilOf(c)?.(work.catch(() => undefined))
   return work
 }
 
-/** What a Worker is given with a request. Hono throws where there is none, as on Node. */
-function executionOf(c: Context): Context['executionCtx'] | undefined {
+/** What keeps a Worker alive for a promise. Hono throws where there is none, as on Node. */
+export function waitUntilOf(c: Context): WaitUntil | undefined {
   try {
-    return c.executionCtx
+    const { executionCtx } = c
+    return (task) => executionCtx.waitUntil(task)
   } catch {
     return undefined
   }

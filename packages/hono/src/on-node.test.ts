@@ -8,15 +8,15 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { describe, expect } from 'vitest'
 import { Gates } from '../../../test/runtimes/gates.ts'
-import { lockedApp } from '../test/locked-app.ts'
-import { lockedClaims } from '../test/locked-claims.ts'
+import { claims } from '../test/served-app.ts'
+import { testApp } from '../test/test-app.ts'
 
 describe('on Node, over TCP', () => {
-  lockedClaims(async () => {
+  claims(async () => {
     const redis = await startRedis()
     const client = new Redis(redis.url).on('error', () => undefined)
     const gates = new Gates()
-    const app = lockedApp({
+    const app = testApp({
       lockerWith: (onEvent) => createLocker({ ...ioredisBackend(client), onEvent }),
       pass: (gate) => gates.pass(gate),
     })

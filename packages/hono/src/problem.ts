@@ -6,6 +6,7 @@ export interface Problem {
   readonly status: ContentfulStatusCode
   /** The end of its `type`, by which a program tells it from others with that status. */
   readonly type: string
+  readonly title: string
   readonly detail: string
   /** Seconds. */
   readonly retryAfter?: number
@@ -15,9 +16,9 @@ export interface Problem {
 export const problem = <E extends Env>(
   c: Context<E>,
   problems: string,
-  { status, type, detail, retryAfter }: Problem,
+  { type, title, status, detail, retryAfter }: Problem,
 ): Response =>
-  c.body(JSON.stringify({ type: problems + type, status, detail }), status, {
+  c.body(JSON.stringify({ type: problems + type, title, status, detail }), status, {
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
     ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),

@@ -50,21 +50,24 @@ export function refusal<E extends Env>(
 const retrySeconds = (waitedMs: number): number =>
   Math.min(Math.max(Math.round(waitedMs / 1_000), 1), longestRetrySeconds)
 
-const contended = { type: 'contended', detail: 'Another request holds the lock; ask again' }
+const contended = { type: 'contended', title: 'The lock is held', detail: 'Another request holds the lock; ask again' }
 const storeUnavailable = {
   status: 503,
   type: 'store-unavailable',
+  title: 'Unavailable',
   detail: 'The store of the lock does not answer; nothing was done',
   retryAfter: storeRetrySeconds,
 } as const
 const shuttingDown = {
   status: 503,
   type: 'shutting-down',
+  title: 'Unavailable',
   detail: 'This server is shutting down; nothing was done',
   retryAfter: closedRetrySeconds,
 } as const
 const notLockable = {
   status: 400,
   type: 'not-lockable',
+  title: 'Bad request',
   detail: 'What the request names is too long for a lock, or no well-formed text',
 } as const

@@ -1,13 +1,13 @@
-/* The app of `lockedApp`, with its locker at module scope. `/as-client` asks it for another path, and leaves at a gate. */
+/* The app of `testApp`, with its locker at module scope. `/as-client` asks it for another path, and leaves at a gate. */
 
 import { env } from 'cloudflare:workers'
 import { createLocker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
-import { lockedApp } from '../../../packages/hono/test/locked-app.ts'
+import { testApp } from '../../../packages/hono/test/test-app.ts'
 
 const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
 const pass = (gate: string): Promise<Response> => env.TEST.fetch(`http://test/${encodeURIComponent(gate)}`)
-const app = lockedApp({ lockerWith: (onEvent) => createLocker({ store, onEvent }), pass })
+const app = testApp({ lockerWith: (onEvent) => createLocker({ store, onEvent }), pass })
 
 async function asClient(path: string): Promise<Response> {
   const client = new AbortController()
