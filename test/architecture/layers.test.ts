@@ -20,11 +20,12 @@ const packages: Readonly<Record<string, readonly string[]>> = {
  * lies in `src` itself. Types count.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
+  beside: [], //                                                              what is known of lockers and stores, once a process
   hints: [], //                                                               what messages say beyond the fact; nothing at the edge
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
-  store: ['errors', 'sharing', 'timing'], //                                  the port: what a lease means
+  store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   roster: [],
   events: ['errors', 'store'],
@@ -34,9 +35,31 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing'],
   acquire: ['context', 'errors', 'lease', 'open-work', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
-  'key-locker': ['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'options', 'store', 'timing'],
+  'key-locker': [
+    'acquire',
+    'beside',
+    'context',
+    'errors',
+    'events',
+    'lease',
+    'local-queue',
+    'options',
+    'store',
+    'timing',
+  ],
   locker: [
-    ...['context', 'errors', 'events', 'key-locker', 'lease', 'local-queue', 'open-work', 'options', 'sharing'],
+    ...[
+      'beside',
+      'context',
+      'errors',
+      'events',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'open-work',
+      'options',
+      'sharing',
+    ],
     ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
   index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port

@@ -63,12 +63,12 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     checks: true,
     recheckMs,
     prefix,
-    subscribe(key, cursor) {
+    subscribe(key, cursor, forResult) {
       const shares = sharesBetweenCalls()
       const known = shares && [...channels].find((candidate) => candidate.takes?.(key))
       const channel = known || open(reach, shares, () => channels.delete(channel))
       if (shares) channels.add(channel)
-      return channel.subscribe(key, cursor)
+      return channel.subscribe(key, cursor, forResult)
     },
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)

@@ -16,6 +16,8 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
+  /** What else it says: the bridge tells all who wait for a result, and of those who wait for the lock one after another. */
+  let mode = ''
   /** It asks, and has a place among the polls that calls share. */
   let started = false
   /** Somebody waits for a signal. */
@@ -70,7 +72,12 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   /** Resolves with whether the lock changed; undefined if the answer is of no use. */
   async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
     const askedAtMs = clock.monotonicMs()
-    const answer = await reach.get('wait', [key], signal, `&since=${encodeURIComponent(since)}&timeout=${seconds}s`)
+    const answer = await reach.get(
+      'wait',
+      [key],
+      signal,
+      `&since=${encodeURIComponent(since)}&timeout=${seconds}s${mode}`,
+    )
     since = answer?.headers.get('leasehold-cursor') ?? since
     if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
     const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })
@@ -88,9 +95,10 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
 
   subscriber.settle()
   return {
-    subscribe(itsKey, cursor) {
+    subscribe(itsKey, cursor, forResult) {
       key = itsKey
       since = cursor
+      mode = forResult ? '&mode=result' : ''
       next()
       return subscriber
     },

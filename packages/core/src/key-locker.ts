@@ -1,3 +1,4 @@
+import { lockers } from '#beside'
 import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, about, demandOption, InvalidOptionError } from './errors.ts'
@@ -13,7 +14,7 @@ import { answered } from './store/answered.ts'
 import { ask } from './store/ask.ts'
 import { checkKey } from './store/key.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './store/lease-store.ts'
-import { instant, waitedMs } from './timing/validity.ts'
+import { type Instant, instant, waitedMs } from './timing/validity.ts'
 
 /** The options of `tryAcquire`, which does not wait. */
 export type TryAcquireOptions = Pick<
@@ -35,8 +36,8 @@ export interface Shared {
   readonly defaults: AcquireOptions
 }
 
-/** What the calls of each locker share, for capabilities that are imported beside it. */
-export const sharedBy: WeakMap<object, Shared> = new WeakMap()
+/** What the calls of a locker share, for capabilities that are imported beside it. */
+export const sharedOf = (locks: object): Shared | undefined => lockers.get(locks) as Shared | undefined
 
 /** What follows the key in `withLock`: the work, and options before it if there are any. */
 export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
@@ -116,21 +117,13 @@ export class KeyCalls implements KeyLocker {
 
   /** @param ifHeld answers for the call if its time is over and the lock was not granted */
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
-    const { key, signal } = plan
     const { context, queue } = this.#shared
-    const { clock, emit } = context
-    const since = instant(clock)
+    const since = instant(context.clock)
     try {
       const acquired = await (queue()?.acquire(plan, since) ?? acquireAlone(context, plan, since))
       return acquired.grant ? this.#leased(plan, acquired.grant, acquired) : ifHeld(plan, acquired)
     } catch (error) {
-      const isAborted = error === signal?.reason
-      // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
-      const cause = isAborted ? error : about(key, error)
-      const reason = isAborted ? 'aborted' : failureOf(cause)
-      const { commands } = plan
-      if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
-      throw cause
+      failedCall(context, plan, since, error)
     }
   }
 
@@ -164,6 +157,18 @@ export class KeyCalls implements KeyLocker {
     })
     return answered(action, key, outcome as Answered<Q>, before)
   }
+}
+
+/** Tells of a call that ends with an error, and throws what it rejects with. */
+export function failedCall({ clock, emit }: Context, plan: Plan, since: Instant, error: unknown): never {
+  const { key, signal } = plan
+  const isAborted = error === signal?.reason
+  // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
+  const cause = isAborted ? error : about(key, error)
+  const reason = isAborted ? 'aborted' : failureOf(cause)
+  const { commands } = plan
+  if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
+  throw cause
 }
 
 function timedOut(plan: Plan, acquired: Acquired): never {

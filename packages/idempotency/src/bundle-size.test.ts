@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url'
-import { createContext, runInContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.ts'
 

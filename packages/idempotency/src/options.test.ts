@@ -19,6 +19,7 @@ it.each([
   ['fingerprint', { fingerprint: 'sha' }],
   ['wait', { wait: -1 }],
   ['ttl', { ttl: 0 }],
+  ['ttl', { ttl: 1 }],
   ['keep', { keep: 'long' }],
   ['inDoubtFor', { inDoubtFor: '1d' }],
   ['bodyWithin', { bodyWithin: NaN }],

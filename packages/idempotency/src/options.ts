@@ -1,6 +1,6 @@
 import { type Clock, type Duration, type Locker, systemClock } from '@leasehold/core'
 import { demandObject, demandOption, parseDuration, refuseUnknown } from '@leasehold/core/adapter'
-import { mostResultBytes } from '@leasehold/core/records'
+import { checkClaims, mostResultBytes } from '@leasehold/core/records'
 import { type EndingRules, type Endings, endingRules } from './endings.ts'
 import type { IdempotencyEvent } from './events.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -133,7 +133,6 @@ export function checkedOptions(options: IdempotentOptions): Settings {
   const isFunction = (value: unknown): boolean => typeof value === 'function'
   const isCount = (value: unknown, most: number): boolean =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
-  demandOption(typeof locks?.acquire === 'function', 'locks', 'a locker')
   demandOption(
     (typeof scope === 'string' && scope !== '') || isFunction(scope),
     'scope',
@@ -151,6 +150,12 @@ export function checkedOptions(options: IdempotentOptions): Settings {
   )
   demandOption(typeof problems === 'string', 'problems', 'the beginning of a URI')
   demandOption(onEvent === undefined || isFunction(onEvent), 'onEvent', 'a function')
+  const claim = {
+    wait: parseDuration('wait', wait, 0),
+    ttl: parseDuration('ttl', ttl),
+    inDoubtFor: parseDuration('inDoubtFor', inDoubtFor),
+  }
+  checkClaims(locks, claim)
   return {
     locks,
     scope,
@@ -160,11 +165,7 @@ export function checkedOptions(options: IdempotentOptions): Settings {
     largestBody,
     bodyWithinMs: parseDuration('bodyWithin', bodyWithin),
     fingerprint,
-    claim: {
-      wait: parseDuration('wait', wait, 0),
-      ttl: parseDuration('ttl', ttl),
-      inDoubtFor: parseDuration('inDoubtFor', inDoubtFor),
-    },
+    claim,
     keepMs: parseDuration('keep', keep),
     inDoubt,
     endings: endingRules(endings),

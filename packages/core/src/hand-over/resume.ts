@@ -1,5 +1,5 @@
 import { demandOption } from '../errors.ts'
-import { KeyCalls, type Shared, sharedBy, type TryAcquireOptions } from '../key-locker.ts'
+import { KeyCalls, type Shared, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
 import type { Lease } from '../lease/lease.ts'
 import { Renewal } from '../lease/renewal.ts'
 import type { LocalQueue } from '../local-queue/local-queue.ts'
@@ -34,7 +34,7 @@ import { Takeover } from './takeover.ts'
  * @throws the signal's own reason when `signal` is aborted; what may have been taken over is given back
  */
 export async function resume(locks: Locker, message: DetachedLease, options?: TryAcquireOptions): Promise<Lease> {
-  const shared = sharedBy.get(locks)
+  const shared = sharedOf(locks)
   const handOver = shared && handOverOf(shared.context.store)
   demandOption(shared !== undefined && handOver !== undefined, 'locks', 'a locker whose store offers hand-over')
   const { context, jointRenewal, defaults } = shared

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
-import { about, demandObject, demandOption } from '../errors.ts'
-import { type Shared, sharedBy } from '../key-locker.ts'
+import { demandObject, demandOption } from '../errors.ts'
+import { failedCall, type Shared, sharedOf } from '../key-locker.ts'
 import { Grant } from '../lease/grant.ts'
 import { Renewal } from '../lease/renewal.ts'
 import type { Locker } from '../locker.ts'
@@ -80,17 +80,35 @@ export type RecordClaim =
  * @throws the signal's own reason when `signal` is aborted
  */
 export async function claimRecord(locks: Locker, key: string, options: ClaimOptions): Promise<RecordClaim> {
-  const shared = sharedBy.get(locks)
+  return new Claiming(...prepared(locks, key, options)).run()
+}
+
+/**
+ * Checks a locker and the options of its claims in advance, without I/O, for whoever makes many with the same.
+ *
+ * @example
+ * ```ts
+ * checkClaims(locks, { ttl: '30s', inDoubtFor: '1h' })
+ * ```
+ *
+ * @throws InvalidOptionError for a bad option, or a locker whose store offers no records
+ */
+export function checkClaims(locks: Locker, options: Omit<ClaimOptions, 'fingerprint' | 'signal'>): void {
+  prepared(locks, 'key', { ...options, fingerprint: 'any' })
+}
+
+function prepared(locks: Locker, key: string, options: ClaimOptions): ConstructorParameters<typeof Claiming> {
+  const shared = sharedOf(locks)
   const records = shared && recordsOf(shared.context.store)
   demandOption(shared !== undefined && records !== undefined, 'locks', 'a locker whose store offers records')
   demandObject(options)
   const { fingerprint, inDoubtFor = defaultInDoubtFor, rerun = false, ...rest } = options ?? {}
   checkFingerprint(fingerprint)
   demandOption(typeof rerun === 'boolean', 'rerun', 'true or false')
-  const plan = planFor(key, callSettings(shared.defaults, rest)())
+  const plan = { ...planFor(key, callSettings(shared.defaults, rest)()), forResult: true }
   const keepMs = parseDuration('inDoubtFor', inDoubtFor)
   const wish = { key, ttlMs: plan.ttlMs, fingerprint, keepMs, rerun }
-  return new Claiming(shared, records, plan, wish).run()
+  return [shared, records, plan, wish]
 }
 
 /**
@@ -125,7 +143,7 @@ class Claiming {
     this.#request = this.#draw()
   }
 
-  async run(): Promise<RecordClaim> {
+  async #claim(): Promise<RecordClaim> {
     const { clock, work, emit } = this.#context
     const { key, ttlMs, signal } = this.#plan
     const span = work.begin(signal)
@@ -153,7 +171,7 @@ class Claiming {
         if (this.#leftMs() <= 1) {
           if (found.type === 'busy') return found
           // A claim came too late, or came and went unseen.
-          throw about(key, unanswered('claim', { ...silence, executed: 'no' }))
+          throw unanswered('claim', { ...silence, executed: 'no' })
         }
         if (found.type === 'busy') {
           if (!this.#waiter) {
@@ -173,6 +191,15 @@ class Claiming {
       this.#waiter?.close()
       this.#undo()
       work.end(span)
+    }
+  }
+
+  /** Tells of a claim that comes to nothing, as of an acquire. */
+  async run(): Promise<RecordClaim> {
+    try {
+      return await this.#claim()
+    } catch (error) {
+      failedCall(this.#context, this.#plan, this.#since, error)
     }
   }
 

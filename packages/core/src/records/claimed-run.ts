@@ -47,6 +47,7 @@ export class ClaimedRun implements Run, Releasing {
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
   #cancelTimer: (() => void) | undefined
+  #ended: (() => void) | undefined
 
   /** @param renews whether the lease is renewed, and with it the record */
   constructor(
@@ -68,6 +69,12 @@ export class ClaimedRun implements Run, Releasing {
     this.overtook = overtook
     grant.holder = this
     context.work.hold(this)
+    // The caller may leave, and the work goes on.
+    context.work.handOver(
+      new Promise<void>((resolve) => {
+        this.#ended = resolve
+      }),
+    )
     if (renews) this.#keepRecord()
   }
 
@@ -254,6 +261,7 @@ export class ClaimedRun implements Run, Releasing {
   }
 
   #over(outcome: ReleaseResult): void {
+    this.#ended?.()
     this.#context.work.drop(this)
     const { key, fence } = this
     this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })

@@ -17,8 +17,12 @@ export interface ReleaseNotifier {
   readonly recheckMs: number
   /** The prefix of the store's keys, if the notifier needs it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
-  /** Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind. */
-  subscribe(key: string, cursor: string): Subscription
+  /**
+   * Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind.
+   *
+   * @param forResult see `WaitPlan`. A notifier that signals every subscription may ignore it
+   */
+  subscribe(key: string, cursor: string, forResult?: boolean): Subscription
   /**
    * Makes the waiter of one acquire. Every notifier answers `notifiedWaiter(this, clock, plan)`. It is a method so that a
    * program without a notifier does not ship that function.
@@ -95,4 +99,6 @@ export interface WaitPlan {
   readonly strategy: WaitStrategy
   /** How long to rely on the notifier, in milliseconds; undefined for the notifier's own `recheckMs`. */
   readonly recheckMs: number | undefined
+  /** It waits for what the holder leaves behind and not for the lock, so that all such waiters can be told at once. */
+  readonly forResult?: boolean | undefined
 }
