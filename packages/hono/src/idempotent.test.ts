@@ -125,9 +125,11 @@ describe('what a handler throws', () => {
       })
       .onError((error, c) => (error instanceof HTTPException ? error.getResponse() : c.text(error.message, 418)))
 
-  it('leaves the key in doubt, and is answered by the app', async () => {
-    expect(await saidTwice(appThat(() => new Error('cut')))).toEqual(['418', '409 /problems/in-doubt'])
-    expect(runs).toBe(1)
+  it('leaves the key in doubt, and is answered by the app, once', async () => {
+    const onError = vi.fn((_error: Error, c: Context) => c.text('', 418))
+    const app = appThat(() => new Error('cut')).onError(onError)
+    expect(await saidTwice(app)).toEqual(['418', '409 /problems/in-doubt'])
+    expect([runs, onError.mock.calls.length]).toEqual([1, 1])
   })
 
   it('is an answer if it has a response', async () => {
@@ -200,6 +202,14 @@ describe('headers', () => {
     expect(outerOf(second)).toEqual(['yes', 'yes', 'outer=1'])
     expect(outerOf(refused)).toEqual(['yes', 'yes', 'outer=1'])
     expect([first, second].map(({ headers }) => headers.get('location'))).toEqual(['/1', '/1'])
+  })
+
+  it('that the handler takes back are not there', async () => {
+    const app = around().post('/', once(), (c) => {
+      c.header('x-before', undefined)
+      return c.text('done')
+    })
+    expect(outerOf(await app.request('/', sent()))).toEqual([null, 'yes', 'outer=1'])
   })
 
   it('of a run that was overtaken are those of its successor, and of outer middleware', async () => {
@@ -289,6 +299,7 @@ describe('idempotent', () => {
     ['as', { as: '' }],
     ['isAnswer', { isAnswer: true }],
     ['keep', { keep: 'long' }],
+    ['wait', { wait: -1 }],
     ['retries', { retries: 3 }],
   ])('refuses bad %s by name when it is made, also where the locker is that of the request', (option, wrong) => {
     for (const locksOption of [locks, () => locks]) {

@@ -1,5 +1,6 @@
-import type { Locker } from '@leasehold/core'
+import { createLocker, type Locker } from '@leasehold/core'
 import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import {
   type IdempotentOptions as HandleOptions,
   type IdempotentHandle,
@@ -112,7 +113,7 @@ function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOption
     made.set(locker, handle)
     return handle
   }
-  handleOver(typeof locks === 'function' ? unknownYet : locks)
+  handleOver(typeof locks === 'function' ? anyLocker() : locks)
   return (c: Context<E>, request: Request): IdempotentHandle => {
     const locker = locksFor(c, locks)
     contexts.set(request, c)
@@ -120,5 +121,14 @@ function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOption
   }
 }
 
-/** Stands for the locker of a request that has not come, so that the other options can be checked before. */
-const unknownYet = { acquire: () => undefined } as unknown as Locker
+/** Stands for the locker of a request that has not come, so that the options are checked before. Nobody asks it for anything. */
+const anyLocker = (): Locker => createLocker({ store: redisStore(nowhere) })
+
+const nowhere: RedisTransport = {
+  commandDeadlineMs: 1,
+  cluster: false,
+  countsSubscribers: false,
+  nodeOf: () => '',
+  whenReady: () => undefined,
+  run: () => Promise.resolve([]),
+}

@@ -21,6 +21,11 @@ app.use(bodyLimit({ maxSize: 100 }) as never)
 app.post('/json', validator('json', (value) => value) as never, once, async (c) => c.json(await c.req.json()))
 app.post('/form', once, async (c) => c.json(await c.req.parseBody()))
 app.post('/form-read-before', validator('form', (value) => value) as never, once, (c) => c.text('done'))
+app.use('/parsed', async (c, next) => {
+  await c.req.parseBody()
+  await next()
+})
+app.post('/parsed', once, (c) => c.text('done'))
 app.get('/', locked({ locks, key: () => 'k' }), (c) => c.text(c.var.lease.key))
 
 it('Hono 4.8 runs a route under a lock', async () => {
@@ -47,4 +52,9 @@ it('Hono 4.8 keeps the bytes of a form that was validated before', async () => {
     [200, null],
     [200, 'true'],
   ])
+})
+
+it('Hono 4.8 has not kept the bytes of a form that was parsed before, which is a mistake of the program', async () => {
+  const response = await app.request('/parsed', sent('parsed', 'a=1', 'application/x-www-form-urlencoded'))
+  expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('misconfigured')])
 })
