@@ -12,6 +12,7 @@ const servers = [
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/hono/src/on-node.test.ts',
   'packages/ioredis/src/*.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
@@ -25,7 +26,7 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
-  'test/runtimes/{bridge-killed,leaving-workers,module-scope,overlapping-requests,worker-and-server*}.test.ts',
+  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests,worker-and-server*}.test.ts',
 ]
 
 /** The packages as published, on each version of Node, on Bun, on Deno and in Chromium. */

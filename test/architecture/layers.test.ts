@@ -8,6 +8,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
   core: [],
+  hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
@@ -81,7 +82,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'store',
     'timing',
   ],
-  adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
+  adapter: ['errors', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */

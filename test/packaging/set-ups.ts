@@ -27,7 +27,7 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
   if (format === 'cjs' && strict && ['durable-object', 'conformance'].includes(program)) return 'TS1479'
   // What others declare cannot be read by an old TypeScript, without `skipLibCheck`.
   const old = typescript === '5.0' || typescript === '5.4'
-  if (program === 'bridge' && old) return 'TS2315 in hono'
+  if (['bridge', 'hono'].includes(program) && old) return 'TS2315 in hono'
   if (program === 'upstash-client' && typescript === '5.0') return 'TS5084 in @upstash/redis'
   if (program === 'conformance' && resolution === 'node10') return 'TS2307 in vitest'
   if (program === 'conformance' && typescript === '5.0') return 'TS2380 in vitest'
@@ -41,6 +41,7 @@ const answers: Readonly<Record<string, string>> = {
   upstash: 'upstash true',
   'bridge-client': 'true url',
   idempotency: '1 aa 201 scope',
+  hono: 'k 1 true wait',
   ioredis: 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',

@@ -25,6 +25,8 @@ export interface BridgeAccess {
 
 /** A Worker in workerd, and what it says. */
 export interface Worker extends AsyncDisposable {
+  /** For requests past `ask`: a client of its own, which may leave. */
+  readonly url: string
   readonly bundle: string
   readonly gates: Gates
   /** What the runtime or the Worker wrote to its log, and what it threw. */
@@ -52,6 +54,7 @@ export async function startWorker({
   const complaints: string[] = []
   const runtime = new Miniflare(
     convertV4MiniflareOptions({
+      name: 'itself',
       modules: true,
       script,
       compatibilityDate: '2026-11-02',
@@ -63,22 +66,25 @@ export async function startWorker({
       },
       serviceBindings: {
         async TEST({ url }: { readonly url: string }) {
-          await gates.pass(new URL(url).pathname.slice(1))
+          await gates.pass(decodeURIComponent(new URL(url).pathname.slice(1)))
           return new Response()
         },
+        SELF: 'itself',
       },
       cf: false,
       handleStructuredLogs: ({ level, message }) => complaints.push(`${level}: ${message}`),
       handleUncaughtError: (error) => complaints.push(`uncaught: ${error.message}`),
     }),
   )
+  let url: string
   try {
-    await runtime.ready
+    url = (await runtime.ready).origin
   } catch (error) {
     await runtime.dispose()
     throw error
   }
   return {
+    url,
     bundle: script,
     gates,
     complaints,

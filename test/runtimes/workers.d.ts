@@ -10,5 +10,7 @@ declare module 'cloudflare:workers' {
     readonly BRIDGE_MODE: 'sse' | 'long-poll'
     /** Answers when the test lets the request go on, which is known to it by the path. */
     readonly TEST: { fetch(url: string): Promise<Response> }
+    /** The Worker, as a client that may leave: of one over HTTP, Miniflare does not tell. */
+    readonly SELF: { fetch(url: string, init: { readonly signal: AbortSignal }): Promise<Response> }
   }
 }

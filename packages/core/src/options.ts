@@ -81,6 +81,15 @@ export function callSettings(...shared: readonly (AcquireOptions | undefined)[])
 }
 
 /**
+ * Checks options that calls will be given later, so that a mistake shows when a program starts.
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function checkAcquireOptions(options: AcquireOptions): void {
+  settingsOf(options)
+}
+
+/**
  * Checks every option. Later layers win.
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad

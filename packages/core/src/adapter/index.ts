@@ -7,6 +7,7 @@
  */
 
 export { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+export { checkAcquireOptions } from '../options.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
 export { checkKey } from '../store/key.ts'
