@@ -225,6 +225,32 @@ describe.each([
   })
 })
 
+describe('of five consumers of one message', () => {
+  /** How many of them believe that they have the lease. */
+  async function holders(key: string, take: (request: ResumeRequest) => Promise<string>): Promise<number> {
+    const request = await asked(key)
+    const taken = await Promise.all(Array.from({ length: 5 }, () => take(request)))
+    return taken.filter((type) => type === 'granted' || type === 'renewed').length
+  }
+
+  it('one has the lease, though each of its requests arrives twice', async () => {
+    const take = async (request: ResumeRequest): Promise<string> => {
+      const own = { ...request, acquisitionId: acquisitionId() }
+      const [, second] = await Promise.all([1, 2].map(() => handOver(direct).resume(own, call())))
+      return second?.type ?? ''
+    }
+    expect(await holders('one', take)).toBe(1)
+  })
+
+  it('the check would see all five, if they went on under the token of the message', async () => {
+    const take = async ({ key, token }: ResumeRequest): Promise<string> => {
+      const [outcome] = await direct.renew([{ key, token, ttlMs: 60_000 }], call())
+      return outcome?.type ?? ''
+    }
+    expect(await holders('all', take)).toBe(5)
+  })
+})
+
 it('a server without memory left lets leases change hands: that takes no more than is taken', async () => {
   const full = await startRedis()
   try {
