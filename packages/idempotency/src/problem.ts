@@ -9,8 +9,8 @@ const problems = {
   ],
   'key-invalid': [400, 'Idempotency-Key is invalid', 'Send one key of visible ASCII without commas, quoted or not'],
   'key-reused': [422, 'Idempotency-Key is already used', 'It was sent with another request; send a new key'],
-  'body-too-large': [413, 'Content too large', 'Nothing was done'],
-  'body-too-slow': [408, 'Request timeout', 'The body did not arrive in time; nothing was done'],
+  'body-too-large': [413, 'Content too large', 'This request did nothing'],
+  'body-too-slow': [408, 'Request timeout', 'The body came too slowly; this request did nothing'],
   'in-progress': [409, 'A request is outstanding for this Idempotency-Key', 'Ask again for its outcome'],
   'in-doubt': [
     409,
@@ -19,8 +19,8 @@ const problems = {
   ],
   overtaken: [409, 'Another request with this Idempotency-Key took over', 'Ask again for its outcome'],
   'result-not-kept': [410, 'The answer was not kept', 'The operation is done, and is not done again'],
-  'store-unavailable': [503, 'Unavailable', 'Nothing was done; ask again'],
-  misconfigured: [500, 'Internal error', 'The server is set up wrongly; nothing was done'],
+  'store-unavailable': [503, 'Unavailable', 'This request did nothing; ask again'],
+  misconfigured: [500, 'Internal error', 'The server is set up wrongly; this request did nothing'],
   'work-failed': [500, 'Internal error', 'The operation failed, and is not done again'],
 } as const
 
