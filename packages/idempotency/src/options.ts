@@ -20,12 +20,9 @@ export interface InDoubt {
 
 /**
  * What to do about a key in doubt. `reject` answers 409 `in-doubt`. `rerun` runs the work, perhaps a second time, and `run.overtook`
- * says so. A function may ask whoever knows, and may answer by itself.
+ * says so. An async function may ask whoever knows, and may answer by itself.
  */
-export type DoubtPolicy =
-  | 'reject'
-  | 'rerun'
-  | ((doubt: InDoubt) => 'reject' | 'rerun' | Response | Promise<'reject' | 'rerun' | Response>)
+export type DoubtPolicy = 'reject' | 'rerun' | ((doubt: InDoubt) => Promise<'reject' | 'rerun' | Response>)
 
 export interface IdempotentOptions {
   /** Records are kept in the store of this locker. A store of `@leasehold/ioredis` or `@leasehold/upstash` can, and the embedded one. */
