@@ -27,13 +27,16 @@ export async function answerClaim(
 ): Promise<Response> {
   const { inDoubt } = guarded.settings
   let found = await claim(guarded, wanted, inDoubt === 'rerun')
+  let told: number | undefined
   if (found.type === 'in-doubt') {
     const decision = await decide(guarded, wanted, found.record)
     if (decision !== 'rerun') return decision
+    told = found.record.fence
     found = await claim(guarded, wanted, true)
-  } else if (found.type === 'claimed' && found.run.overtook !== undefined) {
-    tellOfDoubt(guarded, wanted, 'rerun', found.run.overtook)
   }
+  const overtook = found.type === 'claimed' ? found.run.overtook : undefined
+  // While the policy thought about one run, another may have left the key in doubt.
+  if (overtook !== undefined && overtook !== told) tellOfDoubt(guarded, wanted, 'rerun', overtook)
   switch (found.type) {
     case 'claimed':
       return answerRun(guarded, found.run, work)

@@ -54,6 +54,9 @@ describe('the endings', () => {
       'ran',
       'replayed',
     ])
+    const wholly = setting.handle({ endings: { '4xx': 'complete' } })
+    await setting.send(wholly, () => new Response('', { status: 409 }))
+    expect(marks(await setting.send(wholly, never))).toEqual(['true', null])
   })
 
   const failure = new Error('the card machine is on fire')
@@ -391,6 +394,19 @@ describe('a key in doubt', () => {
     ])
     expect(seen).toHaveLength(3)
     expect(seen[0]).toMatchObject({ key: 'k1', holder: 'here', fence: expect.any(Number), forMs: expect.any(Number) })
+  })
+
+  it('that another run left while the policy thought about the first is told of, too', async () => {
+    const rerunning = setting.handle({ inDoubt: 'rerun' })
+    const handle = setting.handle({
+      inDoubt: async () => {
+        await rerunning(requestOf(), () => Promise.reject(new Error('cut again'))).catch(() => undefined)
+        return 'rerun'
+      },
+    })
+    expect((await setting.send(handle, () => new Response())).status).toBe(200)
+    const told = setting.events.map((event) => event.type === 'in-doubt' && event.fence)
+    expect([told.length, new Set(told).size]).toEqual([3, 2])
   })
 
   it('is no doubt about another request: that is told first', async () => {

@@ -10,8 +10,8 @@ export function fingerprintOf(request: Request, body: Uint8Array): Promise<strin
   const { pathname, search } = new URL(request.url)
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   const json = /[/+]json$/.test(mediaType) ? canonicalJson(body) : undefined
-  // The text of an array has no line break, so what follows one is the body. JSON is told from bytes that happen to look like it.
-  const head = JSON.stringify([request.method, pathname + search, mediaType, json !== undefined])
+  // The text of an array has no line break, so what follows the first is the body.
+  const head = JSON.stringify([request.method, pathname + search, mediaType])
   return hashed(joined([utf8(`${head}\n`), json === undefined ? body : utf8(json)]))
 }
 

@@ -55,7 +55,7 @@ export class GuardedRequest {
 export const withBody = (
   { status, statusText, headers }: Response,
   body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
-): Response => new Response(withoutBody.has(status) ? null : body, { status, statusText, headers })
+): Response => new Response(body, { status, statusText, headers })
 
 /** Calls a function of the user's that can change nothing here, whether it throws or rejects. */
 export function unheeded(call: () => unknown): void {

@@ -54,7 +54,7 @@ export function idempotent(options: IdempotentOptions): IdempotentHandle {
 /** Whatever can be refused is refused before the store is asked. */
 async function answer(settings: Settings, request: Request, work: IdempotentWork): Promise<Response> {
   const { methods, required, longestKey } = settings
-  if (!methods.has(request.method)) return work(request, { run: undefined, key: undefined })
+  if (!methods.has(request.method.toUpperCase())) return work(request, { run: undefined, key: undefined })
   const found = keyOf(request, longestKey)
   const guarded = new GuardedRequest(request, settings)
   if ('problem' in found) {
