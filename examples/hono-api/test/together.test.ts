@@ -49,7 +49,7 @@ test('all of them together have one worker for one order', async () => {
 test('an order that somebody else has at hand is answered with 409, and when to ask again', async () => {
   await shops.redis.command('SET', 'lock:order:held', 'of another program', 'PX', 60_000)
   for (const { status, headers, body } of await fromAll('/api/orders/process', [{ orderId: 'held', ...order }], post)) {
-    expect([status, headers.get('retry-after'), body['type']]).toEqual([409, '1', '/problems/busy'])
+    expect([status, headers.get('retry-after'), body['type']]).toEqual([409, '1', '/problems/contended'])
   }
 })
 
