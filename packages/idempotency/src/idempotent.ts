@@ -84,7 +84,17 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
   }
   const { bytes } = read
   const print = await (fingerprint ? hashed(await fingerprint(request, bytes)) : fingerprintOf(request, bytes))
-  const fresh = (signal: AbortSignal): Request =>
-    new Request(request, request.body ? { body: bytes, signal } : { signal })
-  return answerClaim(guarded, { key, name, fingerprint: print }, (run) => work(fresh(run.signal), { run, key }))
+  return answerClaim(guarded, { key, name, fingerprint: print }, (run) =>
+    work(again(request, bytes, run.signal), { run, key }),
+  )
+}
+
+/**
+ * The request with its body still to be read, and another signal. It is made of parts, because a request of a framework is not
+ * always one for the runtime.
+ */
+function again(request: Request, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Request {
+  const { url, method, headers, body, cf } = request as Request & { readonly cf?: unknown }
+  const init = { method, headers, signal, body: body && bytes, ...(cf !== undefined && { cf }) }
+  return new Request(url, init)
 }
