@@ -28,11 +28,12 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   roster: [],
+  watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
-  options: ['errors', 'store', 'timing', 'waiting'],
+  options: ['errors', 'store', 'timing', 'waiting', 'watchdog'],
   'open-work': ['errors', 'events', 'roster', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
-  lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing'],
+  lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing', 'watchdog'],
   acquire: ['context', 'errors', 'lease', 'open-work', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
   'key-locker': [
@@ -62,7 +63,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
-  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
+  index: [
+    ...['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'],
+    'watchdog', //                                                            what users need
+  ],
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
@@ -70,19 +74,24 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
   'hand-over': [
-    'acquire',
-    'context',
-    'errors',
-    'key-locker',
-    'lease',
-    'local-queue',
-    'locker',
-    'options',
-    'redis',
-    'store',
-    'timing',
+    ...[
+      'acquire',
+      'context',
+      'errors',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'locker',
+      'options',
+      'redis',
+      'store',
+      'timing',
+    ],
   ],
-  adapter: ['errors', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
+  adapter: [
+    ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
+    'watchdog', //                                                            what authors of stores and notifiers need
+  ],
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */

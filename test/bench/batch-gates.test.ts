@@ -33,7 +33,10 @@ const keysOf = (count: number): readonly string[] => Array.from({ length: count 
 
 describe.each([
   [2, 1],
-  [64, 1],
+  [7, 1],
+  // So that Redis carries one half out while the client reads the answer to the other.
+  [8, 2],
+  [64, 2],
   [65, 2],
   [256, 4],
 ])('%i locks of one turn of the event loop', (count, commands) => {
@@ -51,7 +54,7 @@ describe.each([
   })
 })
 
-test('a lock around no work, 16 at a time, allocates no more than 20 kB', async () => {
+test('a lock around no work, 16 at a time, allocates no more than 22 kB', async () => {
   await using crew = await startCrew(1, leasehold, server.port, roomyYoung)
-  expect(await crew.members[0]?.allocations({ inFlight: 16, count: 320, warmUp: 3_200 })).toBeLessThanOrEqual(20_000)
+  expect(await crew.members[0]?.allocations({ inFlight: 16, count: 320, warmUp: 3_200 })).toBeLessThanOrEqual(22_000)
 })

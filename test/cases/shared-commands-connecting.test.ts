@@ -99,7 +99,7 @@ describe.each(states)('through a client %s', (_, begin) => {
     )
     await proxy.accept()
     await staying
-    expect((await scriptCalls(server)) - before).toBe(1)
+    expect((await scriptCalls(server)) - before).toBe(2)
     // What was sent after them has been answered.
     await (await locks.acquire('after')).release()
     expect(await traces('gone')).toEqual([])

@@ -162,10 +162,10 @@ describe.each(ways)('%s', (_, open) => {
     expect(await locksInStore()).toEqual([])
   })
 
-  it('a script that the server has forgotten is sent once more for all 50', async () => {
+  it('a script that the server has forgotten is sent once more for all 7', async () => {
     await using way = await warm()
     await server.command('SCRIPT', 'FLUSH')
-    const [leases, sent] = await counted(way, () => acquireAll(way, keys(50)))
+    const [leases, sent] = await counted(way, () => acquireAll(way, keys(7)))
     expect(sent).toEqual(commands(2, way))
     await areHeld(...leases)
     await releaseAll(leases)

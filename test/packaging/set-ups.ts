@@ -169,7 +169,15 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
     test('share what a process must have once, and know each other’s errors, when one is imported and one required', async () => {
       const { lines, err } = await run(node24.binary, 'two-builds.mjs').ended
       expect([JSON.parse(lines.at(-1) ?? 'null'), err]).toEqual([
-        { builds: 2, known: [true, true], unknown: false, claims: 'completed', writers: 1, turns: [1, 2, 3] },
+        {
+          builds: 2,
+          known: [true, true],
+          unknown: false,
+          claims: 'completed',
+          handsOver: true,
+          writers: 1,
+          turns: [1, 2, 3],
+        },
         '',
       ])
     })

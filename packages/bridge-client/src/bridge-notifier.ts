@@ -20,8 +20,8 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
    * `sse` is one event stream for all keys of the process. It is the default where calls may share it.
    *
    * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer streams. It is also
-   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll, but wakes every
-   * stream.
+   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll of those who wait for
+   * the lock, but wakes every stream.
    */
   readonly mode?: 'sse' | 'long-poll' | undefined
   /** Default: the runtime's. */

@@ -16,7 +16,6 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
-  /** What else it says: the bridge tells all who wait for a result, and of those who wait for the lock one after another. */
   let mode = ''
   /** It asks, and has a place among the polls that calls share. */
   let started = false
@@ -97,8 +96,8 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   return {
     subscribe(itsKey, cursor, forResult) {
       key = itsKey
+      if (forResult) mode = '&mode=result'
       since = cursor
-      mode = forResult ? '&mode=result' : ''
       next()
       return subscriber
     },

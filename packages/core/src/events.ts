@@ -14,8 +14,8 @@ export interface AcquiredEvent {
 }
 
 /**
- * A call to `acquire`, `tryAcquire` or `withLock` got no lease and rejected. Not emitted for a bad option, nor when
- * `tryAcquire` answers null.
+ * A call to `acquire`, `tryAcquire`, `withLock` or `resume` got no lease and rejected. Not emitted for a bad option, nor when
+ * `tryAcquire` answers null, or `resume` finds the lease lost.
  */
 export interface AcquireFailedEvent {
   readonly type: 'acquire-failed'

@@ -6,7 +6,7 @@ import { failureOf } from './events.ts'
 import type { Grant } from './lease/grant.ts'
 import { HeldLease } from './lease/held-lease.ts'
 import type { Lease, Work } from './lease/lease.ts'
-import { Renewal } from './lease/renewal.ts'
+import { type Watch, watchFor } from './lease/watch.ts'
 import { withLease } from './lease/with-lease.ts'
 import type { LocalQueue } from './local-queue/local-queue.ts'
 import { type AcquireOptions, type CallSettings, type Plan, planFor } from './options.ts'
@@ -31,7 +31,7 @@ export interface Shared {
   /** Answers the waiters of this process, or none where calls share nothing; asked at each call. */
   readonly queue: () => LocalQueue | undefined
   /** Renews all leases where calls may share a timer. */
-  readonly jointRenewal: Renewal
+  readonly jointRenewal: Watch
   /** The options that the locker gives to each call. */
   readonly defaults: AcquireOptions
 }
@@ -131,14 +131,14 @@ export class KeyCalls implements KeyLocker {
   #leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
     const { context, queue, jointRenewal } = this.#shared
     const successors = queue()
-    const renewal = successors ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, renewal, successors, grant, acquired)
+    const watch = watchFor(context, plan, successors && jointRenewal)
+    const lease = new HeldLease(context, watch, successors, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up at the very moment of the grant, and will not use the lease.
       context.work.background(() => lease.release())
       throw plan.signal.reason
     }
-    if (!lease.lostBecause) renewal.watch(grant, plan)
+    if (!lease.lostBecause) watch.watch(grant, plan)
     const { key, fence, waitedMs, commands } = lease
     context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
     return lease

@@ -38,6 +38,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     commandDeadlineMs: 2_000,
     cluster,
     countsSubscribers: !cluster,
+    overlaps: !cluster,
     nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
     whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
     run: (calls, deadline) => run(route, calls, deadline),

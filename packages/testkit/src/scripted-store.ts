@@ -29,6 +29,7 @@ import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.
  */
 export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
+  overlaps = false
   readonly calls: StoreCall[] = []
 
   readonly #behind: LeaseStore

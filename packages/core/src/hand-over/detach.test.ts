@@ -6,9 +6,12 @@ import {
   replyLost,
   requestAfter,
   requestLost,
+  ScriptedNotifier,
   testLocker,
+  unavailable,
 } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { offerPassOn } from '../adapter/index.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, StoreUnavailableError } from '../errors.ts'
 import type { Lease } from '../index.ts'
 import { detach, resume } from './index.ts'
@@ -134,7 +137,8 @@ describe('the waiters of this process', () => {
     const waiting = follow(locks.acquire('k', { wait: '1h' }), clock)
     await clock.advance(1_000)
     expect(store.called('acquire')).toHaveLength(1)
-    const message = await detach(lease, { ttl })
+    // A ttl with which the lease could be handed off.
+    const message = await detach(lease, { ttl: '10s' })
     await clock.advance(5_000)
     expect(waiting.state).toBe('pending')
     expect(store.called('acquire').length).toBeGreaterThan(1)
@@ -143,6 +147,19 @@ describe('the waiters of this process', () => {
     await clock.advance(5_000)
     expect(waiting.state).toBe('fulfilled')
     expect(waiting.value?.fence).toBeGreaterThan(taken.fence)
+  })
+
+  it('compete for it from the beginning, where a release could have passed the lock on', async () => {
+    const passing = testLocker({ notifier: new ScriptedNotifier() })
+    offerPassOn(passing.store, () => Promise.reject(new Error('nothing is released')))
+    const lease = await passing.locks.acquire('k')
+    const waiting = passing.locks.acquire('k', { wait: '1s' })
+    passing.store.always('acquire', unavailable('no'))
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'no' })
+    await detach(lease, { ttl: '10s' })
+    await passing.clock.advance(2_000)
+    await refused
+    expect(passing.store.called('release')).toEqual([])
   })
 
   it('may get it before it is detached: then its fence is in the message, and the next is higher', async () => {
@@ -178,6 +195,20 @@ describe('without an answer', () => {
     store.next('renew', requestLost)
     const message = await settled(detach(lease, { ttl }))
     expect((await resume(elsewhere, message)).fence).toBeGreaterThan(lease.fence)
+  })
+
+  it('and in the very moment in which its validity ends, the lease is lost, and given back', async () => {
+    const lease = await locks.acquire('k')
+    const check = lease.assertValid.bind(lease)
+    let checks = 0
+    lease.assertValid = () => {
+      check()
+      // The last check before the hold ends.
+      if (++checks === 3) clock.stepWall(600_000)
+    }
+    await expect(detach(lease, { ttl })).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'expired' })
+    expect(await lease.release()).toBe('released')
+    expect(store.called('release')).toHaveLength(1)
   })
 
   it('a release meanwhile wins', async () => {
@@ -255,6 +286,8 @@ describe('what cannot be detached', () => {
       const error = await call().catch((reason: unknown) => reason)
       expect(error).toBeInstanceOf(InvalidOptionError)
       expect(error).toMatchObject({ option })
+      // As `renew` would say.
+      expect((error as Error).message).not.toContain('instead')
     }
     await lease.release()
     await expect(detach(lease, { ttl })).rejects.toMatchObject(released)

@@ -1,5 +1,5 @@
 import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
-import { HeldLease } from '../lease/held-lease.ts'
+import type { HeldLease } from '../lease/held-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type EndGrant, releaseGrant } from '../lease/release.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
@@ -32,7 +32,7 @@ export interface DetachOptions {
  * @throws InvalidOptionError for a bad option, or what is not a lease of this package
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
-  demandOption(lease instanceof HeldLease, 'lease', 'a lease of a locker')
+  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker')
   demandObject(options)
   const { ttl, ...rest } = options ?? {}
   refuseUnknown(rest)
@@ -46,6 +46,9 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
   if (lease.lostBecause) throw lease.lostError()
   return { key, token, fence }
 }
+
+/** By a method that no other lease has, and not by its class: the other build of this package has a class of its own. */
+const isHeldLease = (lease: Lease): lease is HeldLease => typeof Object(lease).lostError === 'function'
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
 const leaveGrant: EndGrant = (context, grant, holder) => {

@@ -56,6 +56,9 @@ describe('a resumed lease', () => {
     expect(told()).toEqual(['acquired', 'released'])
     expect(events[0]).toEqual({ type: 'acquired', key: 'k', fence: lease.fence, waitedMs: 0, commands: 1 })
     expect(clock.pending).toBe(0)
+    const closing = follow(locks.close(), clock)
+    await clock.advance(0)
+    expect(closing.state).toBe('fulfilled')
   })
 
   it('is lost by its signal, as any other', async () => {
@@ -150,6 +153,46 @@ describe('a lost answer', () => {
     expect(store.called('release')).toEqual([])
   })
 
+  it('to a try after the one that was answered does no harm when it comes', async () => {
+    store.next('resume', replyAfter(1_500), replyAfter(100))
+    const lease = await resumed({ renew: false })
+    await clock.advance(3_000)
+    lease.assertValid()
+    expect(store.called('release')).toEqual([])
+  })
+
+  it('is not undone if the repeat is told that another has the lock', async () => {
+    store.next('resume', requestLost)
+    const call = follow(resume(locks, message), clock)
+    await clock.advance(500)
+    await resume(elsewhere, message, { ttl: '1m' })
+    await clock.advance(1_000)
+    expect(call.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
+    await clock.advance(10_000)
+    expect(store.called('release')).toEqual([])
+  })
+
+  it('is asked for no more than the locker’s budget allows', async () => {
+    const thrifty = createLocker({ store, clock, budget: 1 })
+    store.next('resume', requestLost)
+    await expect(resumed({}, thrifty)).rejects.toMatchObject({ executed: 'unknown' })
+    store.next('resume', replyAfter(900))
+    await expect(resumed({ ttl: '6s', minValidity: '5200ms' }, thrifty)).rejects.toMatchObject({ executed: 'unknown' })
+    expect(store.called('resume')).toHaveLength(2)
+  })
+
+  it('is undone once the store is to be asked again', async () => {
+    store.next('resume', async ({ execute }) => {
+      await execute()
+      return [{ type: 'unknown', executed: 'unknown', retryAfterMs: 3_000 }]
+    })
+    await expect(resumed()).rejects.toMatchObject({ executed: 'unknown' })
+    await clock.advance(5_000)
+    expect(store.called('resume')).toHaveLength(1)
+    expect(store.called('release')[0]?.atMs).toBeGreaterThanOrEqual(3_000)
+    expect(await elsewhere.isLocked('k')).toBe(false)
+  })
+
   it('leaves nobody holding the lease: after the deadline it is given back, and the work acquires its key anew', async () => {
     store.next('resume', ...twice(replyLost))
     const error = await resumed().catch((reason: unknown) => reason)
@@ -216,7 +259,10 @@ describe('a grant that comes late', () => {
 
   it('is given back if no time is left to ask again', async () => {
     store.always('resume', replyAfter(900))
+    const startedMs = clock.monotonicMs()
     await expect(resumed({ ttl: '6s', minValidity: '5200ms' })).rejects.toMatchObject({ executed: 'unknown' })
+    // Within one command deadline.
+    expect(clock.monotonicMs() - startedMs).toBeLessThanOrEqual(2_000)
     await clock.advance(5_000)
     expect(await elsewhere.isLocked('k')).toBe(false)
   })
@@ -334,14 +380,15 @@ it('a store that offers no hand-over is refused by name', async () => {
   await expect(resume(createLocker({ store: behind, clock }), message)).rejects.toMatchObject({ option: 'locks' })
 })
 
-it('where calls share nothing, a resumed lease has a watchdog of its own', async () => {
+it('where calls share nothing, each resumed lease has a watchdog of its own', async () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
   try {
     const clock = new ManualClock()
     const store = new ScriptedStore(clock)
     const [from, to] = [createLocker({ store, clock }), createLocker({ store, clock })]
-    const sent = await detach(await from.acquire('k'), { ttl: '1m' })
-    const [lease, other] = await Promise.all([resume(to, sent), to.acquire('other')])
+    const handed = async (key: string): Promise<Lease> =>
+      resume(to, await detach(await from.acquire(key), { ttl: '1m' }))
+    const [lease, other] = [await handed('k'), await handed('other')]
     await clock.advance(60_000)
     lease.assertValid()
     other.assertValid()

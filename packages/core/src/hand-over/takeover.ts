@@ -83,6 +83,7 @@ export class Takeover {
       send: (attempt) => {
         this.#open = true
         this.#plan.commands++
+        this.#plan.budget.left--
         attempt.follow(this.#handOver.resume(this.#request, attempt))
       },
       read: (given) => this.#checked(given),
@@ -97,7 +98,7 @@ export class Takeover {
   }
 
   #mayRepeat(): boolean {
-    return this.#plan.commands < this.#plan.budget
+    return this.#plan.budget.left >= 1
   }
 
   /** Somebody else's answer tells us nothing. */

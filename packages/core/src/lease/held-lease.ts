@@ -10,7 +10,7 @@ import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 import { type EndGrant, type Releasing, releaseGrant } from './release.ts'
 import { renewGrant } from './renew.ts'
-import type { Renewal } from './renewal.ts'
+import type { Watch } from './watch.ts'
 
 /** The waiters of this process, who may get a grant when its holder gives it back. */
 export interface Successors {
@@ -32,7 +32,7 @@ export class HeldLease implements Lease, Releasing {
   declare lostBecause: LossReason | undefined
   readonly #context: Context
   readonly #grant: Grant
-  readonly #renewal: Renewal
+  readonly #watch: Watch
   readonly #successors: Successors | undefined
   /** Made when `signal` is first read: for most leases it never is. */
   #abort: AbortController | undefined
@@ -49,14 +49,14 @@ export class HeldLease implements Lease, Releasing {
   /** @param successors none where calls share nothing */
   constructor(
     context: Context,
-    renewal: Renewal,
+    watch: Watch,
     successors: Successors | undefined,
     grant: Grant,
     { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>,
   ) {
     this.#context = context
     this.#grant = grant
-    this.#renewal = renewal
+    this.#watch = watch
     this.#successors = successors
     this.key = grant.key
     this.fence = grant.fence
@@ -140,7 +140,7 @@ export class HeldLease implements Lease, Releasing {
   #end(endGrant: EndGrant): ReleaseResult | Promise<ReleaseResult> {
     if (!this.#successors?.handOff(this.#grant)) {
       // It leaves the schedule first, so that no renewal can follow its release.
-      this.#renewal.forget(this.#grant)
+      this.#watch.forget(this.#grant)
       return endGrant(this.#context, this.#grant, this)
     }
     this.#ended('released')
@@ -161,7 +161,7 @@ export class HeldLease implements Lease, Releasing {
   /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */
   onLost(reason: LossReason): void {
     this.lostBecause = reason
-    this.#renewal.forget(this.#grant)
+    this.#watch.forget(this.#grant)
     const error = this.lostError()
     this.#renewals?.end(error)
     this.#abort?.abort(error)

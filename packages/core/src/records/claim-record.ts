@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { demandObject, demandOption } from '../errors.ts'
 import { failedCall, type Shared, sharedOf } from '../key-locker.ts'
 import { Grant } from '../lease/grant.ts'
-import { Renewal } from '../lease/renewal.ts'
+import { watchFor } from '../lease/watch.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, type Plan, planFor } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
@@ -154,6 +154,7 @@ class Claiming {
           send: (attempt) => {
             this.#open = true
             this.#plan.commands++
+            this.#plan.budget.left--
             attempt.follow(this.#records.claim(this.#request, attempt))
           },
           read: (given) => this.#checked(given),
@@ -208,8 +209,8 @@ class Claiming {
   }
 
   #leftMs(): number {
-    const { waitMs, budget, commands } = this.#plan
-    if (commands >= budget) return 0
+    const { waitMs, budget } = this.#plan
+    if (budget.left < 1) return 0
     return waitMs - elapsedMs(instant(this.#context.clock), this.#since)
   }
 
@@ -225,15 +226,15 @@ class Claiming {
     this.#waiter?.granted?.()
     this.#accepted = grant.token
     this.#open = false
-    const renewal = this.#shared.queue() ? this.#shared.jointRenewal : new Renewal(this.#context)
-    const run = new ClaimedRun(this.#context, this.#records, renewal, grant, this.#request, overtook, renew)
+    const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
+    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, !!renew)
     if (signal?.aborted) {
       // The caller gave up in that very moment, and nothing has begun.
       work.background(() => run.abandon())
       throw signal.reason
     }
     // The locker may have been closed meanwhile.
-    if (!grant.lostBecause) renewal.watch(grant, this.#plan)
+    if (!grant.lostBecause) watch.watch(grant, this.#plan)
     const { key, fence } = grant
     emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
     return { type: 'claimed', run }

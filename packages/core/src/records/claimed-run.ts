@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import type { Grant } from '../lease/grant.ts'
 import { type Releasing, releaseGrant } from '../lease/release.ts'
-import type { Renewal } from '../lease/renewal.ts'
+import type { Watch } from '../lease/watch.ts'
 import { failed, isUnknown } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Refused, ReleaseResult, Unknown } from '../store/lease-store.ts'
@@ -37,7 +37,7 @@ export class ClaimedRun implements Run, Releasing {
   place = 0
   readonly #context: Context
   readonly #records: RecordStore
-  readonly #renewal: Renewal
+  readonly #watch: Watch
   readonly #grant: Grant
   readonly #claim: ClaimRequest
   #abort: AbortController | undefined
@@ -53,7 +53,7 @@ export class ClaimedRun implements Run, Releasing {
   constructor(
     context: Context,
     records: RecordStore,
-    renewal: Renewal,
+    watch: Watch,
     grant: Grant,
     claim: ClaimRequest,
     overtook: number | undefined,
@@ -61,7 +61,7 @@ export class ClaimedRun implements Run, Releasing {
   ) {
     this.#context = context
     this.#records = records
-    this.#renewal = renewal
+    this.#watch = watch
     this.#grant = grant
     this.#claim = claim
     this.key = grant.key
@@ -257,7 +257,7 @@ export class ClaimedRun implements Run, Releasing {
   /** Renews no more. */
   #forget(): void {
     this.#cancelTimer?.()
-    this.#renewal.forget(this.#grant)
+    this.#watch.forget(this.#grant)
   }
 
   #over(outcome: ReleaseResult): void {

@@ -15,6 +15,8 @@ export interface RedisTransport {
    * own, and over HTTP nobody knows what is behind.
    */
   readonly countsSubscribers: boolean
+  /** As `overlaps` of `LeaseStore`; default false. */
+  readonly overlaps?: boolean | undefined
   /** Names the node that serves a key at present. Always the same name where there is only one. Does no I/O. */
   nodeOf(key: string): string
   /**

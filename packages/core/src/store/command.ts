@@ -49,6 +49,20 @@ export class Command extends Call implements SpanListener {
     return true
   }
 
+  /** Moves the later half of its requests, of which it has several, to a command of their own. */
+  halve(): Command {
+    const from = Math.ceil(this.requests.length / 2)
+    const requests = this.requests.splice(from)
+    const attempts = this.attempts.splice(from)
+    let half: Command | undefined
+    for (const [at, attempt] of attempts.entries()) {
+      attempt.remove(this)
+      if (half) half.join(requests[at], attempt)
+      else half = new Command(this.#clock, requests[at], attempt)
+    }
+    return half as Command
+  }
+
   /** It has to wait for its turn. */
   queue(): void {
     if (this.#isQueued) return

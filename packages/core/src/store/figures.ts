@@ -23,5 +23,10 @@ export const mostPerCommand = 64
  * so that the process reads answers in between and dates each command when it is sent.
  */
 export const mostUnderWay = 16
+/**
+ * The fewest requests that leave as two commands, so that the store carries one out while this process reads the answer to the
+ * other. Fewer are not worth the second command.
+ */
+export const leastToHalve = 8
 /** After so many microtasks in a row without a further request, commands leave. Each takes about 50 ns. */
 export const quietMicrotasks = 3

@@ -47,6 +47,31 @@ describe('calls of one turn', () => {
     expect(sizes('acquire')).toEqual([64, 64, 64, 8])
   })
 
+  it('leave as two commands if they are many and the store overlaps them, unless it has something to do already', async () => {
+    store.overlaps = true
+    const leases = await Promise.all(keys(15).map((key) => locks.acquire(key)))
+    await Promise.all(leases.slice(8).map((lease) => lease.release()))
+    store.next('acquire', replyAfter(5))
+    void Promise.all(['a', 'b'].map((key) => locks.acquire(key)))
+    await clock.advance(1)
+    await Promise.all(leases.slice(0, 8).map((lease) => lease.release()))
+    expect(order()).toEqual(['acquire 8', 'acquire 7', 'release 7', 'acquire 2', 'release 8'])
+  })
+
+  it('and lie in two commands are given up one by one all the same', async () => {
+    store.overlaps = true
+    const stop = new AbortController()
+    const asked = keys(16).map((key) =>
+      locks.acquire(key, key === 'k3' || key === 'k12' ? { signal: stop.signal } : {}),
+    )
+    for (let turn = 0; turn < 6; turn++) await null
+    stop.abort('changed my mind')
+    const ended = await Promise.allSettled(asked)
+    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
+    await clock.advance(60_000)
+    expect([await elsewhere.isLocked('k3'), await elsewhere.isLocked('k12')]).toEqual([false, false])
+  })
+
   it('do not share one with calls that may wait more than twice as long', async () => {
     const wishes = ['600ms', '1s', '2s', '5s', '10s'] as const
     await Promise.all(wishes.map((ttl) => locks.acquire(ttl, { ttl })))

@@ -3,7 +3,7 @@ import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
 import { Command } from './command.ts'
-import { mostUnderWay, quietMicrotasks } from './figures.ts'
+import { leastToHalve, mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
 import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
 
@@ -29,8 +29,14 @@ interface Joining {
   readonly home: Home
 }
 
+/** How many commands of all verbs to all nodes are under way. */
+interface Traffic {
+  commands: number
+}
+
 export function jointCalls({ store, clock, home }: Joining): JointCalls {
   const anyVerb = store as unknown as AnyVerb
+  const traffic: Traffic = { commands: 0 }
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands left last. */
   let joined = 0
@@ -42,7 +48,7 @@ export function jointCalls({ store, clock, home }: Joining): JointCalls {
     const node = store.nodeOf(key)
     const known = lanes[verb].get(node)
     if (known) return known
-    const made = new Lane(anyVerb, clock, verb)
+    const made = new Lane(anyVerb, clock, verb, traffic)
     lanes[verb].set(node, made)
     return made
   }
@@ -93,15 +99,17 @@ class Lane {
   readonly #store: AnyVerb
   readonly #clock: Clock
   readonly #verb: Verb
+  readonly #traffic: Traffic
   /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
   readonly #open: Command[] = []
   /** How many commands are under way. One with a single request is not counted if none was under way when it left. */
   #underWay = 0
 
-  constructor(store: AnyVerb, clock: Clock, verb: Verb) {
+  constructor(store: AnyVerb, clock: Clock, verb: Verb, traffic: Traffic) {
     this.#store = store
     this.#clock = clock
     this.#verb = verb
+    this.#traffic = traffic
   }
 
   add(request: unknown, attempt: Attempt<unknown>): void {
@@ -109,8 +117,19 @@ class Lane {
     if (!last?.join(request, attempt)) this.#open.push(new Command(this.#clock, request, attempt))
   }
 
+  /**
+   * If the store is idle, halves a large command that is alone. Otherwise callers and store would move in step: all callers wait
+   * while the store works, and the store while they go on. Once two commands are under way, each half keeps its own time.
+   */
+  #stagger(): void {
+    const [first, second] = this.#open
+    if (!first || second || this.#traffic.commands > 0 || first.requests.length < leastToHalve) return
+    if (this.#store.overlaps) this.#open.push(first.halve())
+  }
+
   /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
   send(): void {
+    this.#stagger()
     while (this.#open.length > 0) {
       if (this.#underWay >= mostUnderWay) {
         for (const command of this.#open) command.queue()
@@ -141,12 +160,14 @@ class Lane {
   /** Counts a command as under way. Returns what to call when it has ended. */
   #count(call: Command['call']): () => void {
     this.#underWay++
+    this.#traffic.commands++
     let isUnderWay = true
     const ended = (): void => {
       if (!isUnderWay) return
       isUnderWay = false
-      this.#underWay--
-      this.send()
+      this.#traffic.commands--
+      // If it held none up, what is open belongs to a turn that goes on.
+      if (this.#underWay-- >= mostUnderWay) this.send()
     }
     call.onOver(ended)
     return ended

@@ -20,6 +20,11 @@ export interface LeaseStore {
   /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
   readonly prefix?: string | undefined
   /**
+   * Whether a second command sent at once costs little more, and is carried out while the client reads the answer to the first:
+   * so it is over one TCP connection. Then many requests of one turn leave as two commands. Default false.
+   */
+  readonly overlaps?: boolean | undefined
+  /**
    * Names the node that keeps a key at present; always the same name if there is only one. Requests for keys of different nodes
    * do not share a command, so that a silent node does not cost the keys of another node their answer. Does no I/O.
    */

@@ -9,9 +9,8 @@ export type RequestOf<V extends Verb> = Parameters<LeaseStore[V]>[0][number]
 export type OutcomeOf<V extends Verb> = Awaited<ReturnType<LeaseStore[V]>>[number]
 
 /** A store, to code that is the same for every verb. */
-export type AnyVerb = Readonly<
-  Record<Verb, (requests: readonly unknown[], call: CallDeadline) => Promise<readonly unknown[]>>
->
+export type AnyVerb = Pick<LeaseStore, 'overlaps'> &
+  Readonly<Record<Verb, (requests: readonly unknown[], call: CallDeadline) => Promise<readonly unknown[]>>>
 
 /** Sends one request as a command of its own. */
 export function sendAlone(store: AnyVerb, verb: Verb, request: unknown, attempt: Attempt<unknown>): void {

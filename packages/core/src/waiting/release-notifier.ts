@@ -20,7 +20,7 @@ export interface ReleaseNotifier {
   /**
    * Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind.
    *
-   * @param forResult see `WaitPlan`. A notifier that signals every subscription may ignore it
+   * @param forResult see `WaitPlan`
    */
   subscribe(key: string, cursor: string, forResult?: boolean): Subscription
   /**
@@ -99,6 +99,9 @@ export interface WaitPlan {
   readonly strategy: WaitStrategy
   /** How long to rely on the notifier, in milliseconds; undefined for the notifier's own `recheckMs`. */
   readonly recheckMs: number | undefined
-  /** It waits for what the holder leaves behind and not for the lock, so that all such waiters can be told at once. */
-  readonly forResult?: boolean | undefined
+  /**
+   * It waits for what the holder leaves behind, and not for the lock: a release is good news for all who wait so. A notifier that
+   * tells only one waiter of each release tells them all; default false.
+   */
+  readonly forResult?: boolean
 }
