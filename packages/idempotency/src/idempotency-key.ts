@@ -1,6 +1,6 @@
 import type { ProblemType } from './problem.ts'
 
-export const keyHeader = 'Idempotency-Key'
+const keyHeader = 'Idempotency-Key'
 
 /** The key of a request, or what is wrong with it. */
 export type KeyFound = { readonly key: string } | { readonly problem: ProblemType }

@@ -90,7 +90,7 @@ export interface Settings {
   readonly largestBody: number
   readonly bodyWithinMs: number
   readonly fingerprint: IdempotentOptions['fingerprint']
-  readonly claim: { readonly wait: number; readonly ttl: number; readonly inDoubtFor: number }
+  readonly claim: { readonly wait: Duration; readonly ttl: Duration; readonly inDoubtFor: Duration }
   readonly keepMs: number
   readonly inDoubt: DoubtPolicy
   readonly endings: EndingRules
@@ -131,38 +131,22 @@ export function checkedOptions(options: IdempotentOptions): Settings {
   } = options ?? {}
   refuseUnknown(unknown)
   const isFunction = (value: unknown): boolean => typeof value === 'function'
-  const isCount = (value: unknown, most: number): boolean =>
-    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
-  demandOption(
-    (typeof scope === 'string' && scope !== '') || isFunction(scope),
-    'scope',
-    'text that is not empty, or a function',
-  )
+  demandOption((typeof scope === 'string' && scope !== '') || isFunction(scope), 'scope', 'text, or a function')
   demandOption(typeof required === 'boolean', 'required', 'true or false')
-  demandOption(isCount(longestKey, 255) && longestKey > 0, 'longestKey', 'a number from 1 to 255')
-  demandOption(isCount(largestBody, 2 ** 53), 'largestBody', 'a number of bytes')
-  demandOption(isCount(largestResult, mostResultBytes), 'largestResult', `a number of bytes up to ${mostResultBytes}`)
   demandOption(fingerprint === undefined || isFunction(fingerprint), 'fingerprint', 'a function')
-  demandOption(
-    inDoubt === 'reject' || inDoubt === 'rerun' || isFunction(inDoubt),
-    'inDoubt',
-    '"reject", "rerun" or a function',
-  )
-  demandOption(typeof problems === 'string', 'problems', 'the beginning of a URI')
   demandOption(onEvent === undefined || isFunction(onEvent), 'onEvent', 'a function')
-  const claim = {
-    wait: parseDuration('wait', wait, 0),
-    ttl: parseDuration('ttl', ttl),
-    inDoubtFor: parseDuration('inDoubtFor', inDoubtFor),
-  }
+  const knows = inDoubt === 'reject' || inDoubt === 'rerun' || isFunction(inDoubt)
+  demandOption(knows, 'inDoubt', '"reject", "rerun" or a function')
+  demandOption(typeof problems === 'string', 'problems', 'text')
+  const claim = { wait, ttl, inDoubtFor }
   checkClaims(locks, claim)
   return {
     locks,
     scope,
     required,
     methods: names('methods', methods, (name) => name.toUpperCase()),
-    longestKey,
-    largestBody,
+    longestKey: count('longestKey', longestKey, 255),
+    largestBody: count('largestBody', largestBody, 2 ** 53),
     bodyWithinMs: parseDuration('bodyWithin', bodyWithin),
     fingerprint,
     claim,
@@ -170,12 +154,17 @@ export function checkedOptions(options: IdempotentOptions): Settings {
     inDoubt,
     endings: endingRules(endings),
     headers: keptHeaders(names('headers', headers, (name) => name.toLowerCase())),
-    largestResult,
+    largestResult: count('largestResult', largestResult, mostResultBytes),
     resultWithinMs: parseDuration('resultWithin', resultWithin),
     problems,
     onEvent,
     clock,
   }
+}
+
+function count(option: string, value: number, most: number): number {
+  demandOption(Number.isInteger(value) && value > 0 && value <= most, option, `a whole number from 1 to ${most}`)
+  return value
 }
 
 function names(option: string, given: readonly string[], spell: (name: string) => string): ReadonlySet<string> {

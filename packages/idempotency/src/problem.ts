@@ -5,39 +5,23 @@ const problems = {
   'key-missing': [
     400,
     'Idempotency-Key is missing',
-    'Send a value that is new for each operation, and the same for its retries.',
+    'Send a key that is new for each operation and the same for its retries',
   ],
-  'key-invalid': [
-    400,
-    'Idempotency-Key is invalid',
-    'Send one line with one key of visible ASCII characters without commas, quoted or not.',
-  ],
-  'key-reused': [
-    422,
-    'Idempotency-Key is already used',
-    'It was used for another request. A new operation needs a new key.',
-  ],
-  'body-too-large': [413, 'Content too large', 'The body is larger than this server reads.'],
-  'body-too-slow': [408, 'Request timeout', 'The body did not arrive in time.'],
-  'in-progress': [409, 'A request with this Idempotency-Key is in progress', 'Ask again for its outcome.'],
+  'key-invalid': [400, 'Idempotency-Key is invalid', 'Send one key of visible ASCII without commas, quoted or not'],
+  'key-reused': [422, 'Idempotency-Key is already used', 'It was sent with another request; send a new key'],
+  'body-too-large': [413, 'Content too large', 'Nothing was done'],
+  'body-too-slow': [408, 'Request timeout', 'The body did not arrive in time; nothing was done'],
+  'in-progress': [409, 'A request is outstanding for this Idempotency-Key', 'Ask again for its outcome'],
   'in-doubt': [
     409,
-    'The outcome is not known',
-    'An earlier request with this key broke off, and may have had its effect. Find out before you use a new key.',
+    'The outcome is unknown',
+    'A request with this key broke off; find out what it did before you send a new key',
   ],
-  overtaken: [
-    409,
-    'Another request with this Idempotency-Key took over',
-    'This one took too long. Ask again for the outcome of the other.',
-  ],
-  'result-not-kept': [
-    410,
-    'Done, and the answer was not kept',
-    'The operation was carried out. Its answer was too large to keep.',
-  ],
-  'store-unavailable': [503, 'Unavailable', 'The operation was not begun. Ask again.'],
-  misconfigured: [500, 'Internal error', 'The operation was not begun. The server is set up wrongly.'],
-  'work-failed': [500, 'Internal error', 'The operation failed, and is not repeated under this key.'],
+  overtaken: [409, 'Another request with this Idempotency-Key took over', 'Ask again for its outcome'],
+  'result-not-kept': [410, 'The answer was not kept', 'The operation is done, and is not done again'],
+  'store-unavailable': [503, 'Unavailable', 'Nothing was done; ask again'],
+  misconfigured: [500, 'Internal error', 'The server is set up wrongly; nothing was done'],
+  'work-failed': [500, 'Internal error', 'The operation failed, and is not done again'],
 } as const
 
 /** An answer of ours, in the form of RFC 9457. @param base what its `type` begins with */
