@@ -3,7 +3,7 @@
  * Calls stand in functions that nobody calls.
  */
 import type { Lease, Locker } from '@leasehold/core'
-import { idempotent, locked } from '@leasehold/hono'
+import { idempotent, type LockCalls, locked } from '@leasehold/hono'
 import type { OngoingRun } from '@leasehold/idempotency'
 import { type Context, Hono } from 'hono'
 import { describe, expectTypeOf, it } from 'vitest'
@@ -64,6 +64,11 @@ describe('locked', () => {
       // @ts-expect-error
       locked<Env>({ locks, key: (c) => c.get('tenants') }),
     ])
+  })
+
+  it('takes a wrapper around a locker', () => {
+    const logged: LockCalls = { withLock: (key, options, work) => locks.withLock(key, options, work) }
+    void (() => locked({ locks: logged, key: () => 'a' }))
   })
 
   it('takes the options of an acquire but the signal, and no other status', () => {

@@ -1,3 +1,4 @@
+import { LeaseLostError } from '@leasehold/core'
 import type { Context, Env } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 
@@ -10,5 +11,7 @@ const status = 499 as StatusCode
  */
 export function clientGone<E extends Env>(c: Context<E>, error: unknown): Response | undefined {
   const { signal } = c.req.raw
-  return signal?.aborted && error === signal.reason ? c.newResponse(null, status) : undefined
+  // Within an idempotent route the signal is that of its run, which ends when the run's lease is lost.
+  const gone = signal?.aborted && error === signal.reason && !(error instanceof LeaseLostError)
+  return gone ? c.newResponse(null, status) : undefined
 }

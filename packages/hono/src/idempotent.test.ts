@@ -6,7 +6,7 @@ import { HTTPException } from 'hono/http-exception'
 import { stream } from 'hono/streaming'
 import { validator } from 'hono/validator'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type IdempotentOptions, idempotent } from './index.ts'
+import { type IdempotentOptions, idempotent, locked } from './index.ts'
 
 let locks: Locker
 let runs: number
@@ -173,6 +173,30 @@ describe('what a handler throws', () => {
     const [first, second] = await twice(app, '/')
     expect([first.status, await first.text(), first.headers.get('location')]).toEqual([500, 'broken off', null])
     expect(await saidBy(second)).toBe('409 /problems/in-doubt')
+  })
+})
+
+describe('with a lock within', () => {
+  const appOf = (wait: number) =>
+    new Hono().post('/', once({ ttl: '600ms' }), locked({ locks, key: () => 'account', wait }), (c) =>
+      c.text(String(++runs)),
+    )
+
+  it('a lock that is held is no answer to keep', async () => {
+    const held = await locks.acquire('account')
+    expect(await saidBy(await appOf(0).request('/', sent()))).toBe('409 /problems/contended')
+    await held.release()
+    expect(await saidTwice(appOf(0))).toEqual(['200', '200 replayed'])
+  })
+
+  it('a run that loses its lease while it waits for the lock has not been left by its client', async () => {
+    await using _held = await locks.acquire('account')
+    const app = appOf(5_000).onError(({ name }, c) => c.text(name, 500))
+    const waiting = app.request('/', sent())
+    await expect.poll(() => locks.isLocked('idempotency:tenant:k')).toBe(true)
+    await locks.revoke('idempotency:tenant:k')
+    expect(await (await waiting).text()).toBe('LeaseLostError')
+    expect(await saidBy(await app.request('/', sent()))).toBe('409 /problems/in-doubt')
   })
 })
 

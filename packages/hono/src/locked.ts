@@ -1,15 +1,20 @@
-import { type AcquireOptions, type Lease, LeaseLostError, type Locker } from '@leasehold/core'
+import { type AcquireOptions, type Lease, LeaseLostError } from '@leasehold/core'
 import { checkAcquireOptions, demandObject, demandOption } from '@leasehold/core/adapter'
 import type { Context, Env, MiddlewareHandler } from 'hono'
 import { keepAlive } from './keep-alive.ts'
 import { checkLocks, type LocksOption, locksFor } from './locks.ts'
 import { type OnContended, refusal } from './refusal.ts'
 
+/** The part of a locker that `locked` uses. A wrapper around one fits, too. */
+export interface LockCalls {
+  withLock<T>(key: string, options: AcquireOptions, work: (lease: Lease) => Promise<T>): Promise<T>
+}
+
 /** The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. */
 export interface LockedOptions<E extends Env = Env, Name extends string = 'lease'>
   extends Omit<AcquireOptions, 'signal'> {
   /** A locker, or a function that returns the one for a request. */
-  readonly locks: LocksOption<Pick<Locker, 'withLock'>, E>
+  readonly locks: LocksOption<LockCalls, E>
   /**
    * Returns the key of the lock that a request needs. What comes from the client may be any text, so begin each kind of key with
    * a prefix of its own.

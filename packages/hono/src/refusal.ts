@@ -35,14 +35,14 @@ export function refusal<E extends Env>(
 ): Response | Promise<Response> {
   const gone = clientGone(c, error)
   if (gone) return gone
-  const refused = (refused: Problem): Response => problem(c, problems, refused)
+  const answer = (refused: Problem): Response => problem(c, problems, refused)
   if (error instanceof AcquireTimeoutError) {
     if (typeof onContended === 'function') return onContended(c, error)
-    return refused({ ...contended, status: onContended, retryAfter: retrySeconds(error.waitedMs) })
+    return answer({ ...contended, status: onContended, retryAfter: retrySeconds(error.waitedMs) })
   }
-  if (error instanceof StoreUnavailableError) return refused(storeUnavailable)
-  if (error instanceof LeaseholdError && error.code === 'CLOSED') return refused(shuttingDown)
-  if (error instanceof InvalidOptionError && error.option === 'key') return refused(notLockable)
+  if (error instanceof StoreUnavailableError) return answer(storeUnavailable)
+  if (error instanceof LeaseholdError && error.code === 'CLOSED') return answer(shuttingDown)
+  if (error instanceof InvalidOptionError && error.option === 'key') return answer(notLockable)
   throw error
 }
 

@@ -1,5 +1,5 @@
 import type { RedisServer } from '@leasehold/testkit/redis'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gates } from '../../../test/runtimes/gates.ts'
 import { lockedClaims } from './locked-claims.ts'
 import { onceClaims } from './once-claims.ts'
@@ -22,4 +22,14 @@ export function claims(start: () => Promise<ServedApp>): void {
   afterAll(() => app[Symbol.asyncDispose]())
   lockedClaims(() => app)
   onceClaims(() => app)
+
+  test('a Redis that is dead is a 503', async () => {
+    await app.redis.kill()
+    const payment = { method: 'POST', headers: { 'idempotency-key': 'dead' } }
+    const answers = await Promise.all([fetch(`${app.url}/at-once/dead`), fetch(`${app.url}/once/payments`, payment)])
+    expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
+      [503, '2'],
+      [503, '2'],
+    ])
+  })
 }
