@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
