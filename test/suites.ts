@@ -49,5 +49,6 @@ export const soakOnly = ['**/*.soak.test.ts']
 export const soak = [
   ...soakOnly,
   'test/{cases,faults,model}/**/*.test.ts',
+  'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]

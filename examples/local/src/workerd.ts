@@ -8,6 +8,8 @@ export interface RunningWorker extends AsyncDisposable {
   readonly url: string
   /** Does what a cron trigger does, and resolves when its handler has ended. */
   trigger(cron: string): Promise<void>
+  /** Delivers messages as a queue does, and resolves with how many the consumer took, and how many it wants again. */
+  deliver(queue: string, ...bodies: readonly unknown[]): Promise<{ readonly taken: number; readonly again: number }>
 }
 
 export interface WorkerOptions {
@@ -22,8 +24,12 @@ export interface WorkerOptions {
 }
 
 /** What Miniflare's types lack, because they know a Worker by Cloudflare's types, which are not here. */
-interface Scheduled {
+interface Handlers {
   scheduled(controller: { readonly cron: string }): Promise<unknown>
+  queue(
+    name: string,
+    messages: readonly object[],
+  ): Promise<{ readonly explicitAcks: readonly string[]; readonly retryMessages: readonly object[] }>
 }
 
 export async function startWorker({ config, entry, bindings, onLog }: WorkerOptions): Promise<RunningWorker> {
@@ -43,12 +49,17 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
       ...(onLog && { handleStructuredLogs: ({ message }) => onLog(message) }),
     }),
   )
+  const handlers = async (): Promise<Handlers> => (await miniflare.getWorker()) as unknown as Handlers
   const url = (await miniflare.ready).href.replace(/\/$/, '')
   return {
     url,
     async trigger(cron) {
-      const worker = (await miniflare.getWorker()) as unknown as Scheduled
-      await worker.scheduled({ cron })
+      await (await handlers()).scheduled({ cron })
+    },
+    async deliver(queue, ...bodies) {
+      const messages = bodies.map((body, id) => ({ id: String(id), timestamp: new Date(), attempts: 1, body }))
+      const { explicitAcks, retryMessages } = await (await handlers()).queue(queue, messages)
+      return { taken: explicitAcks.length, again: retryMessages.length }
     },
     [Symbol.asyncDispose]: () => miniflare.dispose(),
   }

@@ -8,7 +8,22 @@ declare module 'cloudflare:workers' {
     readonly BRIDGE_URL?: string
     readonly BRIDGE_TOKEN?: string
     readonly PAYMENTS_URL: string
+    /** Who may ask: `<customer>:<secret>` each, separated by spaces. */
+    readonly CUSTOMERS: string
+    /** Default: `reject`. */
+    readonly IN_DOUBT?: 'reject' | 'rerun'
+    readonly WATCHDOG: import('@leasehold/cloudflare').WatchdogNamespace
+    readonly STATEMENTS: { send(message: import('./statements.ts').StatementJob): Promise<unknown> }
   }
   /** Keeps the request's work alive after its answer, or its client, is gone: 30 s at most. */
   export function waitUntil(work: Promise<unknown>): void
+}
+
+/** A message of a queue as its consumer gets it. */
+interface QueueMessage<Body> {
+  readonly body: Body
+  /** It is done, and not delivered again. */
+  ack(): void
+  /** Deliver it again later. */
+  retry(options?: { readonly delaySeconds?: number }): void
 }

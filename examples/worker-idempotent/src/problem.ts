@@ -1,4 +1,4 @@
-import { AcquireTimeoutError, LeaseLostError, StoreUnavailableError } from '@leasehold/core'
+import { StoreUnavailableError } from '@leasehold/core'
 
 /** An error as the client sees it, in the form of RFC 9457. */
 export class Problem extends Error {
@@ -19,22 +19,14 @@ export class Problem extends Error {
 export const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })
 
 export function problemResponse(error: unknown): Response {
-  const { status, type, message: detail, headers } = problemOf(error)
+  const { status, type, message: detail, headers } = error instanceof Problem ? error : unexpected(error)
   const body = JSON.stringify({ type: `/problems/${type}`, status, detail })
   return new Response(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } })
 }
 
-/** Turns an error into an answer. "Somebody holds it" and "the store is down" are different answers. */
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error
-  if (error instanceof AcquireTimeoutError) {
-    return new Problem(409, 'in-progress', 'Another request with this key is in progress; ask again', retryAfter(1))
-  }
+function unexpected(error: unknown): Problem {
   if (error instanceof StoreUnavailableError) {
-    return new Problem(503, 'store-unavailable', 'The store does not answer; this request paid nothing', retryAfter(2))
-  }
-  if (error instanceof LeaseLostError) {
-    return new Problem(500, 'lease-lost', 'The lock was lost during the work; ask again for the outcome', retryAfter(1))
+    return new Problem(503, 'store-unavailable', 'The store does not answer; nothing was done', retryAfter(2))
   }
   console.error(error)
   return new Problem(500, 'internal', 'Something went wrong; it was logged')

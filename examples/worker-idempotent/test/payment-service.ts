@@ -3,32 +3,62 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Stands in for a payment service. Unlike a real one, it pays each time it is asked, and remembers every payment. */
+/** Stands in for what the Worker works with: a payment service, and whatever keeps statements and settlements. */
 export interface PaymentService extends AsyncDisposable {
   readonly url: string
-  /** The idempotency key of every payment made. */
+  /** The idempotency key of every payment made. Unlike a real service, it pays each time it is asked. */
   readonly payments: readonly string[]
-  /** Holds every payment, and resolves when this many wait. `release` lets them go. */
+  /** Every statement and settlement written, by its path, with the fence of the last who wrote it. */
+  readonly documents: ReadonlyMap<string, { readonly fence: number; readonly writes: number }>
+  /** From now on a repeated key is no new payment, as with a real service: it gets the first answer. */
+  refuseRepeats(): void
+  /** Holds every request, and resolves when this many wait. `release` lets them go. */
   gather(count: number): { readonly gathered: Promise<void>; release(): void }
-  /** Answers the next request with this status, and pays nothing. */
+  /** Answers the next payment with this status, and pays nothing. */
   failNext(status: number): void
 }
 
 export async function startPaymentService(port = 0): Promise<PaymentService> {
   const payments: string[] = []
+  const documents = new Map<string, { fence: number; writes: number }>()
   const failures: number[] = []
+  let refusesRepeats = false
+  let arrivals = 0
   let gate = Promise.resolve()
   let onArrival = (): void => undefined
 
-  const server = createServer(async (request, response) => {
-    const { amount, currency } = JSON.parse(await text(request)) as Record<string, unknown>
-    response.setHeader('content-type', 'application/json')
+  async function pay(key: string, body: string): Promise<[status: number, answer: object]> {
+    const { amount, currency } = JSON.parse(body) as Record<string, unknown>
     const failure = failures.shift()
-    if (failure !== undefined) return void response.writeHead(failure).end('{}')
-    const id = `pay-${payments.push(String(request.headers['idempotency-key']))}`
+    if (failure !== undefined) return [failure, {}]
+    const place = refusesRepeats ? payments.indexOf(key) + 1 : 0
+    const id = `pay-${place || payments.push(key)}`
+    await arrived()
+    return [201, { id, amount, currency, status: 'paid' }]
+  }
+
+  async function write(path: string, fence: number): Promise<[status: number, answer: object]> {
+    await arrived()
+    const { fence: last = 0, writes = 0 } = documents.get(path) ?? {}
+    if (fence < last) return [409, { last }]
+    documents.set(path, { fence, writes: writes + 1 })
+    return [200, { fence }]
+  }
+
+  async function arrived(): Promise<void> {
+    arrivals++
     onArrival()
     await gate
-    response.writeHead(201).end(JSON.stringify({ id, amount, currency, status: 'paid' }))
+  }
+
+  const server = createServer(async (request, response) => {
+    const { method, url = '', headers } = request
+    const body = await text(request)
+    const [status, answer] =
+      method === 'PUT'
+        ? await write(url, Number(headers['leasehold-fence']))
+        : await pay(String(headers['idempotency-key']), body)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -36,14 +66,18 @@ export async function startPaymentService(port = 0): Promise<PaymentService> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     payments,
+    documents,
+    refuseRepeats() {
+      refusesRepeats = true
+    },
     failNext: (status) => void failures.push(status),
     gather(count) {
-      const arrived = Promise.withResolvers<void>()
+      const waiting = Promise.withResolvers<void>()
       const open = Promise.withResolvers<void>()
-      const all = payments.length + count
-      onArrival = () => payments.length >= all && arrived.resolve()
+      const all = arrivals + count
+      onArrival = () => arrivals >= all && waiting.resolve()
       gate = open.promise
-      return { gathered: arrived.promise, release: open.resolve }
+      return { gathered: waiting.promise, release: open.resolve }
     },
     async [Symbol.asyncDispose]() {
       server.close()

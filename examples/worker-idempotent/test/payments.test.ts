@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { payment, type Reply, type Setting, startSetting } from './setting.ts'
+import { bearer, payment, type Reply, recordOf, type Setting, startSetting } from './setting.ts'
 
 let setting: Setting
 beforeAll(async () => {
@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => setting[Symbol.asyncDispose]())
 
-const paymentsFor = (key: string): number => setting.payments.payments.filter((each) => each === key).length
+const paymentsFor = (key: string): number => setting.payments.payments.filter((each) => each === recordOf(key)).length
 const typeOf = ({ status, headers, body }: Reply): unknown[] => [status, body['type'], headers.get('content-type')]
 const problem = (status: number, type: string): unknown[] => [status, `/problems/${type}`, 'application/problem+json']
 const replayed = ({ headers }: Reply): boolean => headers.get('idempotency-replayed') === 'true'
@@ -39,6 +39,23 @@ describe('a payment', () => {
     expect((await replies).map(({ status }) => status)).toEqual(keys.map(() => 201))
   })
 
+  test('of one customer has nothing to do with the same key of another', async () => {
+    const init = { method: 'POST', body: JSON.stringify(payment) }
+    const ada = await setting.request('/payments', { ...init, headers: { 'idempotency-key': 'shared' } })
+    const bob = await setting.request('/payments', {
+      ...init,
+      headers: { 'idempotency-key': 'shared', ...bearer('bob') },
+    })
+    expect([ada, bob].map(({ status }) => status)).toEqual([201, 201])
+    expect([replayed(bob), bob.body['id'] === ada.body['id']]).toEqual([false, false])
+  })
+
+  test('whose query differs is another', async () => {
+    const init = { method: 'POST', body: JSON.stringify(payment), headers: { 'idempotency-key': 'dry' } }
+    expect((await setting.request('/payments?dry=1', init)).status).toBe(201)
+    expect(typeOf(await setting.request('/payments', init))).toEqual(problem(422, 'key-reused'))
+  })
+
   test('that was declined is an answer to keep, too', async () => {
     setting.payments.failNext(402)
     expect((await setting.pay('declined')).status).toBe(402)
@@ -60,9 +77,11 @@ describe('a request is refused', () => {
     const first = setting.pay('slow')
     await gathered
     const second = await setting.pay('slow')
+    const other = await setting.pay('slow', { ...payment, amount: 1 })
     release()
     expect(typeOf(second)).toEqual(problem(409, 'in-progress'))
-    expect(second.headers.get('retry-after')).toBe('1')
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(typeOf(other)).toEqual(problem(422, 'key-reused'))
     expect((await first).status).toBe(201)
     expect([replayed(await setting.pay('slow')), paymentsFor('slow')]).toEqual([true, 1])
   })
@@ -73,9 +92,15 @@ describe('a request is refused', () => {
   })
 
   test.each([
-    ['has no key', '/payments', { method: 'POST', body: JSON.stringify(payment) }, problem(400, 'no-key')],
+    ['has no key', '/payments', { method: 'POST', body: JSON.stringify(payment) }, problem(400, 'key-missing')],
     ['is no JSON', '/payments', post('{'), problem(400, 'invalid-request')],
     ['has no sense', '/payments', post('{"amount":0,"currency":"EUR"}'), problem(400, 'invalid-request')],
+    [
+      'comes from nobody',
+      '/payments',
+      { ...post('{}'), headers: { 'idempotency-key': 'refused', authorization: 'x' } },
+      problem(401, 'unknown-customer'),
+    ],
     ['has the wrong method', '/payments', {}, problem(405, 'method-not-allowed')],
     ['has the wrong address', '/', {}, problem(404, 'not-found')],
   ])('if it %s', async (_, path, init, expected) => {

@@ -18,6 +18,7 @@ test('`wrangler dev` against `leasehold-gateway` answers what the README shows',
     BRIDGE_URL: bridge.url,
     BRIDGE_TOKEN: bridge.token,
     PAYMENTS_URL: payments.url,
+    CUSTOMERS: 'ada:ada-secret bob:bob-secret',
   })
   expect(await run(curls, { '8788': worker.url })).toEqual(curls.map(({ answer }) => answer))
 })

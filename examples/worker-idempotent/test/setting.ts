@@ -14,28 +14,50 @@ export interface Setting extends AsyncDisposable {
   readonly payments: PaymentService
   /** The `env` of the Worker. */
   readonly bindings: Readonly<Record<string, string>>
-  /** One payment request, sent once. */
+  readonly worker: RunningWorker
+  /** One payment request of Ada, sent once. */
   pay(key: string, payment?: object, signal?: AbortSignal): Promise<Reply>
   /** The same, repeated as a client does that reads `Retry-After`. */
   payPatiently(key: string): Promise<Reply>
-  /** Any other request. */
+  /** Any other request, of Ada unless it says otherwise. */
   request(path: string, init?: RequestInit): Promise<Reply>
 }
 
 export interface Reply {
   readonly status: number
   readonly headers: Headers
+  readonly text: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
 /** The payment of most tests. */
 export const payment = { amount: 1_999, currency: 'EUR' }
 
+export const bearer = (customer: string): { readonly authorization: string } => ({
+  authorization: `Bearer ${customer}-secret`,
+})
+
+/** The name of the record of a key of Ada's, which the payment service gets as its own key. */
+export const recordOf = (key: string): string => `idempotency:ada:${key}`
+
 const config = new URL('../wrangler.jsonc', import.meta.url)
 
-/** @param bindings the `env` of the Worker */
-export const startPaymentWorker = (bindings: Readonly<Record<string, string>>): Promise<RunningWorker> =>
-  startWorker({ config, bindings })
+/**
+ * @param bindings the `env` of the Worker
+ * @param onLog gets what it logs
+ */
+export const startPaymentWorker = (
+  bindings: Readonly<Record<string, string>>,
+  onLog?: (line: string) => void,
+): Promise<RunningWorker> => startWorker({ config, bindings, ...(onLog && { onLog }) })
+
+/** One request to a Worker, of Ada unless it says otherwise. */
+export async function ask(worker: RunningWorker, path: string, init: RequestInit = {}): Promise<Reply> {
+  const headers = { ...bearer('ada'), ...(init.headers as Record<string, string> | undefined) }
+  const response = await fetch(worker.url + path, { ...init, headers })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Reply['body'] }
+}
 
 export async function startSetting(): Promise<Setting> {
   const redis = await startRedis()
@@ -49,13 +71,11 @@ export async function startSetting(): Promise<Setting> {
     BRIDGE_URL: bridge.url,
     BRIDGE_TOKEN: bridge.token,
     PAYMENTS_URL: payments.url,
+    CUSTOMERS: 'ada:ada-secret bob:bob-secret',
   }
   const worker = await startPaymentWorker(bindings)
 
-  async function request(path: string, init?: RequestInit): Promise<Reply> {
-    const response = await fetch(worker.url + path, init)
-    return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] }
-  }
+  const request = (path: string, init?: RequestInit): Promise<Reply> => ask(worker, path, init)
   const pay = (key: string, body: object = payment, signal: AbortSignal | null = null): Promise<Reply> =>
     request('/payments', {
       method: 'POST',
@@ -70,6 +90,7 @@ export async function startSetting(): Promise<Setting> {
     bridge,
     payments,
     bindings,
+    worker,
     request,
     pay,
     async payPatiently(key) {
