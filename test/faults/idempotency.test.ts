@@ -250,4 +250,37 @@ describe('over HTTP, where the gateway answers by itself', () => {
     expect([runs, answers.every(({ status }) => status === 201 || status === 409)]).toEqual([1, true])
     expect(marks(await send('twice', () => new Response('again')))).toEqual(['true', null])
   })
+
+  it('about every third reply is lost while sixty duplicates of six keys come: six payments, and one answer for each key', async () => {
+    const storm = new AbortController()
+    const losing = async (): Promise<void> => {
+      while (!storm.signal.aborted) {
+        for (let i = 0; i < 2; i++) await way.network.nextRequest()
+        void way.network.dropNextReply()
+      }
+    }
+    void losing()
+    const runs: string[] = []
+    const pay = async (scope: string): Promise<Response> =>
+      send(scope, async () => {
+        runs.push(scope)
+        await elapse(50)
+        return new Response(`paid ${runs.length}`, { status: 201 })
+      })
+    const scopes = Array.from({ length: 6 }, (_, at) => `storm-${at}`)
+    const bodies = new Map(scopes.map((scope) => [scope, new Set<string>()]))
+    const keep = async (scope: string, answer: Response): Promise<number> => {
+      if (answer.status === 201) bodies.get(scope)?.add(await answer.text())
+      return answer.status
+    }
+    const duplicates = Array.from({ length: 10 }, () => scopes).flat()
+    const statuses = await Promise.all(duplicates.map(async (scope) => keep(scope, await pay(scope))))
+    expect(statuses.filter((status) => ![201, 409, 503].includes(status))).toEqual([])
+    storm.abort()
+    await expect
+      .poll(async () => Promise.all(scopes.map(async (scope) => keep(scope, await pay(scope)))))
+      .toEqual(scopes.map(() => 201))
+    expect(runs.toSorted()).toEqual(scopes)
+    expect([...bodies.values()].map(({ size }) => size)).toEqual(scopes.map(() => 1))
+  })
 })
