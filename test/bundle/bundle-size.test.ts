@@ -66,3 +66,28 @@ function languageOnly(): object {
   runInContext('delete Math.random; delete Date.now', context)
   return context
 }
+
+/** What of a Worker is ours, one part after another: each line is what the part adds to those before it. */
+test('a Worker with all of it, part after part', async () => {
+  const parts = [
+    ['core', `export { createLocker } from '@leasehold/core'`],
+    ['fetch store', `export { fetchStore } from '@leasehold/upstash'`],
+    ['bridge client', `export { bridgeNotifier } from '@leasehold/bridge-client'`],
+    ['request scope', `export { requestScope } from '@leasehold/cloudflare'`],
+    ['watchdog', `export { watchdog } from '@leasehold/cloudflare'`],
+    ['its object', `export { leaseWatchdog } from '@leasehold/cloudflare'`],
+    ['records', `export { claimRecord } from '@leasehold/core/records'`],
+  ] as const
+  let contents = ''
+  let size = 0
+  const lines: string[] = []
+  for (const [name, source] of parts) {
+    contents += `${source}\n`
+    const external = ['cloudflare:workers']
+    const larger = compressedBytes(await edgeBundle(contents, { folder, conditions: ['workerd'], external }))
+    lines.push(`${name} ${larger - size}`)
+    size = larger
+  }
+  console.log(`A Worker, in bytes: ${lines.join(', ')}; together ${size}`)
+  expect(size).toBeLessThanOrEqual(25_750)
+})

@@ -29,6 +29,7 @@ export interface Tarball {
 /** Entries that are published as ESM alone, each with its reason. Every other one is CommonJS, too. */
 export const esmOnly: Readonly<Record<string, string>> = {
   '@leasehold/bridge/durable-object': 'runs in workerd alone, which loads ESM',
+  '@leasehold/cloudflare': 'the same',
   '@leasehold/testkit/conformance': 'consists of tests for Vitest, which is ESM alone',
 }
 

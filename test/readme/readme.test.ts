@@ -36,7 +36,11 @@ beforeAll(() => {
     lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
     types: ['node'],
   }
-  const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['*.ts'] }
+  const config = {
+    extends: '../../../tsconfig.base.json',
+    compilerOptions,
+    include: ['*.ts', '../../../packages/*/src/*.d.ts'],
+  }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
