@@ -13,7 +13,7 @@ import { answered } from './store/answered.ts'
 import { ask } from './store/ask.ts'
 import { checkKey } from './store/key.ts'
 import type { LeaseStore, LockState, Refused, Unknown } from './store/lease-store.ts'
-import { instant, waitedMs } from './timing/validity.ts'
+import { type Instant, instant, waitedMs } from './timing/validity.ts'
 
 /** The options of `tryAcquire`, which does not wait. */
 export type TryAcquireOptions = Pick<
@@ -37,9 +37,6 @@ export interface Shared {
 
 /** What the calls of each locker share, for capabilities that are imported beside it. */
 export const sharedBy: WeakMap<object, Shared> = new WeakMap()
-
-/** What follows the key in `withLock`: the work, and options before it if there are any. */
-export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
 
 /** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
 export interface KeyLocker {
@@ -80,10 +77,10 @@ export class KeyCalls implements KeyLocker {
 
   withLock<T>(work: Work<T>): Promise<T>
   withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
-  withLock<T>(...given: WithLockArguments<T>): Promise<T> {
-    const work = given.pop() as Work<T>
-    const [options] = given as [AcquireOptions | undefined]
-    const acquiring = this.#acquire(options, () => demandOption(typeof work === 'function', 'work', 'a function', work))
+  withLock<T>(first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> {
+    const isAlone = second === undefined && typeof first === 'function'
+    const work = (isAlone ? first : second) as Work<T>
+    const acquiring = this.#acquire(isAlone ? undefined : (first as AcquireOptions), typeof work === 'function')
     return withLease(this.#shared.context.clock, acquiring, work)
   }
 
@@ -104,10 +101,9 @@ export class KeyCalls implements KeyLocker {
     return revoked
   }
 
-  /** @param check throws for what else the caller was given */
-  #acquire(options: AcquireOptions | undefined, check?: () => void): Promise<HeldLease> {
+  #acquire(options: AcquireOptions | undefined, hasWork = true): Promise<HeldLease> {
     try {
-      check?.()
+      demandOption(hasWork, 'work', 'a function')
       return this.#waitFor(planFor(this.#key, this.#settings(options)), timedOut)
     } catch (error) {
       return Promise.reject(error)
@@ -116,28 +112,32 @@ export class KeyCalls implements KeyLocker {
 
   /** @param ifHeld answers for the call if its time is over and the lock was not granted */
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
-    const { key, signal } = plan
     const { context, queue } = this.#shared
-    const { clock, emit } = context
-    const since = instant(clock)
+    const since = instant(context.clock)
+    const line = queue()
     try {
-      const acquired = await (queue()?.acquire(plan, since) ?? acquireAlone(context, plan, since))
-      return acquired.grant ? this.#leased(plan, acquired.grant, acquired) : ifHeld(plan, acquired)
+      const acquired = await (line?.acquire(plan, since) ?? acquireAlone(context, plan, since))
+      return acquired.grant ? this.#leased(plan, acquired.grant, acquired, line) : ifHeld(plan, acquired)
     } catch (error) {
-      const isAborted = error === signal?.reason
-      // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
-      const cause = isAborted ? error : about(key, error)
-      const reason = isAborted ? 'aborted' : failureOf(cause)
-      const { commands } = plan
-      if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
-      throw cause
+      throw this.#failed(plan, since, error)
     }
   }
 
+  /** Tells of an acquire that ended with an error, and answers what its caller gets. */
+  #failed({ signal, commands }: Plan, since: Instant, error: unknown): unknown {
+    const { clock, emit } = this.#shared.context
+    const key = this.#key
+    const isAborted = error === signal?.reason
+    // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
+    const cause = isAborted ? error : about(key, error)
+    const reason = isAborted ? 'aborted' : failureOf(cause)
+    if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
+    return cause
+  }
+
   /** Makes the caller's lease of a grant. */
-  #leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const { context, queue, jointRenewal } = this.#shared
-    const successors = queue()
+  #leased(plan: Plan, grant: Grant, acquired: Acquired, successors: LocalQueue | undefined): HeldLease {
+    const { context, jointRenewal } = this.#shared
     const renewal = successors ? jointRenewal : new Renewal(context)
     const lease = new HeldLease(context, renewal, successors, grant, acquired)
     if (plan.signal?.aborted) {
