@@ -39,9 +39,6 @@ export interface Shared {
 /** What the calls of a locker share, for capabilities that are imported beside it. */
 export const sharedOf = (locks: object): Shared | undefined => lockers.get(locks) as Shared | undefined
 
-/** What follows the key in `withLock`: the work, and options before it if there are any. */
-export type WithLockArguments<T> = [work: Work<T>] | [options: AcquireOptions | undefined, work: Work<T>]
-
 /** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
 export interface KeyLocker {
   acquire(options?: AcquireOptions): Promise<Lease>
@@ -81,10 +78,10 @@ export class KeyCalls implements KeyLocker {
 
   withLock<T>(work: Work<T>): Promise<T>
   withLock<T>(options: AcquireOptions | undefined, work: Work<T>): Promise<T>
-  withLock<T>(...given: WithLockArguments<T>): Promise<T> {
-    const work = given.pop() as Work<T>
-    const [options] = given as [AcquireOptions | undefined]
-    const acquiring = this.#acquire(options, () => demandOption(typeof work === 'function', 'work', 'a function', work))
+  withLock<T>(first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> {
+    const isAlone = second === undefined && typeof first === 'function'
+    const work = (isAlone ? first : second) as Work<T>
+    const acquiring = this.#acquire(isAlone ? undefined : (first as AcquireOptions), typeof work === 'function')
     return withLease(this.#shared.context.clock, acquiring, work)
   }
 
@@ -105,10 +102,9 @@ export class KeyCalls implements KeyLocker {
     return revoked
   }
 
-  /** @param check throws for what else the caller was given */
-  #acquire(options: AcquireOptions | undefined, check?: () => void): Promise<HeldLease> {
+  #acquire(options: AcquireOptions | undefined, hasWork = true): Promise<HeldLease> {
     try {
-      check?.()
+      demandOption(hasWork, 'work', 'a function')
       return this.#waitFor(planFor(this.#key, this.#settings(options)), timedOut)
     } catch (error) {
       return Promise.reject(error)
@@ -119,18 +115,18 @@ export class KeyCalls implements KeyLocker {
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
     const { context, queue } = this.#shared
     const since = instant(context.clock)
+    const line = queue()
     try {
-      const acquired = await (queue()?.acquire(plan, since) ?? acquireAlone(context, plan, since))
-      return acquired.grant ? this.#leased(plan, acquired.grant, acquired) : ifHeld(plan, acquired)
+      const acquired = await (line?.acquire(plan, since) ?? acquireAlone(context, plan, since))
+      return acquired.grant ? this.#leased(plan, acquired.grant, acquired, line) : ifHeld(plan, acquired)
     } catch (error) {
       failedCall(context, plan, since, error)
     }
   }
 
   /** Makes the caller's lease of a grant. */
-  #leased(plan: Plan, grant: Grant, acquired: Acquired): HeldLease {
-    const { context, queue, jointRenewal } = this.#shared
-    const successors = queue()
+  #leased(plan: Plan, grant: Grant, acquired: Acquired, successors: LocalQueue | undefined): HeldLease {
+    const { context, jointRenewal } = this.#shared
     const watch = watchFor(context, plan, successors && jointRenewal)
     const lease = new HeldLease(context, watch, successors, grant, acquired)
     if (plan.signal?.aborted) {

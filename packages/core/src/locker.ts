@@ -5,7 +5,7 @@ import { clockWithin, homeContext } from '#sharing'
 import type { Context } from './context.ts'
 import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import { KeyCalls, type KeyLocker, type TryAcquireOptions, type WithLockArguments } from './key-locker.ts'
+import { KeyCalls, type KeyLocker, type TryAcquireOptions } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
 import { Renewal } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
@@ -197,7 +197,8 @@ export function createLocker(options: LockerOptions): Locker {
   const locker: Locker = {
     acquire: (key, options) => on(key).acquire(options),
     tryAcquire: (key, options) => on(key).tryAcquire(options),
-    withLock: <T>(key: string, ...given: WithLockArguments<T>): Promise<T> => on(key).withLock(...(given as [Work<T>])),
+    withLock: <T>(key: string, first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> =>
+      on(key).withLock(first as AcquireOptions, second as Work<T>),
     for(key, options) {
       checkKey(key)
       return on(key, callSettings(defaults, options))

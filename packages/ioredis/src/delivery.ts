@@ -104,7 +104,8 @@ export class Delivery {
     const { command, body, keys, args } = this.#call
     this.#before = sockets(client)
     this.#isHandedOver = true
-    commands[command].call(client, body, keys.length, ...keys, ...args).then(
+    const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
+    commands[command].apply(client, words).then(
       (value) => this.#answer({ type: 'value', value: plainValue(value), resent: this.#isResent }),
       (error: unknown) => this.#answer(failure(error, this.#call, this.#isResent)),
     )

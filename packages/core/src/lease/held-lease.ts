@@ -37,6 +37,7 @@ export class HeldLease implements Lease, Releasing {
   /** Made when `signal` is first read: for most leases it never is. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
+  #settle: ((result: ReleaseResult) => void) | undefined
   /** How long it was held when it was given back, in milliseconds. */
   #heldMs = 0
   /** Ends the calls of `renew` that are under way. Made by the first of them. */
@@ -114,15 +115,14 @@ export class HeldLease implements Lease, Releasing {
     // The timer may be late. A validity that is over is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
-      let settle: ((result: ReleaseResult | Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
-        settle = resolve
+        this.#settle = resolve
       })
       this.#heldMs = Math.round(this.#grant.heldMs(now))
       // Pending calls of `renew` reject at once and send nothing more.
       this.#renewals?.end(this.#releasedError())
       // After `#released` is set: a listener may call `release` again from within an event of this release.
-      settle?.(this.#end(endGrant))
+      this.#end(endGrant)
       this.#context.work.handOver(this.#released)
     }
     return this.#released
@@ -137,14 +137,13 @@ export class HeldLease implements Lease, Releasing {
   }
 
   /** Gives it to the next waiter of this process, or ends it. */
-  #end(endGrant: EndGrant): ReleaseResult | Promise<ReleaseResult> {
-    if (!this.#successors?.handOff(this.#grant)) {
+  #end(endGrant: EndGrant): void {
+    if (this.#successors?.handOff(this.#grant)) this.#ended('released')
+    else {
       // It leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)
-      return endGrant(this.#context, this.#grant, this)
+      void endGrant(this.#context, this.#grant, this)
     }
-    this.#ended('released')
-    return 'released'
   }
 
   onReleased(result: ReleaseResult, subscribers: number | null): void {
@@ -156,6 +155,7 @@ export class HeldLease implements Lease, Releasing {
     this.#context.work.drop(this)
     const { key, fence } = this
     this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
+    this.#settle?.(outcome)
   }
 
   /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */

@@ -47,7 +47,7 @@ export class HolderCheck {
   watch(grant: Grant): void {
     this.stop()
     this.#grant = grant
-    this.#arm(this.#untilDueMs(grant))
+    if (this.#calls.line?.size) this.#arm(this.#untilDueMs(grant))
   }
 
   /** The holder is giving its grant back to the store. */

@@ -87,12 +87,16 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** Hands a grant off to the next waiter if possible. If not, answers false, and its holder gives it back to the store now. */
   handOff(grant: Grant): boolean {
     if (this.#grant !== grant) return false
-    const now = instant(this.#context.clock)
     const next = this.line?.first
-    // A competitor came before the calls in line: one that stands in for the next call goes first.
-    if (!next || this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
+    if (!next) {
       this.#check.releasing()
-      if (next) this.#askToPassOn(grant, next, now)
+      return false
+    }
+    const now = instant(this.#context.clock)
+    // A competitor came before the calls in line: one that stands in for the next call goes first.
+    if (this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
+      this.#check.releasing()
+      this.#askToPassOn(grant, next, now)
       return false
     }
     this.#handOffs.add(now)
@@ -200,8 +204,7 @@ export class KeyQueue implements CheckedCalls, Contest {
    */
   #covers(caller: Caller): boolean {
     if (this.#headStart && this.#headStart.pauseMs <= caller.patienceMs) return true
-    for (const each of this.#competitors) if (each.standsInFor(caller)) return true
-    return false
+    return this.#competitors.length > 0 && this.#competitors.some((each) => each.standsInFor(caller))
   }
 
   /** The lock may be free: pausing competitors try first, then the next call in line. */

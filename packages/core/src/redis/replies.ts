@@ -37,7 +37,9 @@ export const decoder =
     if (reply.type === 'unknown') return reply
     if (reply.type === 'error') return serverError(reply)
     const { value, resent } = reply
-    const [word, ...details] = Array.isArray(value) ? value : ['bare', value]
+    const isList = Array.isArray(value)
+    const word: unknown = isList ? value[0] : 'bare'
+    const details: readonly unknown[] = isList ? value.slice(1) : [value]
     const message = word === 'failed' ? String(details[0]) : ''
     // Only WRONGTYPE says that something else is stored there. Other errors, such as a missing permission, do not.
     const meaning = meanings[message.includes('WRONGTYPE') ? 'other' : (word as string)]

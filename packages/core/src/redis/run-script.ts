@@ -30,13 +30,14 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
   decode: (reply: ScriptReply) => O,
   call: CallDeadline,
 ): Promise<readonly O[]> {
+  const encoded = requests.map(encode)
   const outcomes: O[] = []
 
   function callFor({ members, withText }: Part): ScriptCall {
     const callKeys: string[] = []
     const callArgs: string[] = args.slice()
-    for (const index of members) {
-      const request: readonly string[] = encode(requests[index] as R)
+    for (let place = 0; place < members.length; place++) {
+      const request: readonly string[] = encoded[members[place] as number] as readonly [...Keys, ...Each]
       for (let at = 0; at < request.length; at++) (at < keys ? callKeys : callArgs).push(request[at] as string)
     }
     const [command, body] = withText ? (['EVAL', script.text] as const) : (['EVALSHA', script.sha1] as const)
@@ -57,15 +58,14 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
     return []
   }
 
-  return send(grouped(transport, requests, (request) => encode(request)[0] as string))
+  return send(grouped(transport, encoded))
 }
 
 /** Which requests share a command: all on a single server, those of one hash tag on a cluster. */
-function grouped<R>(transport: RedisTransport, requests: readonly R[], keyOf: (request: R) => string): readonly Part[] {
+function grouped(transport: RedisTransport, requests: readonly (readonly string[])[]): readonly Part[] {
   if (!transport.cluster && !splitTransports.has(transport)) return [{ members: requests.map(indexOf) }]
   const groups = new Map<string, number[]>()
-  for (const [index, request] of requests.entries()) {
-    const key = keyOf(request)
+  for (const [index, [key = '']] of requests.entries()) {
     const tag = hashTag(key) ?? key
     const group = groups.get(tag)
     if (group) group.push(index)

@@ -33,6 +33,7 @@ export const ask = <O>(
   })
 
 const none: never[] = []
+const endAttempt = (attempt: Attempt<unknown>): void => attempt.end()
 
 /**
  * A question on its way to its answer.
@@ -112,8 +113,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const quietMs = this.#quiet.quietUntilMs - now.monotonicMs
     const pauseMs = Math.max(this.#restMs, quietMs)
     this.#restMs = 0
-    const isLast = once || leftMs <= 1 || this.#question.mayRepeat?.() === false
-    if (this.#latest && isLast) this.#giveUp(now)
+    if (this.#latest && (once || leftMs <= 1 || this.#question.mayRepeat?.() === false)) this.#giveUp(now)
     else if (pauseMs <= 0) this.#attempt(now, leftMs)
     // No further attempt is possible, and no earlier one can still be answered.
     else if (quietMs >= leftMs && this.#pending.length === 0) this.#giveUp(now)
@@ -130,7 +130,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#state = 'attempting'
     this.#latest = attempt
     this.#uncertain++
-    this.#pending = [...this.#pending, attempt]
+    this.#pending = this.#pending.concat(attempt)
     this.#isWhole = this.#lifeMs <= leftMs
     this.#dueMs = now.monotonicMs + this.#lifeMs
     this.#cancelTimer?.()
@@ -155,7 +155,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
 
   /** Ends the oldest attempt once its answer has had a whole command deadline. */
   #endOldest(now: Instant): void {
-    const [oldest] = this.#pending
+    const oldest = this.#pending[0]
     if (oldest?.isSent && elapsedMs(now, oldest.sentAt) >= this.#limitMs) oldest.end()
   }
 
@@ -167,8 +167,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
 
   settle(attempt: Attempt<O>, given: O | Unknown = silence): void {
     const outcome = this.#question.read?.(given, attempt) ?? given
-    const [oldest] = this.#pending
-    const isOnly = oldest === attempt && this.#pending.length === 1
+    const isOnly = this.#pending[0] === attempt && this.#pending.length === 1
     this.#pending = isOnly ? none : this.#pending.filter((each) => each !== attempt)
     if (isUnknown(outcome)) this.#unanswered(attempt, outcome)
     else {
@@ -260,6 +259,6 @@ class Repetition<O> implements Asker<O>, SpanListener {
   }
 
   #stopAll(): void {
-    for (const attempt of this.#pending) attempt.end()
+    this.#pending.forEach(endAttempt)
   }
 }

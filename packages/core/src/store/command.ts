@@ -54,13 +54,10 @@ export class Command extends Call implements SpanListener {
     const from = Math.ceil(this.requests.length / 2)
     const requests = this.requests.splice(from)
     const attempts = this.attempts.splice(from)
-    let half: Command | undefined
-    for (const [at, attempt] of attempts.entries()) {
-      attempt.remove(this)
-      if (half) half.join(requests[at], attempt)
-      else half = new Command(this.#clock, requests[at], attempt)
-    }
-    return half as Command
+    for (const attempt of attempts) attempt.remove(this)
+    const half = new Command(this.#clock, requests[0], attempts[0] as Attempt<unknown>)
+    for (let at = 1; at < attempts.length; at++) half.join(requests[at], attempts[at] as Attempt<unknown>)
+    return half
   }
 
   /** It has to wait for its turn. */
@@ -75,7 +72,7 @@ export class Command extends Call implements SpanListener {
   send(): boolean {
     this.#isSent = true
     const sentAt = instant(this.#clock)
-    for (const attempt of this.attempts) attempt.send(sentAt)
+    for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.send(sentAt)
     const isLeft = this.attempts.length > 0
     if (isLeft) this.#time()
     return isLeft

@@ -22,6 +22,8 @@ const order: readonly Verb[] = ['release', 'renew', 'acquire']
 /** A microtask by `then` costs less than one by `queueMicrotask`, which keeps an async context for it. */
 const settled = Promise.resolve()
 
+const sendLane = (lane: Lane): void => lane.send()
+
 /** What the calls of a locker share. */
 interface Joining {
   readonly store: LeaseStore
@@ -75,9 +77,8 @@ export function jointCalls({ store, clock, home }: Joining): JointCalls {
     }
   }
 
-  function sendAll(): void {
-    for (const verb of order) for (const lane of lanes[verb].values()) lane.send()
-  }
+  const sendVerb = (verb: Verb): void => lanes[verb].forEach(sendLane)
+  const sendAll = (): void => order.forEach(sendVerb)
 
   return {
     send<V extends Verb>(verb: V, request: RequestOf<V>, given: Attempt<OutcomeOf<V>>) {

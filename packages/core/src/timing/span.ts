@@ -30,11 +30,12 @@ export class Span {
   /** Tells a listener once, when the span is ended, or at once if it has been. */
   add(listener: SpanListener): void {
     if (this.isOver) listener.onSpanEnd()
-    else this.#listeners = [...this.#listeners, listener]
+    else this.#listeners = this.#listeners.concat(listener)
   }
 
   remove(listener: SpanListener): void {
-    this.#listeners = this.#listeners.filter((each) => each !== listener)
+    const isAlone = this.#listeners[0] === listener && this.#listeners.length === 1
+    this.#listeners = isAlone ? nobody : this.#listeners.filter((each) => each !== listener)
   }
 
   /** Calls back once, when the span is ended or at once if it has been. Returns a function that withdraws the callback. */
