@@ -12,7 +12,8 @@ export const locks = createLocker({
   store,
   notifier: wakeUps(),
   name: 'payments',
-  // If the store does not answer, the locker may have a grant. It releases that after our answer.
+  // The client may leave. A payment that has begun goes on and is recorded, so that its retry finds an answer. And if the store
+  // does not answer, the locker may have a grant: it gives that back after our answer.
   waitUntil,
 })
 

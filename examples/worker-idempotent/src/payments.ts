@@ -1,4 +1,4 @@
-import { env, waitUntil } from 'cloudflare:workers'
+import { env } from 'cloudflare:workers'
 import { idempotent } from '@leasehold/idempotency'
 import { customerOf } from './customers.ts'
 import { objectFrom } from './input.ts'
@@ -30,18 +30,13 @@ const once = idempotent({
 
 /** Pays once for each `Idempotency-Key` of a customer. */
 export const pay = (request: Request): Promise<Response> =>
-  once(
-    request,
-    async (guarded, { run }) => {
-      // POST is guarded, so there is a run.
-      if (!run) throw new Problem(405, 'method-not-allowed', 'Send a POST', { allow: 'POST' })
-      const payment = paymentFrom(await guarded.text())
-      run.assertValid()
-      return payFor(payment, run.key, guarded.signal)
-    },
-    // The client may leave. Work that has begun goes on and is recorded, so that its retry finds an answer.
-    { waitUntil },
-  )
+  once(request, async (guarded, { run }) => {
+    // POST is guarded, so there is a run.
+    if (!run) throw new Problem(405, 'method-not-allowed', 'Send a POST', { allow: 'POST' })
+    const payment = paymentFrom(await guarded.text())
+    run.assertValid()
+    return payFor(payment, run.key, guarded.signal)
+  })
 
 function paymentFrom(body: string): Payment {
   const { amount, currency } = objectFrom(body)

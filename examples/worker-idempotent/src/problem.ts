@@ -4,13 +4,16 @@ import { StoreUnavailableError } from '@leasehold/core'
 export class Problem extends Error {
   readonly status: number
   readonly type: string
+  readonly title: string
   readonly headers: Readonly<Record<string, string>>
 
+  /** @param type says what went wrong, in words with hyphens */
   constructor(status: number, type: string, detail: string, headers: Readonly<Record<string, string>> = {}) {
     super(detail)
     this.name = 'Problem'
     this.status = status
     this.type = type
+    this.title = type.replaceAll('-', ' ')
     this.headers = headers
   }
 }
@@ -19,8 +22,8 @@ export class Problem extends Error {
 export const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })
 
 export function problemResponse(error: unknown): Response {
-  const { status, type, message: detail, headers } = error instanceof Problem ? error : unexpected(error)
-  const body = JSON.stringify({ type: `/problems/${type}`, status, detail })
+  const { status, type, title, message: detail, headers } = error instanceof Problem ? error : unexpected(error)
+  const body = JSON.stringify({ type: `/problems/${type}`, title, status, detail })
   return new Response(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } })
 }
 

@@ -23,14 +23,28 @@ const lockOf = (customer: string, month: string): string => `statement:${custome
 /** Orders a statement: answers at once, and leaves the work to the queue. Meanwhile nobody else can order the same one. */
 export async function orderStatement(request: Request, month: string): Promise<Response> {
   const customer = customerOf(request)
-  const lease = await locks.tryAcquire(lockOf(customer, month))
+  // Once it is detached, leaving the block no longer frees the lock.
+  await using lease = await locks.tryAcquire(lockOf(customer, month))
   if (!lease) throw new Problem(409, 'in-progress', 'This statement is being written')
   // As long as the message may take.
-  await env.STATEMENTS.send({ customer, month, lease: await detach(lease, { ttl: '10m' }) })
+  const detached = await detach(lease, { ttl: '10m' })
+  try {
+    await env.STATEMENTS.send({ customer, month, lease: detached })
+  } catch (error) {
+    // Nobody will ever resume it. If we cannot either, the lock is free when its ttl is over.
+    await resume(locks, detached).then(
+      (taken) => taken.release(),
+      () => undefined,
+    )
+    throw error
+  }
   return Response.json({ month, state: 'ordered' }, { status: 202 })
 }
 
-/** Writes a statement. Queues deliver twice now and then: the second delivery finds that the lease was taken over already. */
+/**
+ * Writes a statement. Queues deliver twice now and then. While the first delivery is worked on, the second is told to come later. One
+ * that comes after it was written writes it again, which does no harm.
+ */
 export async function writeStatement(message: QueueMessage<StatementJob>): Promise<void> {
   const { customer, month } = message.body
   try {
