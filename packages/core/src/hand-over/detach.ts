@@ -16,13 +16,14 @@ export interface DetachOptions {
 /**
  * Lets go of a lease without giving the lock back, for another process to take it over with {@link resume}. The lease is renewed
  * once, to `ttl`, and never again. Its hold ends here: its signal no longer fires, `release()` answers `detached`, and every other
- * call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free when the ttl is over.
+ * call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free when the ttl is over. So if the message cannot be sent, resume
+ * the lease and release it.
  *
  * The answer is plain JSON with a secret token: see {@link DetachedLease}.
  *
  * @example
  * ```ts
- * const lease = await locks.acquire('import:7')
+ * await using lease = await locks.acquire('import:7')
  * await queue.send(await detach(lease, { ttl: '5m' }))
  * ```
  *
