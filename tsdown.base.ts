@@ -40,6 +40,9 @@ export function packageBuild(folder: string, programs: readonly string[] = []): 
   }
   return defineConfig([
     { ...settings, format: 'esm', entry: [...entry, ...programs] },
-    { ...settings, format: 'cjs', entry: asCommonJs, outputOptions: { strict: true } },
+    // Without an entry, the build would look for one by itself.
+    ...(asCommonJs.length > 0
+      ? [{ ...settings, format: 'cjs' as const, entry: asCommonJs, outputOptions: { strict: true } }]
+      : []),
   ])
 }

@@ -28,8 +28,9 @@ export interface WatchdogOptions {
 }
 
 /**
- * Lets a Durable Object renew a lease, for the option `renew`. The object needs no timer of the Worker and none of its sub-requests:
- * a lease costs a Worker one sub-request, however long it is held. It has to be exported and bound: see `leaseWatchdog`.
+ * Lets a Durable Object renew a lease, for the option `renew`. Its requests to the store are the object's and not the Worker's: a Worker
+ * adopts a lease with one call, and its questions go over the link that it got. The object has to be exported and bound: see
+ * `leaseWatchdog`.
  *
  * It keeps no state and sends nothing until a lease has been held for a second, so you may make it at the module scope.
  *

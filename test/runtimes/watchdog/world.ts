@@ -56,7 +56,10 @@ export interface Driven {
   /** Of somebody else. */
   readonly others: Locker
   /** Lets time pass, and delivers each alarm `lateMs` late and `times` times. Answers how many alarms there were. */
-  pass(ms: number, options?: { readonly lateMs?: number; readonly times?: number }): Promise<number>
+  pass(
+    ms: number,
+    options?: { readonly lateMs?: number; readonly times?: number; readonly stepMs?: number },
+  ): Promise<number>
   /** Delivers an alarm now, whether it is due or not, as a platform does that delivers twice. */
   deliver(times?: number): Promise<void>
   alarmAtMs(): Promise<number | null>
@@ -85,17 +88,17 @@ export function driven(options: Omit<LockerOptions, 'store'> & Partial<WatchdogS
       await runInDurableObject(stub(), (it) => (it as unknown as { alarm(): Promise<void> }).alarm())
     }
   }
-  const pass: Driven['pass'] = async (ms, { lateMs = 0, times = 1 } = {}) => {
+  const pass: Driven['pass'] = async (ms, { lateMs = 0, times = 1, stepMs = 500 } = {}) => {
     const endMs = clock.wallMs() + ms
     for (let alarms = 0; ; alarms++) {
       const atMs = (await alarmAtMs()) ?? Infinity
       const nextMs = Math.max(atMs + lateMs, clock.wallMs())
       if (nextMs > endMs) {
-        await step(clock, endMs - clock.wallMs())
+        await step(clock, endMs - clock.wallMs(), stepMs)
         // What passed may have led to an alarm.
         if (((await alarmAtMs()) ?? Infinity) + lateMs > endMs) return alarms
       } else {
-        await step(clock, nextMs - clock.wallMs())
+        await step(clock, nextMs - clock.wallMs(), stepMs)
         await deliver(times)
       }
     }
@@ -154,7 +157,7 @@ export function driven(options: Omit<LockerOptions, 'store'> & Partial<WatchdogS
           object.adopt({ key, token: tokens.get(key) ?? '', ttlMs, expiresInMs: ttlMs }),
         )
         open.push(...(await Promise.all(adopting)))
-        await pass(ttlMs / 3 / batches)
+        await pass(ttlMs / 3 / batches, { stepMs: ttlMs })
       }
       return tokens
     },
@@ -163,8 +166,8 @@ export function driven(options: Omit<LockerOptions, 'store'> & Partial<WatchdogS
 }
 
 /** In steps, so that what goes to an object and back over RPC arrives at about its time. */
-async function step(clock: ManualClock, ms: number): Promise<void> {
-  const steps = Math.max(1, Math.ceil(ms / 500))
+async function step(clock: ManualClock, ms: number, stepMs: number): Promise<void> {
+  const steps = Math.max(1, Math.ceil(ms / stepMs))
   for (let at = 0; at < steps; at++) {
     await clock.advance(ms / steps)
     await new Promise((resolve) => setTimeout(resolve, 0))

@@ -5,11 +5,14 @@
 
 import { env, waitUntil } from 'cloudflare:workers'
 import { leaseWatchdog, watchdog } from '@leasehold/cloudflare'
-import { createLocker, type Lease } from '@leasehold/core'
+import { createLocker, type Lease, type Locker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
 const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
-const locks = createLocker({ store, ttl: '3s', renew: watchdog(env.WATCHDOG, { minTtl: '1s' }) })
+const locks = createLocker({ store, ttl: '3s', renew: watchdog(env.WATCHDOG, { minTtl: '1s', nameOf: (key) => key }) })
+
+/** Renews within the request. */
+const plain = createLocker({ store, ttl: '3s' })
 
 export class LeaseWatchdog extends leaseWatchdog(() => ({ store, minTtl: '1s', grace: '1s' })) {}
 
@@ -27,8 +30,8 @@ async function hold(key: string, end: string): Promise<unknown> {
 }
 
 /** Holds the lock for as long as its answer is read, of which a byte comes now and then. */
-async function stream(key: string): Promise<Response> {
-  await locks.acquire(key)
+async function stream(key: string, by: Locker): Promise<Response> {
+  await by.acquire(key)
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
   const write = async (): Promise<void> => {
@@ -45,9 +48,10 @@ async function stream(key: string): Promise<Response> {
 export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
-    const object = env.WATCHDOG.getByName('leasehold-watchdog') as { status(): Promise<object> }
+    const key = searchParams.get('key') ?? ''
+    const object = env.WATCHDOG.getByName(key) as { status(): Promise<object> }
     if (pathname === '/status') return Response.json(await object.status())
-    if (pathname === '/stream') return stream(searchParams.get('key') ?? '')
-    return Response.json(await hold(searchParams.get('key') ?? '', searchParams.get('end') ?? ''))
+    if (pathname === '/stream') return stream(key, searchParams.has('plain') ? plain : locks)
+    return Response.json(await hold(key, searchParams.get('end') ?? ''))
   },
 }
