@@ -35,7 +35,7 @@ export function packageBuild(folder: string, programs: readonly string[] = []): 
     // From the sources alone, which `isolatedDeclarations` makes possible.
     dts: { generator: 'oxc', entry: files(manifest.exports).map((source) => source.slice(2)) },
     // What `imports` names is chosen by the reader's conditions, and not here by ours.
-    deps: { neverBundle: [/^#/, /^node:/] },
+    deps: { neverBundle: [/^#/, /^node:/, /^cloudflare:/] },
     logLevel: 'warn',
   }
   return defineConfig([

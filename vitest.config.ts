@@ -29,7 +29,8 @@ const suite = (
 })
 
 const withRedis = { globalSetup: 'test/support/global-setup.ts' }
-const notHere = [...never, ...soakOnly, `${workerd}/**`]
+const inWorkerd = workerd.map((folder) => `${folder}/**`)
+const notHere = [...never, ...soakOnly, ...inWorkerd]
 const suites = [
   suite('unit', {
     include: all,
@@ -39,7 +40,7 @@ const suites = [
   ...Object.entries(listed).map(([name, include]) =>
     suite(name, { include: [...include], exclude: notHere, ...withRedis }),
   ),
-  workerd,
+  ...workerd,
 ]
 
 export default defineConfig({
@@ -47,6 +48,6 @@ export default defineConfig({
     // One more than the two processors of a small machine: tests mostly wait, for expiries and for processes.
     maxWorkers: 3,
     reporters: ['default', new ClosingLine()],
-    projects: soaks ? [suite('soak', { include: soak, exclude: [...never, `${workerd}/**`], ...withRedis })] : suites,
+    projects: soaks ? [suite('soak', { include: soak, exclude: [...never, ...inWorkerd], ...withRedis })] : suites,
   },
 })

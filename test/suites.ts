@@ -12,6 +12,8 @@ const servers = [
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/hono/src/on-node.test.ts',
+  'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
@@ -25,7 +27,8 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
-  'test/runtimes/{bridge-killed,leaving-workers,module-scope,overlapping-requests,worker-and-server*}.test.ts',
+  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
+  'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
 
 /** The packages as published, on each version of Node, on Bun, on Deno and in Chromium. */
@@ -34,8 +37,8 @@ const runtimes = ['test/runtimes/{browser,runtimes-published,sent-twice}.test.ts
 /** The suites that are listed, by name. */
 export const listed = { servers, edge, runtimes } as const
 
-/** What runs inside workerd is a project of its own: the folder has the configuration. It belongs to `edge`. */
-export const workerd = 'test/runtimes/workerd'
+/** What runs inside workerd: each folder is a project, and has its configuration. They belong to `edge`. */
+export const workerd = ['test/runtimes/workerd', 'test/runtimes/watchdog'] as const
 
 /** All test files, but for those that only a soak runs. */
 export const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']

@@ -7,7 +7,10 @@ import { describe, expect, test } from 'vitest'
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
+  hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
+  idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
@@ -18,33 +21,78 @@ const packages: Readonly<Record<string, readonly string[]>> = {
  * lies in `src` itself. Types count.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
+  beside: [], //                                                              what is known of lockers and stores, once a process
   hints: [], //                                                               what messages say beyond the fact; nothing at the edge
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
-  store: ['errors', 'sharing', 'timing'], //                                  the port: what a lease means
+  store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
   waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
   roster: [],
+  watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
-  options: ['errors', 'store', 'timing', 'waiting'],
+  options: ['errors', 'store', 'timing', 'waiting', 'watchdog'],
   'open-work': ['errors', 'events', 'roster', 'sharing', 'timing'],
   context: ['events', 'open-work', 'sharing', 'store', 'timing', 'waiting'],
-  lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing'],
+  lease: ['context', 'errors', 'hints', 'options', 'roster', 'store', 'timing', 'watchdog'],
   acquire: ['context', 'errors', 'lease', 'open-work', 'options', 'store', 'timing', 'waiting'],
   'local-queue': ['acquire', 'context', 'lease', 'open-work', 'options', 'sharing', 'store', 'timing', 'waiting'],
-  'key-locker': ['acquire', 'context', 'errors', 'events', 'lease', 'local-queue', 'options', 'store', 'timing'],
+  'key-locker': [
+    'acquire',
+    'beside',
+    'context',
+    'errors',
+    'events',
+    'lease',
+    'local-queue',
+    'options',
+    'store',
+    'timing',
+  ],
   locker: [
-    ...['context', 'errors', 'events', 'key-locker', 'lease', 'local-queue', 'open-work', 'options', 'sharing'],
+    ...[
+      'beside',
+      'context',
+      'errors',
+      'events',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'open-work',
+      'options',
+      'sharing',
+    ],
     ...['store', 'timing', 'waiting'], //                                     ports, and never a store
   ],
-  index: ['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'], //  what users need, and no port
+  index: [
+    ...['errors', 'events', 'key-locker', 'lease', 'locker', 'open-work', 'options', 'store', 'timing'],
+    'watchdog', //                                                            what users need
+  ],
   redis: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   memory: ['errors', 'sharing', 'store', 'timing', 'waiting'],
   fencing: ['errors', 'redis', 'store', 'timing'],
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
-  adapter: ['errors', 'redis', 'sharing', 'store', 'timing', 'waiting'], //                 what authors of stores and notifiers need
+  'hand-over': [
+    ...[
+      'acquire',
+      'context',
+      'errors',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'locker',
+      'options',
+      'redis',
+      'store',
+      'timing',
+    ],
+  ],
+  adapter: [
+    ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
+    'watchdog', //                                                            what authors of stores and notifiers need
+  ],
 }
 
 /** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */

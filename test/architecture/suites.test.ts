@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { matchesGlob } from 'node:path'
+import { basename, matchesGlob } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { all, listed, soakOnly, workerd } from '../suites.ts'
@@ -12,7 +12,7 @@ const matches = (patterns: readonly string[], file: string): boolean =>
 /** The suites that a file is listed in; a unit test is in none of the lists. */
 const suitesOf = (file: string): readonly string[] => {
   const suites = Object.entries(listed).flatMap(([name, patterns]) => (matches(patterns, file) ? name : []))
-  if (file.startsWith(`${workerd}/`)) suites.push('workerd')
+  for (const folder of workerd) if (file.startsWith(`${folder}/`)) suites.push(basename(folder))
   return suites.length > 0 ? suites : ['unit']
 }
 
@@ -40,6 +40,8 @@ test('each suite has a script, and all of them together are what npm test runs',
   const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { scripts: Record<string, string> }
   const run = ['unit', 'servers', 'edge', 'runtimes'].map((name) => scripts[`test:${name}`] ?? '')
   const projects = run.flatMap((script) => Array.from(script.matchAll(/--project (\w+)/g), ([, name]) => name))
-  expect(projects.toSorted()).toEqual(['unit', 'workerd', ...Object.keys(listed)].toSorted())
+  expect(projects.toSorted()).toEqual(
+    ['unit', ...workerd.map((folder) => basename(folder)), ...Object.keys(listed)].toSorted(),
+  )
   expect(scripts['test:run']).toBe('vitest run')
 })

@@ -27,7 +27,7 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
   if (format === 'cjs' && strict && ['durable-object', 'conformance'].includes(program)) return 'TS1479'
   // What others declare cannot be read by an old TypeScript, without `skipLibCheck`.
   const old = typescript === '5.0' || typescript === '5.4'
-  if (program === 'bridge' && old) return 'TS2315 in hono'
+  if (['bridge', 'hono'].includes(program) && old) return 'TS2315 in hono'
   if (program === 'upstash-client' && typescript === '5.0') return 'TS5084 in @upstash/redis'
   if (program === 'conformance' && resolution === 'node10') return 'TS2307 in vitest'
   if (program === 'conformance' && typescript === '5.0') return 'TS2380 in vitest'
@@ -40,6 +40,8 @@ const answers: Readonly<Record<string, string>> = {
   block: 'false',
   upstash: 'upstash true',
   'bridge-client': 'true url',
+  idempotency: '1 aa 201 scope',
+  hono: 'k 1 true wait',
   ioredis: 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',
@@ -167,7 +169,15 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
     test('share what a process must have once, and know each other’s errors, when one is imported and one required', async () => {
       const { lines, err } = await run(node24.binary, 'two-builds.mjs').ended
       expect([JSON.parse(lines.at(-1) ?? 'null'), err]).toEqual([
-        { builds: 2, known: [true, true], unknown: false, writers: 1, turns: [1, 2, 3] },
+        {
+          builds: 2,
+          known: [true, true],
+          unknown: false,
+          claims: 'completed',
+          handsOver: true,
+          writers: 1,
+          turns: [1, 2, 3],
+        },
         '',
       ])
     })

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build } from 'esbuild'
 import { convertV4MiniflareOptions, Miniflare, Response } from 'miniflare'
@@ -15,6 +16,10 @@ export interface WorkerOptions {
   readonly gateway: { readonly url: string; readonly token: string }
   /** Default: none, so that waiters poll. */
   readonly bridge?: BridgeAccess
+  /** Durable Objects: the class by the name of its binding. */
+  readonly objects?: Readonly<Record<string, string>>
+  /** A folder that keeps what they store; default: it ends with the Worker. */
+  readonly storage?: string
 }
 
 export interface BridgeAccess {
@@ -25,11 +30,15 @@ export interface BridgeAccess {
 
 /** A Worker in workerd, and what it says. */
 export interface Worker extends AsyncDisposable {
+  /** For requests past `ask`: a client of its own, which may leave. */
+  readonly url: string
   readonly bundle: string
   readonly gates: Gates
   /** What the runtime or the Worker wrote to its log, and what it threw. */
   readonly complaints: readonly string[]
   ask(path: string, signal?: AbortSignal): Promise<Answer>
+  /** Asks over a connection of its own, and resolves with the first byte of the answer. Returns what cuts the connection. */
+  connect(path: string): Promise<() => void>
 }
 
 export interface Answer {
@@ -46,12 +55,15 @@ export async function startWorker({
   flags,
   gateway,
   bridge,
+  objects = {},
+  storage,
 }: WorkerOptions): Promise<Worker> {
   const script = await bundle(entry, conditions ?? ['workerd'], instead ?? {})
   const gates = new Gates()
   const complaints: string[] = []
   const runtime = new Miniflare(
     convertV4MiniflareOptions({
+      name: 'itself',
       modules: true,
       script,
       compatibilityDate: '2026-11-02',
@@ -61,24 +73,31 @@ export async function startWorker({
         GATEWAY_TOKEN: gateway.token,
         ...(bridge && { BRIDGE_URL: bridge.url, BRIDGE_TOKEN: bridge.token, BRIDGE_MODE: bridge.mode }),
       },
+      durableObjects: Object.fromEntries(
+        Object.entries(objects).map(([name, className]) => [name, { className, useSQLite: true }]),
+      ),
+      ...(storage && { resourcePersistencePath: storage }),
       serviceBindings: {
         async TEST({ url }: { readonly url: string }) {
-          await gates.pass(new URL(url).pathname.slice(1))
+          await gates.pass(decodeURIComponent(new URL(url).pathname.slice(1)))
           return new Response()
         },
+        SELF: 'itself',
       },
       cf: false,
       handleStructuredLogs: ({ level, message }) => complaints.push(`${level}: ${message}`),
       handleUncaughtError: (error) => complaints.push(`uncaught: ${error.message}`),
     }),
   )
+  let url: string
   try {
-    await runtime.ready
+    url = (await runtime.ready).origin
   } catch (error) {
     await runtime.dispose()
     throw error
   }
   return {
+    url,
     bundle: script,
     gates,
     complaints,
@@ -87,6 +106,14 @@ export async function startWorker({
       const text = await response.text()
       return { status: response.status, body: response.ok ? JSON.parse(text) : text }
     },
+    connect: (path) =>
+      new Promise((resolve, reject) => {
+        const request = get(new URL(path, url), { agent: false }, (answer) => {
+          answer.on('error', () => undefined)
+          answer.once('data', () => resolve(() => request.destroy()))
+        })
+        request.on('error', reject)
+      }),
     [Symbol.asyncDispose]: () => runtime.dispose(),
   }
 }

@@ -10,5 +10,26 @@ declare module 'cloudflare:workers' {
     readonly BRIDGE_MODE: 'sse' | 'long-poll'
     /** Answers when the test lets the request go on, which is known to it by the path. */
     readonly TEST: { fetch(url: string): Promise<Response> }
+    /** The Worker, as a client that may leave: of one over HTTP, Miniflare does not tell. */
+    readonly SELF: { fetch(url: string, init: { readonly signal: AbortSignal }): Promise<Response> }
+    /** The object that renews leases. */
+    readonly WATCHDOG: { getByName(name: string): object }
   }
+}
+
+/** What the tests use of Cloudflare's plugin for Vitest. */
+declare module 'cloudflare:test' {
+  interface ObjectState {
+    readonly storage: {
+      getAlarm(): Promise<number | null>
+      deleteAlarm(): Promise<void>
+      readonly sql: { exec(query: string, ...values: readonly unknown[]): { toArray(): Record<string, unknown>[] } }
+    }
+  }
+  export function runInDurableObject<R>(
+    stub: object,
+    callback: (instance: object, state: ObjectState) => R | Promise<R>,
+  ): Promise<R>
+  export function runDurableObjectAlarm(stub: object): Promise<boolean>
+  export function abortAllDurableObjects(): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
@@ -10,11 +11,15 @@ interface EdgeBundle {
 }
 
 /** What an edge project would deploy of these exports, minified, and nothing shimmed. As a script it is `leasehold`. */
-export async function edgeBundle(
+export const edgeBundle = async (contents: string, options: EdgeBundle): Promise<string> =>
+  (await itemisedBundle(contents, options)).code
+
+/** The same, and how many bytes of it each file is, largest first, before compression. */
+export async function itemisedBundle(
   contents: string,
   { folder, format = 'esm', conditions = ['workerd'], external = [] }: EdgeBundle,
-): Promise<string> {
-  const { outputFiles } = await build({
+): Promise<{ readonly code: string; readonly items: readonly (readonly [file: string, bytes: number])[] }> {
+  const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: folder, loader: 'ts' },
     bundle: true,
     write: false,
@@ -25,8 +30,11 @@ export async function edgeBundle(
     globalName: 'leasehold',
     conditions: [...conditions],
     external: [...external],
+    metafile: true,
   })
-  return outputFiles[0]?.text ?? ''
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs))
+  const items = inputs.map(([file, { bytesInOutput }]) => [basename(file, '.ts'), bytesInOutput] as const)
+  return { code: outputFiles[0]?.text ?? '', items: items.sort(([, a], [, b]) => b - a) }
 }
 
 /** Compressed as for the way to a user, in bytes. */

@@ -112,7 +112,7 @@ describe('a lease', () => {
     expectTypeOf<Lease>().toExtend<AsyncDisposable>()
     expectTypeOf<Locker>().toExtend<AsyncDisposable>()
     expectTypeOf<Lease['release']>().returns.resolves.toEqualTypeOf<ReleaseResult>()
-    expectTypeOf<ReleaseResult>().toEqualTypeOf<'released' | 'expired' | 'superseded' | 'unknown'>()
+    expectTypeOf<ReleaseResult>().toEqualTypeOf<'released' | 'expired' | 'superseded' | 'unknown' | 'detached'>()
   })
 
   it('is extended to a ttl or by a time, never both, never neither', () => {

@@ -1,8 +1,8 @@
 import { createLocker } from '@leasehold/core'
-import { createApp } from '@leasehold/example-shop/app'
 import { couponLimits } from '@leasehold/example-shop/coupons'
 import { redisRecords } from '@leasehold/example-shop/redis-records'
 import { serveOnNode } from '@leasehold/example-shop/serve-on-node'
+import { createApi } from './api.ts'
 import { overHttp, overTcp } from './node-redis.ts'
 import { wakeUpsFrom } from './wake-ups.ts'
 
@@ -14,7 +14,7 @@ const redis = REDIS_TOKEN
 const server = SERVER_NAME ?? `node-${process.pid}`
 
 const locker = createLocker({ ...redis.leases, name: server })
-const app = createApp({
+const app = createApi({
   locks: locker,
   records: redisRecords(redis.transport, 'shop:'),
   limits: couponLimits(COUPONS ?? 'welcome:100,launch:3'),

@@ -1,14 +1,14 @@
 import { env, waitUntil } from 'cloudflare:workers'
 import { createLocker } from '@leasehold/core'
-import { createApp } from '@leasehold/example-shop/app'
 import { couponLimits } from '@leasehold/example-shop/coupons'
 import { redisRecords } from '@leasehold/example-shop/redis-records'
 import { fetchStore, fetchTransport } from '@leasehold/upstash'
+import { createApi } from './api.ts'
 import { wakeUpsFrom } from './wake-ups.ts'
 
 // At module scope: creating these sends nothing, and requests share no timer and no promise through them.
 const redis = { url: env.REDIS_URL, token: env.REDIS_TOKEN }
-const app = createApp({
+const app = createApi({
   locks: createLocker({ store: fetchStore(redis), notifier: wakeUpsFrom(env), name: 'worker', waitUntil }),
   records: redisRecords(fetchTransport(redis), 'shop:'),
   limits: couponLimits(env.COUPONS),

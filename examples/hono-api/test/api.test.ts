@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerOf, post, postPatiently, type Shops, shopNames, startShops } from './shops.ts'
+import { type Answer, answerOf, post, postPatiently, type Shops, shopNames, startShops } from './shops.ts'
 
 const order = { userId: 'u-1', productId: 'p-1', quantity: 2 }
 
@@ -28,6 +28,25 @@ describe.each(shopNames)('on %s', (name) => {
     await post(url('/api/orders/process'), { orderId: `${mine}-2`, ...order })
     const answer = await post(url('/api/orders/process'), { orderId: `${mine}-2`, ...order, quantity: 3 })
     expect(answer).toMatchObject({ status: 422, body: { type: '/problems/order-id-reused' } })
+  })
+
+  test('an order that the client does not name is placed once for each key of a user', async () => {
+    const place = (user: string, quantity = 2): Promise<Answer> => {
+      const headers = { 'x-user': user, 'idempotency-key': `${mine}-k` }
+      return post(url('/api/orders'), { productId: 'p-1', quantity }, headers)
+    }
+    const [first, retry, other] = [await place('u-1'), await place('u-1'), await place('u-2')]
+    expect([first, retry, other].map(({ status }) => status)).toEqual([201, 201, 201])
+    expect([first, retry, other].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([
+      null,
+      'true',
+      null,
+    ])
+    expect(retry.body).toEqual(first.body)
+    expect(await shops.effects(`charge:${first.body['orderId']}`)).toHaveLength(1)
+    expect(other.body).toMatchObject({ userId: 'u-2', duplicate: false })
+    expect(await place('u-1', 3)).toMatchObject({ status: 422, body: { type: '/problems/key-reused' } })
+    expect(await post(url('/api/orders'), {}, { 'idempotency-key': 'k' })).toMatchObject({ status: 400 })
   })
 
   test('no more coupons are issued than there are, and one to each user', async () => {

@@ -63,8 +63,8 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export async function post(url: string, body: unknown): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' }
+export async function post(url: string, body: unknown, more: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', ...more }
   return answerOf(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }))
 }
 

@@ -1,38 +1,40 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
+import { unstable_getMiniflareWorkerOptions as optionsFrom } from 'wrangler'
 
 /** A Worker in workerd, the runtime of Cloudflare. */
 export interface RunningWorker extends AsyncDisposable {
   readonly url: string
+  /** Does what a cron trigger does, and resolves when its handler has ended. */
+  trigger(cron: string): Promise<void>
 }
 
 export interface WorkerOptions {
-  /** The `wrangler.jsonc` of the Worker. */
+  /** The `wrangler.jsonc` of the Worker. Its objects, queues and variables are there as they are on Cloudflare. */
   readonly config: URL
   /** Its main file; default: the one that the configuration names. */
   readonly entry?: URL
-  /** Its `env`. */
+  /** What its `env` has in place of, or beside, the variables of the configuration. */
   readonly bindings: Readonly<Record<string, string>>
   /** Gets each line that it logs; default: they go to our own output. */
   readonly onLog?: (line: string) => void
 }
 
-interface WranglerConfig {
-  readonly main: string
-  readonly compatibility_date: string
-  readonly compatibility_flags?: string[]
+/** What Miniflare's types lack, because they know a Worker by Cloudflare's types, which are not here. */
+interface Scheduled {
+  scheduled(controller: { readonly cron: string }): Promise<unknown>
 }
 
 export async function startWorker({ config, entry, bindings, onLog }: WorkerOptions): Promise<RunningWorker> {
-  const { main, compatibility_date, compatibility_flags = [] } = readConfig(config)
+  const { workerOptions, main = '' } = optionsFrom(fileURLToPath(config))
+  // What is bundled here needs no rules.
+  const { modulesRules: _, ...options } = workerOptions
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
+      ...options,
       modules: true,
-      script: bundle(entry ?? new URL(main, config)),
-      compatibilityDate: compatibility_date,
-      compatibilityFlags: compatibility_flags,
+      script: bundle(entry ? fileURLToPath(entry) : main),
       bindings,
       host: '127.0.0.1',
       port: 0,
@@ -42,17 +44,20 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
     }),
   )
   const url = (await miniflare.ready).href.replace(/\/$/, '')
-  return { url, [Symbol.asyncDispose]: () => miniflare.dispose() }
+  return {
+    url,
+    async trigger(cron) {
+      const worker = (await miniflare.getWorker()) as unknown as Scheduled
+      await worker.scheduled({ cron })
+    },
+    [Symbol.asyncDispose]: () => miniflare.dispose(),
+  }
 }
 
-/** The comments of our configuration stand on lines of their own. */
-const readConfig = (file: URL): WranglerConfig =>
-  JSON.parse(readFileSync(file, 'utf8').replace(/^\s*\/\/.*$/gm, '')) as WranglerConfig
-
 /** Bundles as wrangler does: packages resolve for `workerd`, and the runtime's own modules stay outside. Leaves no process behind. */
-function bundle(entry: URL): string {
+function bundle(entry: string): string {
   const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(entry)],
+    entryPoints: [entry],
     bundle: true,
     write: false,
     format: 'esm',

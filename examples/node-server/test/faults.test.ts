@@ -44,7 +44,11 @@ test('an order that somebody else has at hand is answered with 409 and when to a
   await using server = (await start({ LOCK_WAIT: '500ms' })).server
   await using _ = await createLocker({ store: ioredisStore(client) }).acquire('order:o-1')
   const answer = await process(server, 'o-1')
-  expect([answer.status, answer.headers.get('retry-after'), await typeOf(answer)]).toEqual([409, '1', '/problems/busy'])
+  expect([answer.status, answer.headers.get('retry-after'), await typeOf(answer)]).toEqual([
+    409,
+    '1',
+    '/problems/contended',
+  ])
 })
 
 test('a store that does not answer is a 503, for health too, and passes', async () => {

@@ -1,3 +1,4 @@
+import { locked } from '@leasehold/hono'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { methodNotAllowed } from 'hono/method-not-allowed'
@@ -45,7 +46,7 @@ export function createApp(options: ShopOptions): Hono {
 
   // The first request gets 201. Every repeat gets the same result with 200.
   app.post('/api/orders/process', async (c) => {
-    const order = orderFrom(await jsonFrom(c.req.raw))
+    const order = orderFrom(await jsonFrom(c.req))
     const result = await orders.process(order, c.req.raw.signal)
     return c.json(result, result.duplicate ? 200 : 201)
   })
@@ -54,11 +55,19 @@ export function createApp(options: ShopOptions): Hono {
     const requests = numberFrom('requests', Number(c.req.query('requests') ?? 10), 200)
     return c.json(await testConcurrency(orders, orderId, requests, c.req.raw.signal))
   })
-  app.post('/api/coupons/:id/issue', async (c) => {
-    const userId = userIdFrom(await jsonFrom(c.req.raw))
-    const result = await coupons.issue(c.req.param('id'), userId, c.req.raw.signal)
-    return c.json(result, result.duplicate ? 200 : 201)
-  })
+  app.post(
+    '/api/coupons/:id/issue',
+    async (c, next) => {
+      const answer = await coupons.answer(c.req.param('id'), userIdFrom(await jsonFrom(c.req)))
+      return answer ? c.json(answer) : next()
+    },
+    locked({ locks: options.locks, key: (c) => `coupon:${c.req.param('id')}` }),
+    async (c) => {
+      const userId = userIdFrom(await jsonFrom(c.req))
+      const result = await coupons.issue(c.req.param('id'), userId, c.var.lease)
+      return c.json(result, result.duplicate ? 200 : 201)
+    },
+  )
   return app
 }
 

@@ -5,12 +5,12 @@ import type { Ledger, LedgerEntry } from './records.ts'
 export function auditedLocks(locks: Locks, ledger: Ledger, server: string): Locks {
   return {
     withLock: (key, options, work) =>
-      locks.withLock(key, options, async (hold) => {
+      locks.withLock(key, options, async (lease) => {
         const note = (type: LedgerEntry['type']): Promise<void> =>
-          ledger.append({ type, server, key, fence: hold.fence })
+          ledger.append({ type, server, key, fence: lease.fence })
         await note('enter')
         try {
-          return await work(hold)
+          return await work(lease)
         } finally {
           await note('leave')
         }

@@ -1,4 +1,4 @@
-import type { Locks } from './locks.ts'
+import type { Lease } from '@leasehold/core'
 import { Problem } from './problem.ts'
 import type { Records } from './records.ts'
 
@@ -14,51 +14,60 @@ export interface IssuedCoupon {
 
 export interface CouponDesk {
   /**
-   * Gives a user one coupon while there are some left. A repeat gets the coupon that the user has.
+   * The answer for a user who has the coupon already; undefined for one who is to get it. It needs no lock: the list of users only
+   * grows.
    *
    * @throws Problem if there is no such coupon, or none left
-   * @throws whatever `withLock` and the records throw
+   * @throws whatever the records throw
    */
-  issue(couponId: string, userId: string, signal: AbortSignal): Promise<IssuedCoupon>
+  answer(couponId: string, userId: string): Promise<IssuedCoupon | undefined>
+  /**
+   * Gives a user one coupon while there are some left, as the holder of the lock `coupon:<id>`. A repeat gets the coupon that
+   * the user has.
+   *
+   * @throws what `answer` throws
+   * @throws LeaseLostError when the lease is over
+   */
+  issue(couponId: string, userId: string, lease: Lease): Promise<IssuedCoupon>
 }
 
 interface CouponDeskOptions {
-  readonly locks: Locks
   readonly records: Records
   readonly server: string
   readonly limits: ReadonlyMap<string, number>
 }
 
-export function couponDesk({ locks, records, server, limits }: CouponDeskOptions): CouponDesk {
+export function couponDesk({ records, server, limits }: CouponDeskOptions): CouponDesk {
+  function answerFrom(record: string | null, couponId: string, userId: string): IssuedCoupon | undefined {
+    const users = usersIn(record)
+    const limit = limitOf(couponId)
+    const index = users.indexOf(userId)
+    if (index >= 0) return { couponId, userId, number: index + 1, limit, duplicate: true }
+    if (users.length >= limit) throw new Problem(410, 'coupon-gone', `All ${limit} of coupon ${couponId} are issued`)
+    return undefined
+  }
+
+  function limitOf(couponId: string): number {
+    const limit = limits.get(couponId)
+    if (limit === undefined) throw new Problem(404, 'no-such-coupon', `There is no coupon ${couponId}`)
+    return limit
+  }
+
   return {
-    async issue(couponId, userId, signal) {
-      const limit = limits.get(couponId)
-      if (limit === undefined) throw new Problem(404, 'no-such-coupon', `There is no coupon ${couponId}`)
-      const key = `coupon:${couponId}`
+    async answer(couponId, userId) {
+      limitOf(couponId)
+      return answerFrom(await records.peek(`coupon:${couponId}`), couponId, userId)
+    },
 
-      /** The answer for a user who is on the list or comes too late; undefined if the user is to get a coupon. */
-      const answerFrom = (users: readonly string[]): IssuedCoupon | undefined => {
-        const index = users.indexOf(userId)
-        if (index >= 0) return { couponId, userId, number: index + 1, limit, duplicate: true }
-        if (users.length >= limit)
-          throw new Problem(410, 'coupon-gone', `All ${limit} of coupon ${couponId} are issued`)
-        return undefined
-      }
-
-      // The list only grows, so both answers hold without the lock.
-      const answer = answerFrom(usersIn(await records.peek(key)))
+    async issue(couponId, userId, lease) {
+      const { key, fence } = lease
+      const record = await records.open(key, fence)
+      const answer = answerFrom(record, couponId, userId)
       if (answer) return answer
-
-      return locks.withLock(key, { signal }, async (hold) => {
-        const { fence } = hold
-        const users = usersIn(await records.open(key, fence))
-        const answer = answerFrom(users)
-        if (answer) return answer
-        const effect = { effect: `issue:${couponId}:${userId}`, server, key, fence }
-        hold.assertValid()
-        await records.commit(key, JSON.stringify([...users, userId]), effect)
-        return { couponId, userId, number: users.length + 1, limit, duplicate: false }
-      })
+      const users = [...usersIn(record), userId]
+      lease.assertValid()
+      await records.commit(key, JSON.stringify(users), { effect: `issue:${couponId}:${userId}`, server, key, fence })
+      return { couponId, userId, number: users.length, limit: limitOf(couponId), duplicate: false }
     },
   }
 }

@@ -1,12 +1,13 @@
+import type { HonoRequest } from 'hono'
 import type { Order } from './orders.ts'
 import { Problem } from './problem.ts'
 
 /** What an id may look like: it becomes part of a lock's key. */
 const idForm = /^[\w.-]{1,64}$/
 
-/** @throws Problem if the body has another type, or is not JSON */
-export async function jsonFrom(request: Request): Promise<unknown> {
-  if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) {
+/** May be called again: Hono keeps the body. @throws Problem if the body has another type, or is not JSON */
+export async function jsonFrom(request: HonoRequest): Promise<unknown> {
+  if (!/^application\/json\b/i.test(request.header('content-type') ?? '')) {
     throw new Problem(415, 'not-json', 'Send the request as application/json')
   }
   const body = await request.text()
@@ -19,13 +20,14 @@ export async function jsonFrom(request: Request): Promise<unknown> {
 
 /** @throws Problem that names the wrong field */
 export function orderFrom(body: unknown): Order {
-  const { orderId, userId, productId, quantity } = objectFrom(body)
-  return {
-    orderId: idFrom('orderId', orderId),
-    userId: idFrom('userId', userId),
-    productId: idFrom('productId', productId),
-    quantity: numberFrom('quantity', quantity, 1_000),
-  }
+  const { orderId, userId } = objectFrom(body)
+  return { orderId: idFrom('orderId', orderId), userId: idFrom('userId', userId), ...itemFrom(body) }
+}
+
+/** @throws Problem that names the wrong field */
+export function itemFrom(body: unknown): Pick<Order, 'productId' | 'quantity'> {
+  const { productId, quantity } = objectFrom(body)
+  return { productId: idFrom('productId', productId), quantity: numberFrom('quantity', quantity, 1_000) }
 }
 
 export const userIdFrom = (body: unknown): string => idFrom('userId', objectFrom(body)['userId'])

@@ -41,15 +41,15 @@ export function orderDesk({ locks, records, server, workMs = 20 }: OrderDeskOpti
       const done = await records.peek(key)
       if (done !== null) return duplicateOf(done, order)
 
-      return locks.withLock(key, { signal }, async (hold) => {
-        const { fence } = hold
+      return locks.withLock(key, { signal }, async (lease) => {
+        const { fence, signal } = lease
         const doneMeanwhile = await records.open(key, fence)
         if (doneMeanwhile !== null) return duplicateOf(doneMeanwhile, order)
-        hold.assertValid()
-        await pay(order, workMs, hold.signal)
+        lease.assertValid()
+        await pay(order, workMs, signal)
         const result = { ...order, processedBy: server, fence }
         const effect = { effect: `charge:${order.orderId}`, server, key, fence }
-        hold.assertValid()
+        lease.assertValid()
         await records.commit(key, JSON.stringify(result), effect)
         return { ...result, duplicate: false }
       })

@@ -29,7 +29,7 @@ const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 're
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof AcquireTimeoutError) {
-    return new Problem(409, 'busy', 'Another request holds the lock; ask again', retryAfter(1))
+    return new Problem(409, 'contended', 'Another request holds the lock; ask again', retryAfter(1))
   }
   if (error instanceof StoreUnavailableError || error instanceof RecordsUnavailableError) {
     const detail = 'The store does not answer; the request may have been carried out'

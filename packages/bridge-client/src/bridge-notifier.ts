@@ -20,8 +20,8 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
    * `sse` is one event stream for all keys of the process. It is the default where calls may share it.
    *
    * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer streams. It is also
-   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll, but wakes every
-   * stream.
+   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll of those who wait for
+   * the lock, but wakes every stream.
    */
   readonly mode?: 'sse' | 'long-poll' | undefined
   /** Default: the runtime's. */
@@ -63,12 +63,12 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     checks: true,
     recheckMs,
     prefix,
-    subscribe(key, cursor) {
+    subscribe(key, cursor, forResult) {
       const shares = sharesBetweenCalls()
       const known = shares && [...channels].find((candidate) => candidate.takes?.(key))
       const channel = known || open(reach, shares, () => channels.delete(channel))
       if (shares) channels.add(channel)
-      return channel.subscribe(key, cursor)
+      return channel.subscribe(key, cursor, forResult)
     },
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
-const limit = 2_820
+const limit = 2_835
 /** The same of the client by itself, the core left out. */
-const limitAlone = 3_360
+const limitAlone = 3_380
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const client = `export { bridgeNotifier } from './index.ts'`

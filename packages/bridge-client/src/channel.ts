@@ -5,7 +5,7 @@ import type { BridgeReach } from './bridge-reach.ts'
 export interface Channel {
   /** Whether it has room for another subscriber of this key. A channel without this method serves one subscriber only. */
   takes?(key: string): boolean
-  subscribe(key: string, cursor: string): Subscription
+  subscribe(key: string, cursor: string, forResult?: boolean): Subscription
   close(): void
 }
 

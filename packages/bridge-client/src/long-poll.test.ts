@@ -50,6 +50,16 @@ describe('a poll', () => {
     expect([subscription.live, subscription.signals]).toEqual([true, 0])
   })
 
+  it('for what the holder leaves behind says so, because all who wait for that are to be told at once', async () => {
+    notifier.subscribe('a', '17', true)
+    await clock.advance(0)
+    expect(lastQuery()).toEqual({ key: 'a', since: '17', timeout: '25s', mode: 'result' })
+    await clock.advance(25_000)
+    bridge.last.answers(204, { 'leasehold-cursor': '18' })
+    await clock.advance(0)
+    expect(lastQuery()).toMatchObject({ since: '18', mode: 'result' })
+  })
+
   it('signals when the lock has changed, and asks again once somebody waits for the next signal', async () => {
     const subscription = await subscribed('a')
     const callback = vi.fn()

@@ -16,6 +16,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
+  let mode = ''
   /** It asks, and has a place among the polls that calls share. */
   let started = false
   /** Somebody waits for a signal. */
@@ -70,7 +71,12 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   /** Resolves with whether the lock changed; undefined if the answer is of no use. */
   async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
     const askedAtMs = clock.monotonicMs()
-    const answer = await reach.get('wait', [key], signal, `&since=${encodeURIComponent(since)}&timeout=${seconds}s`)
+    const answer = await reach.get(
+      'wait',
+      [key],
+      signal,
+      `&since=${encodeURIComponent(since)}&timeout=${seconds}s${mode}`,
+    )
     since = answer?.headers.get('leasehold-cursor') ?? since
     if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
     const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })
@@ -88,8 +94,9 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
 
   subscriber.settle()
   return {
-    subscribe(itsKey, cursor) {
+    subscribe(itsKey, cursor, forResult) {
       key = itsKey
+      if (forResult) mode = '&mode=result'
       since = cursor
       next()
       return subscriber

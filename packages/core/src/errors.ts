@@ -97,7 +97,11 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly heldHere: boolean
 
   /** @param bounds the limits of the call, for the message */
-  constructor(key: string, figures: TimeoutFigures, bounds?: { readonly waitMs: number; readonly budget: number }) {
+  constructor(
+    key: string,
+    figures: TimeoutFigures,
+    bounds?: { readonly waitMs: number; readonly budget: { readonly left: number } },
+  ) {
     const { waitedMs, commands, lateGrants, holder = null, heldHere } = figures
     super('ACQUIRE_TIMEOUT', notInTime(key, figures, bounds), {
       name: 'AcquireTimeoutError',

@@ -14,8 +14,8 @@ export interface AcquiredEvent {
 }
 
 /**
- * A call to `acquire`, `tryAcquire` or `withLock` got no lease and rejected. Not emitted for a bad option, nor when
- * `tryAcquire` answers null.
+ * A call to `acquire`, `tryAcquire`, `withLock` or `resume` got no lease and rejected. Not emitted for a bad option, nor when
+ * `tryAcquire` answers null, or `resume` finds the lease lost.
  */
 export interface AcquireFailedEvent {
   readonly type: 'acquire-failed'
@@ -44,13 +44,13 @@ export interface ContendedEvent {
   readonly key: string
 }
 
-/** A lease was given back. Also emitted for a lease that was lost before. */
+/** A hold has ended: its lease was given back, or detached. Also emitted for a lease that was lost before. */
 export interface ReleasedEvent {
   readonly type: 'released'
   readonly key: string
   /** The lease's fence. */
   readonly fence: number
-  /** How giving it back ended. */
+  /** How giving it back ended; `detached` if the lock was left to whoever resumes the lease. */
   readonly outcome: ReleaseResult
   /** How long the lease was held, in milliseconds. */
   readonly heldMs: number

@@ -1,3 +1,4 @@
+import { lockers } from '#beside'
 import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, about, demandOption, InvalidOptionError } from './errors.ts'
@@ -5,7 +6,7 @@ import { failureOf } from './events.ts'
 import type { Grant } from './lease/grant.ts'
 import { HeldLease } from './lease/held-lease.ts'
 import type { Lease, Work } from './lease/lease.ts'
-import { Renewal } from './lease/renewal.ts'
+import { type Watch, watchFor } from './lease/watch.ts'
 import { withLease } from './lease/with-lease.ts'
 import type { LocalQueue } from './local-queue/local-queue.ts'
 import { type AcquireOptions, type CallSettings, type Plan, planFor } from './options.ts'
@@ -30,13 +31,13 @@ export interface Shared {
   /** Answers the waiters of this process, or none where calls share nothing; asked at each call. */
   readonly queue: () => LocalQueue | undefined
   /** Renews all leases where calls may share a timer. */
-  readonly jointRenewal: Renewal
+  readonly jointRenewal: Watch
   /** The options that the locker gives to each call. */
   readonly defaults: AcquireOptions
 }
 
-/** What the calls of each locker share, for capabilities that are imported beside it. */
-export const sharedBy: WeakMap<object, Shared> = new WeakMap()
+/** What the calls of a locker share, for capabilities that are imported beside it. */
+export const sharedOf = (locks: object): Shared | undefined => lockers.get(locks) as Shared | undefined
 
 /** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
 export interface KeyLocker {
@@ -70,7 +71,7 @@ export class KeyCalls implements KeyLocker {
     const plan = planFor(this.#key, this.#settings(options), 0)
     for (const name of waitingOnly) {
       if ((options as AcquireOptions | undefined)?.[name] !== undefined)
-        throw new InvalidOptionError(name, 'is not for tryAcquire, which does not wait')
+        throw new InvalidOptionError(name, 'is not for a call that does not wait')
     }
     return this.#waitFor(plan, () => null)
   }
@@ -119,33 +120,21 @@ export class KeyCalls implements KeyLocker {
       const acquired = await (line?.acquire(plan, since) ?? acquireAlone(context, plan, since))
       return acquired.grant ? this.#leased(plan, acquired.grant, acquired, line) : ifHeld(plan, acquired)
     } catch (error) {
-      throw this.#failed(plan, since, error)
+      failedCall(context, plan, since, error)
     }
-  }
-
-  /** Tells of an acquire that ended with an error, and answers what its caller gets. */
-  #failed({ signal, commands }: Plan, since: Instant, error: unknown): unknown {
-    const { clock, emit } = this.#shared.context
-    const key = this.#key
-    const isAborted = error === signal?.reason
-    // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
-    const cause = isAborted ? error : about(key, error)
-    const reason = isAborted ? 'aborted' : failureOf(cause)
-    if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
-    return cause
   }
 
   /** Makes the caller's lease of a grant. */
   #leased(plan: Plan, grant: Grant, acquired: Acquired, successors: LocalQueue | undefined): HeldLease {
     const { context, jointRenewal } = this.#shared
-    const renewal = successors ? jointRenewal : new Renewal(context)
-    const lease = new HeldLease(context, renewal, successors, grant, acquired)
+    const watch = watchFor(context, plan, successors && jointRenewal)
+    const lease = new HeldLease(context, watch, successors, grant, acquired)
     if (plan.signal?.aborted) {
       // The caller gave up at the very moment of the grant, and will not use the lease.
       context.work.background(() => lease.release())
       throw plan.signal.reason
     }
-    if (!lease.lostBecause) renewal.watch(grant, plan)
+    if (!lease.lostBecause) watch.watch(grant, plan)
     const { key, fence, waitedMs, commands } = lease
     context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
     return lease
@@ -164,6 +153,18 @@ export class KeyCalls implements KeyLocker {
     })
     return answered(action, key, outcome as Answered<Q>, before)
   }
+}
+
+/** Tells of a call that ends with an error, and throws what it rejects with. */
+export function failedCall({ clock, emit }: Context, plan: Plan, since: Instant, error: unknown): never {
+  const { key, signal } = plan
+  const isAborted = error === signal?.reason
+  // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
+  const cause = isAborted ? error : about(key, error)
+  const reason = isAborted ? 'aborted' : failureOf(cause)
+  const { commands } = plan
+  if (reason) emit?.({ type: 'acquire-failed', key, reason, waitedMs: waitedMs(clock, since), commands, cause })
+  throw cause
 }
 
 function timedOut(plan: Plan, acquired: Acquired): never {

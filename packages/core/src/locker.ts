@@ -1,10 +1,11 @@
+import { lockers } from '#beside'
 import { jointCalls } from '#joint-calls'
 import { sharedQueue } from '#shared-queue'
 import { clockWithin, homeContext } from '#sharing'
 import type { Context } from './context.ts'
 import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
-import { KeyCalls, type KeyLocker, sharedBy, type TryAcquireOptions } from './key-locker.ts'
+import { KeyCalls, type KeyLocker, type TryAcquireOptions } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
 import { Renewal } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
@@ -208,7 +209,7 @@ export function createLocker(options: LockerOptions): Locker {
     close,
     [Symbol.asyncDispose]: () => close(),
   }
-  sharedBy.set(locker, shared)
+  lockers.set(locker, shared)
   return locker
 }
 

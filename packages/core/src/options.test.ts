@@ -26,7 +26,7 @@ describe('the options of an acquire', () => {
       maxHoldMs: undefined,
       minValidityMs: 3_334,
       recheckMs: undefined,
-      budget: Number.POSITIVE_INFINITY,
+      budget: { left: Number.POSITIVE_INFINITY },
     })
   })
 

@@ -4,6 +4,7 @@ import { backoff, type WaitStrategy } from './timing/backoff.ts'
 import { type Duration, parseDuration } from './timing/duration.ts'
 import { driftMs } from './timing/validity.ts'
 import type { WaitPlan } from './waiting/release-notifier.ts'
+import type { Watchdog } from './watchdog.ts'
 
 /** The options of every acquire. Each but `signal` may also be set on the locker, as the default for all its calls. */
 export interface AcquireOptions {
@@ -13,8 +14,11 @@ export interface AcquireOptions {
   readonly wait?: Duration | undefined
   /** Ends the wait when it is aborted. The call then rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined
-  /** Renews the lease until it is released; default true. */
-  readonly renew?: boolean | undefined
+  /**
+   * Renews the lease until it is released; default true. A `Watchdog` renews it elsewhere, and needs a `ttl` of at least its
+   * `minTtlMs`.
+   */
+  readonly renew?: boolean | Watchdog | undefined
   /** The longest the lease may be held, however often it is renewed; default no limit. */
   readonly maxHold?: Duration | undefined
   /** The least validity of a new lease. One with less is given back, and the call tries again; default a third of the ttl. */
@@ -25,8 +29,17 @@ export interface AcquireOptions {
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined
-  /** How many store commands the call may use before it gives up; default no limit. */
-  readonly budget?: number | undefined
+  /** How many store commands the call may use before it gives up; default no limit. Calls may share a {@link Budget}. */
+  readonly budget?: number | Budget | undefined
+}
+
+/**
+ * Store commands that several calls share, for runtimes that limit what a request may send. A wait ends with
+ * `AcquireTimeoutError` when nothing is left, and calls that begin after that are refused by the option's name.
+ */
+export interface Budget {
+  /** How many are left. Each try or check of an acquire takes one; releases and renewals take none, and are never refused. */
+  left: number
 }
 
 /** The options of one acquire, complete and checked. */
@@ -34,11 +47,11 @@ export interface Plan extends WaitPlan {
   readonly ttlMs: number
   readonly waitMs: number
   readonly signal: AbortSignal | undefined
-  readonly renew: boolean
+  readonly renew: boolean | Watchdog
   readonly maxHoldMs: number | undefined
   readonly minValidityMs: number
   readonly longHeldMs: number
-  readonly budget: number
+  readonly budget: Budget
   /** How many store commands the call has used so far. */
   commands: number
 }
@@ -58,17 +71,32 @@ export function checkName(name: string | undefined): void {
 }
 
 /** The options of a call, complete and checked, without its key and what only this call has. */
-export type Settings = Omit<Plan, 'key' | 'commands'>
+export interface Settings extends Omit<Plan, 'key' | 'commands' | 'budget'> {
+  readonly budget: number | Budget
+}
 
 /**
  * Checks the key, and makes the plan of one call.
  *
  * @param waitMs how long the call may wait, if that is not what the settings say
- * @throws InvalidOptionError for a bad key
+ * @throws InvalidOptionError for a bad key, or a shared budget that is used up
  */
 export function planFor(key: string, settings: Settings, waitMs: number = settings.waitMs): Plan {
   checkKey(key)
-  return { ...settings, key, waitMs, commands: 0 }
+  const { budget: given } = settings
+  demandBudget(given)
+  const budget = typeof given === 'number' ? { left: given } : given
+  return { ...settings, key, waitMs, budget, commands: 0 }
+}
+
+/** @throws InvalidOptionError for a budget that allows no command. One that is shared may have been used up. */
+function demandBudget(budget: unknown): void {
+  const left = Object(budget).left ?? budget
+  demandOption(
+    typeof left === 'number' && left >= 1,
+    'budget',
+    'at least 1; if it is used up, let the bridge wake waiters',
+  )
 }
 
 /** Answers the settings of a call. Those of a call without options of its own are checked once. */
@@ -78,6 +106,15 @@ export type CallSettings = (options?: AcquireOptions) => Settings
 export function callSettings(...shared: readonly (AcquireOptions | undefined)[]): CallSettings {
   const own = settingsOf(...shared)
   return (options) => (options === undefined ? own : settingsOf(...shared, options))
+}
+
+/**
+ * Checks options that calls will be given later, so that a mistake shows when a program starts.
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function checkAcquireOptions(options: AcquireOptions): void {
+  settingsOf(options)
 }
 
 /**
@@ -100,12 +137,13 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
     ...unknown
   } = merged(layers)
   refuseUnknown(unknown)
-  demandOption(typeof renew === 'boolean', 'renew', 'true or false')
+  const { minTtlMs, watchFor } = Object(renew) as Partial<Watchdog>
+  demandOption(!!watchFor || typeof renew === 'boolean', 'renew', 'true, false or a watchdog')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
-  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
+  demandBudget(budget)
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
-  const ttlMs = parseDuration('ttl', ttl)
+  const ttlMs = parseDuration('ttl', ttl, minTtlMs)
   const minValidityMs = parseDuration('minValidity', minValidity ?? ttlMs / 3)
   if (minValidityMs > ttlMs - driftMs(ttlMs)) {
     throw new InvalidOptionError(

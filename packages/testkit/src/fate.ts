@@ -1,8 +1,8 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
 
-/** The calls of the store port. */
-export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke'
+/** The calls of the store port, and `resume` of its hand-over. */
+export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke' | 'resume'
 
 /** One call as it reached the store. */
 export interface StoreCall {

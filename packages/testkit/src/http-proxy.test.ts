@@ -127,6 +127,17 @@ describe('HttpProxy', () => {
     expect(shouter.heard).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'd'])
   })
 
+  it('treats requests in turn, over and over', async () => {
+    proxy.inTurn('forward', 'duplicate', 'drop')
+    for (let round = 0; round < 2; round++) {
+      expect([await ask('a'), await ask('b')]).toEqual([`A${round * 4 + 1}`, `B${round * 4 + 2}`])
+      await expect(ask('c')).rejects.toThrow()
+    }
+    proxy.restore()
+    expect(await ask('d')).toBe('D9')
+    expect(shouter.heard).toEqual(['a', 'b', 'b', 'c', 'a', 'b', 'b', 'c', 'd'])
+  })
+
   it('answers the first request of each connection only, and carries all out', async () => {
     proxy.cutKeptAlive()
     // One connection at a time: the next request waits for it.

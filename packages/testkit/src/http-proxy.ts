@@ -7,6 +7,7 @@ import {
   cutUnlessFirst,
   dropReply,
   forward,
+  inTurn,
   overtakenBy,
   sendTwice,
   type Treatment,
@@ -17,6 +18,15 @@ import type { Direction } from './tcp-link.ts'
 export interface HttpProxyOptions {
   /** The server's URL, such as `http://127.0.0.1:8080`. Requests keep their own path. */
   readonly target: string
+}
+
+/** What may become of a request. */
+export type Course = 'forward' | 'duplicate' | 'drop'
+
+const courses: Readonly<Record<Course, Treatment>> = {
+  forward,
+  duplicate: sendTwice('first'),
+  drop: dropReply('cut'),
 }
 
 /** Starts a proxy on a free port of 127.0.0.1 that forwards everything until it is told otherwise. */
@@ -84,7 +94,7 @@ export class HttpProxy implements AsyncDisposable {
     this.#route.interrupt()
   }
 
-  /** Ends `blackHole`, `answer`, `duplicate` and `cutKeptAlive`. What was sent into the black hole arrives now, though its client may have gone. */
+  /** Ends `blackHole`, `answer`, `duplicate`, `inTurn` and `cutKeptAlive`. What was sent into the black hole arrives now, though its client may have gone. */
   restore(): void {
     this.#always = forward
     this.#route.restore()
@@ -98,6 +108,14 @@ export class HttpProxy implements AsyncDisposable {
   /** Sends every request from now on to the server twice, one after the other, and delivers the first or the last reply. */
   duplicate(delivered: 'first' | 'last' = 'first'): void {
     this.#always = sendTwice(delivered)
+  }
+
+  /**
+   * Treats the requests from now on in turn, over and over: `forward` is the ordinary way, `duplicate` sends one to the server
+   * twice and delivers the first reply, and `drop` lets the server carry one out and ends its connection without a reply.
+   */
+  inTurn(first: Course, ...more: readonly Course[]): void {
+    this.#always = inTurn([courses[first], ...more.map((each) => courses[each])])
   }
 
   /**

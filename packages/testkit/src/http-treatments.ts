@@ -36,6 +36,12 @@ export const sendTwice =
 export const cutUnlessFirst: Treatment = (exchange, route) =>
   (exchange.isFirst ? forward : dropReply('cut'))(exchange, route)
 
+/** One treatment after the other, and then from the first again. */
+export function inTurn(treatments: readonly [Treatment, ...Treatment[]]): Treatment {
+  let turn = 0
+  return (exchange, route) => (treatments[turn++ % treatments.length] ?? treatments[0])(exchange, route)
+}
+
 /** Kept back until the server has answered `others` that arrived later. `sent` is called when it has been carried out, too. */
 export const overtakenBy =
   (others: number, sent: () => void): Treatment =>

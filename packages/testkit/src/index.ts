@@ -14,7 +14,7 @@ export {
   type StoreCallName,
   unavailable,
 } from './fate.ts'
-export { type HttpProxy, type HttpProxyOptions, startHttpProxy } from './http-proxy.ts'
+export { type Course, type HttpProxy, type HttpProxyOptions, startHttpProxy } from './http-proxy.ts'
 export type { CannedReply, ProxiedRequest } from './http-proxy-exchange.ts'
 export { patienceMs } from './liveness/bound.ts'
 export type { LivenessFault, LivenessRule } from './liveness/fault.ts'

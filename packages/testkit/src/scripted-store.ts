@@ -15,6 +15,8 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
+import { offerHandOver } from '@leasehold/core/adapter'
+import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
 import { memoryStore } from '@leasehold/core/memory'
 import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
@@ -43,6 +45,8 @@ export class ScriptedStore implements LeaseStore {
     this.#clock = clock
     this.#behind = behind
     this.commandDeadlineMs = behind.commandDeadlineMs
+    const handOver = handOverOf(behind)
+    if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
   }
 
   /** Decides about the calls to come, one fate each. */
@@ -95,6 +99,11 @@ export class ScriptedStore implements LeaseStore {
 
   revoke(key: string, call: CallDeadline): Promise<RevokeOutcome> {
     return this.#carryOne('revoke', key, call.signal, () => this.#behind.revoke(key, this.#call))
+  }
+
+  async #resume(behind: HandOverStore, request: ResumeRequest, { signal }: CallDeadline): Promise<ResumeOutcome> {
+    const execute = async (): Promise<[ResumeOutcome]> => [await behind.resume(request, this.#call)]
+    return (await this.#carry('resume', [request], signal, execute))[0] as ResumeOutcome
   }
 
   async #carryOne<O>(

@@ -8,6 +8,7 @@ import {
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
+import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
@@ -35,6 +36,10 @@ export async function main(): Promise<string> {
   const refused = await fenceGate(headers, (fence) => fence === lease.fence)
   await lease.release()
   const total = await locks.withLock('order:2', { ttl: '5s' }, (held) => held.fence + commands)
+
+  const message: DetachedLease = await detach(await locks.acquire('import:1'), { ttl: '1m' })
+  const taken: Lease = await resume(locks, message, { ttl: '5s' })
+  if ((await taken.release()) !== 'released') throw taken
 
   const claim: RecordClaim = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))

@@ -1,6 +1,7 @@
 /* A test of somebody's own code in CommonJS, for Jest and for `node:test`. */
 const { createLocker, AcquireTimeoutError } = require('@leasehold/core')
 const { memoryStore } = require('@leasehold/core/memory')
+const { idempotent } = require('@leasehold/idempotency')
 const { ioredisStore } = require('@leasehold/ioredis')
 const { fetchStore } = require('@leasehold/upstash')
 const { bridgeNotifier } = require('@leasehold/bridge-client')
@@ -36,7 +37,7 @@ test('a lock in a Redis of its own excludes', async () => {
 
 test('everything else is there', () => {
   assert.deepEqual(
-    [fetchStore, bridgeNotifier, createBridge, createGateway].map((each) => typeof each),
-    ['function', 'function', 'function', 'function'],
+    [fetchStore, bridgeNotifier, createBridge, createGateway, idempotent].map((each) => typeof each),
+    ['function', 'function', 'function', 'function', 'function'],
   )
 })

@@ -5,6 +5,7 @@ import { createBridge } from '@leasehold/bridge/server'
 import { bridgeNotifier } from '@leasehold/bridge-client'
 import { AcquireTimeoutError, createLocker } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
+import { idempotent } from '@leasehold/idempotency'
 import { ioredisStore } from '@leasehold/ioredis'
 import { follow, ManualClock } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
@@ -42,7 +43,7 @@ test('a lock in a Redis of its own excludes', async () => {
 
 test('everything else is there', () => {
   assert.deepEqual(
-    [fetchStore, bridgeNotifier, createBridge, createGateway].map((each) => typeof each),
-    ['function', 'function', 'function', 'function'],
+    [fetchStore, bridgeNotifier, createBridge, createGateway, idempotent].map((each) => typeof each),
+    ['function', 'function', 'function', 'function', 'function'],
   )
 })

@@ -2,7 +2,9 @@
 import { createRequire } from 'node:module'
 import { createLocker, LeaseholdError } from '@leasehold/core'
 import { guardedSet } from '@leasehold/core/fencing'
+import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryStore } from '@leasehold/core/memory'
+import { claimRecord } from '@leasehold/core/records'
 
 const require = createRequire(import.meta.url)
 const required = require('@leasehold/core')
@@ -27,14 +29,21 @@ for (const write of [guardedSet, requiredSet, guardedSet]) {
   await write(transport, 'data', 'text', { fence: lease.fence })
 }
 
+const { run } = await claimRecord(locks, 'record', { fingerprint: 'same' })
+const completion = await run.complete(null)
+
+const taken = await resume(locks, await detach(lease, { ttl: '5s' }))
+
 console.log(
   JSON.stringify({
     builds: createLocker === required.createLocker ? 1 : 2,
     known: [problem instanceof LeaseholdError, problem instanceof required.AcquireTimeoutError],
     unknown: problem instanceof required.LeaseLostError,
+    claims: completion.type,
+    handsOver: taken.fence > lease.fence,
     writers: new Set(writes.map(({ writer }) => writer)).size,
     turns: writes.map(({ turn }) => turn),
   }),
 )
-await lease.release()
+await taken.release()
 await locks.close()

@@ -180,7 +180,7 @@ export class Acquisition implements Claimant {
   }
 
   mayRepeat(): boolean {
-    return this.#plan.commands < this.#plan.budget
+    return this.#plan.budget.left >= 1
   }
 
   /** Whether another try is possible. A spent budget ends the wait just as the deadline does. */
@@ -190,6 +190,7 @@ export class Acquisition implements Claimant {
 
   onSent(): void {
     this.#plan.commands++
+    this.#plan.budget.left--
   }
 
   onSilence(failure: Unknown): void {

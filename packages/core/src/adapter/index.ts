@@ -7,6 +7,8 @@
  */
 
 export { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+export { delegatedRenewal } from '../lease/delegated-renewal.ts'
+export { checkAcquireOptions } from '../options.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
 export { checkKey } from '../store/key.ts'
@@ -25,6 +27,7 @@ export type {
   RevokeOutcome,
   Unknown,
 } from '../store/lease-store.ts'
+export { offerHandOver } from '../store/offer-hand-over.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerRecords } from '../store/offer-records.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
@@ -34,6 +37,7 @@ export { backoffMs, jitter } from '../timing/backoff.ts'
 export { Call, type CallDeadline } from '../timing/call-deadline.ts'
 export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
 export { parseDuration } from '../timing/duration.ts'
+export { driftMs } from '../timing/validity.ts'
 export { notifiedWaiter } from '../waiting/notified-waiter.ts'
 export type {
   Contention,
@@ -44,4 +48,5 @@ export type {
   WaitPlan,
 } from '../waiting/release-notifier.ts'
 export { SignalCount } from '../waiting/signal-count.ts'
+export type { DelegatedLease, DelegatedValidity, WatchdogLink, WatchdogPort } from '../watchdog.ts'
 export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

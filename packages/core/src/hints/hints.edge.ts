@@ -22,4 +22,5 @@ export function known(fields: object): object {
   return fields
 }
 
-export const notInTime = (key: string): string => `Lock "${key}" was not granted in time; allow a longer wait`
+export const notInTime = (key: string): string =>
+  `Lock "${key}" was not granted in time; allow a longer wait or budget, or let the bridge wake waiters`

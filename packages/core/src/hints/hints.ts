@@ -129,8 +129,8 @@ export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bou
   const held = `${lock} is held by ${heldHere ? 'this locker itself' : holder ? `"${holder}"` : 'another holder'}`
   const remedy = heldHere ? 'release the lease that it has' : 'see inspect() for what is known of it'
   if (waitMs === 0) return `${held}, and a call with wait: 0 tries once; allow a longer wait, or ${remedy}`
-  if (budget !== undefined && commands >= budget) {
-    return `${held}, and the call has spent its budget${used.replace(' and', ' of')} in ${waitedMs} ms; allow a larger budget, or ${remedy}`
+  if (budget && budget.left < 1) {
+    return `${held}, and the call has spent its budget${used.replace(' and', ' of')} in ${waitedMs} ms; allow a larger budget, let the bridge wake waiters, or ${remedy}`
   }
   return `${held} after ${waitedMs} ms${used}; allow a longer wait, or ${remedy}`
 }
@@ -145,7 +145,7 @@ interface Figures {
 
 interface Bounds {
   readonly waitMs?: number
-  readonly budget?: number
+  readonly budget?: { readonly left: number }
 }
 
 /** The part of a lease that is printed. It has no secrets and nothing internal. */

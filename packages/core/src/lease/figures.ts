@@ -7,6 +7,8 @@
 export const firstRenewalPauseMs = 50
 /** The shortest pause after an unanswered renewal, in milliseconds. */
 export const leastRenewalPauseMs = 10
+/** How long a lease is held before a watchdog elsewhere adopts it, in milliseconds: most are given back before. */
+export const adoptAfterMs = 1_000
 /** The most leases renewed by one command: a script over more would block Redis for too long. */
 export const chunkSize = 100
 /** The most commands of one lane under way at once. */

@@ -8,9 +8,9 @@ import { Span } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
-import { type Releasing, releaseGrant } from './release.ts'
+import { type EndGrant, type Releasing, releaseGrant } from './release.ts'
 import { renewGrant } from './renew.ts'
-import type { Renewal } from './renewal.ts'
+import type { Watch } from './watch.ts'
 
 /** The waiters of this process, who may get a grant when its holder gives it back. */
 export interface Successors {
@@ -32,12 +32,11 @@ export class HeldLease implements Lease, Releasing {
   declare lostBecause: LossReason | undefined
   readonly #context: Context
   readonly #grant: Grant
-  readonly #renewal: Renewal
+  readonly #watch: Watch
   readonly #successors: Successors | undefined
   /** Made when `signal` is first read: for most leases it never is. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
-  #settle: ((result: ReleaseResult) => void) | undefined
   /** How long it was held when it was given back, in milliseconds. */
   #heldMs = 0
   /** Ends the calls of `renew` that are under way. Made by the first of them. */
@@ -50,14 +49,14 @@ export class HeldLease implements Lease, Releasing {
   /** @param successors none where calls share nothing */
   constructor(
     context: Context,
-    renewal: Renewal,
+    watch: Watch,
     successors: Successors | undefined,
     grant: Grant,
     { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>,
   ) {
     this.#context = context
     this.#grant = grant
-    this.#renewal = renewal
+    this.#watch = watch
     this.#successors = successors
     this.key = grant.key
     this.fence = grant.fence
@@ -106,18 +105,24 @@ export class HeldLease implements Lease, Releasing {
   }
 
   release(): Promise<ReleaseResult> {
+    return this.end(releaseGrant)
+  }
+
+  /** Ends the hold, unless it has ended. Answers how it ended first. */
+  end(endGrant: EndGrant): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
     // The timer may be late. A validity that is over is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
+      let settle: ((result: ReleaseResult | Promise<ReleaseResult>) => void) | undefined
       this.#released = new Promise((resolve) => {
-        this.#settle = resolve
+        settle = resolve
       })
       this.#heldMs = Math.round(this.#grant.heldMs(now))
       // Pending calls of `renew` reject at once and send nothing more.
       this.#renewals?.end(this.#releasedError())
       // After `#released` is set: a listener may call `release` again from within an event of this release.
-      this.#giveBack()
+      settle?.(this.#end(endGrant))
       this.#context.work.handOver(this.#released)
     }
     return this.#released
@@ -131,14 +136,15 @@ export class HeldLease implements Lease, Releasing {
     this.#grant.lose(reason)
   }
 
-  /** Gives it to the next waiter of this process, or back to the store. */
-  #giveBack(): void {
-    if (this.#successors?.handOff(this.#grant)) this.#ended('released')
-    else {
+  /** Gives it to the next waiter of this process, or ends it. */
+  #end(endGrant: EndGrant): ReleaseResult | Promise<ReleaseResult> {
+    if (!this.#successors?.handOff(this.#grant)) {
       // It leaves the schedule first, so that no renewal can follow its release.
-      this.#renewal.forget(this.#grant)
-      void releaseGrant(this.#context, this.#grant, this)
+      this.#watch.forget(this.#grant)
+      return endGrant(this.#context, this.#grant, this)
     }
+    this.#ended('released')
+    return 'released'
   }
 
   onReleased(result: ReleaseResult, subscribers: number | null): void {
@@ -150,13 +156,12 @@ export class HeldLease implements Lease, Releasing {
     this.#context.work.drop(this)
     const { key, fence } = this
     this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
-    this.#settle?.(outcome)
   }
 
   /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */
   onLost(reason: LossReason): void {
     this.lostBecause = reason
-    this.#renewal.forget(this.#grant)
+    this.#watch.forget(this.#grant)
     const error = this.lostError()
     this.#renewals?.end(error)
     this.#abort?.abort(error)
@@ -172,7 +177,7 @@ export class HeldLease implements Lease, Releasing {
   }
 
   #releasedError(): LeaseholdError {
-    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" was released; acquire it again`, {
+    return new LeaseholdError('LEASE_RELEASED', `The lease of "${this.key}" has ended; acquire it again`, {
       key: this.key,
     })
   }

@@ -8,10 +8,13 @@ import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
 /** The answer to a request for several grants: an outcome for each, or no answer at all. */
-type Outcomes = readonly RenewOutcome[] | Unknown
+export type Outcomes = readonly RenewOutcome[] | Unknown
 
 export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
   'type' in outcomes ? outcomes : (outcomes[index] ?? silence)
+
+/** Asks for more time for several grants. */
+export type AskForTime = typeof renewGrants
 
 /**
  * Asks for more time for several grants with one request. Each grant applies the store's answer, in time or late, even if its

@@ -10,7 +10,7 @@ import { deadline } from '../timing/deadline.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
-import { outcomeAt, renewGrants } from './renew.ts'
+import { type AskForTime, outcomeAt, renewGrants } from './renew.ts'
 
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
@@ -24,11 +24,14 @@ export class Renewal {
   readonly #context: Context
   readonly #watched = new Roster<Grant>()
   readonly #send: (due: readonly Grant[]) => void
+  readonly #ask: AskForTime
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
 
-  constructor(context: Context) {
+  /** @param ask asks for more time, of the store by default */
+  constructor(context: Context, ask: AskForTime = renewGrants) {
     this.#context = context
+    this.#ask = ask
     this.#send = renewalLanes(
       context,
       (batch) => this.#renew(batch),
@@ -44,7 +47,7 @@ export class Renewal {
     const firstMs = renew ? now.monotonicMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2) : sinceMs + grant.ttlMs * warnAt
     // A grant that was handed off keeps its due time. Otherwise hand-offs could put off its renewal again and again.
     if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, firstMs)
-    grant.renews = renew
+    grant.renews = !!renew
     grant.holdUntilMs = sinceMs + maxHoldMs
     grant.longHeldAtMs = sinceMs + longHeldMs
     this.#watched.add(grant)
@@ -123,7 +126,7 @@ export class Renewal {
     // The schedule repeats it, so an attempt has the time of one of two.
     const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
     const options = { once: true, leftMs }
-    const { outcome } = await renewGrants(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
+    const { outcome } = await this.#ask(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
       failed(this.#context),
     )
 
@@ -132,18 +135,19 @@ export class Renewal {
     for (const [index, grant] of grants.entries()) {
       grant.renewing = false
       if (!this.#watched.has(grant)) continue
-      grant.dueMs = now.monotonicMs + this.#untilNextMs(grant, outcomeAt(outcome, index), spread)
+      grant.dueMs = now.monotonicMs + this.#untilNextMs(grant, outcomeAt(outcome, index), spread, now)
       this.#arm(grant, now)
     }
   }
 
   /** How long after this outcome the next renewal is due, in milliseconds. Emits `renewal-unanswered` without an answer. */
-  #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number): number {
+  #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number, now: Instant): number {
     const intervalMs = grant.ttlMs / 3
     if (outcome.type === 'renewed') {
       grant.unanswered = 0
       grant.trouble = undefined
-      return intervalMs * spread
+      // An answer from elsewhere may leave it with less than a whole ttl.
+      return Math.min(intervalMs, grant.expiresInMs(now) / 2) * spread
     }
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }
     const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)

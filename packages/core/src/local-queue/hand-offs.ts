@@ -39,7 +39,8 @@ export class HandOffs {
 
 /** Whether a grant serves the next holder as well as a new one from the store would. */
 export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: Instant): boolean {
-  if (!renew || grant.tokenLeft) return false
+  // A watchdog elsewhere would have to be told of the new holder.
+  if (renew !== true || grant.tokenLeft) return false
   if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
   // If the next holder dies, it must not block others for much longer than the ttl it asked for.
   return grant.expiresInMs(now) <= 2 * ttlMs

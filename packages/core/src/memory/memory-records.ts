@@ -18,12 +18,12 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { answer, present, type RunRecord, type Tables } from './tables.ts'
 
-/** What the records need of the store that keeps the locks. */
+/** What further ports need of the store that keeps the locks. */
 export interface LockKeeper {
   readonly clock: Clock
   readonly tables: Tables
-  /** Grants a free lock, with a fence above `last`. Undefined if the acquisition is spent. */
-  grant(request: ClaimRequest, last: number, nowMs: number): string | undefined
+  /** Grants a lock that is free, or taken over, with a fence above `last`. Undefined if the acquisition is spent. */
+  grant(request: Pick<ClaimRequest, 'key' | 'acquisitionId' | 'ttlMs'>, last: number, nowMs: number): string | undefined
   extend(key: string, ttlMs: number, nowMs: number): void
   /** Frees a lock, and answers how many were told. */
   free(key: string, holder: string, nowMs: number): number
@@ -57,7 +57,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
     if (stored && !rerun) return { type: 'in-doubt', record: recordSeen(key, stored, nowMs) }
 
     const overtook = stored && fenceOf(stored.token)
-    const token = grant({ ...request, fingerprint }, overtook ?? 0, nowMs)
+    const token = grant(request, overtook ?? 0, nowMs)
     return token === undefined ? { type: 'spent' } : run(token, overtook)
   }
 

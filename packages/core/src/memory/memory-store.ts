@@ -12,12 +12,14 @@ import type {
   RenewRequest,
   RevokeOutcome,
 } from '../store/lease-store.ts'
+import { offerHandOver } from '../store/offer-hand-over.ts'
 import { offerRecords } from '../store/offer-records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { memoryRecords } from './memory-records.ts'
+import { memoryHandOver } from './memory-hand-over.ts'
+import { type LockKeeper, memoryRecords } from './memory-records.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
 export interface MemoryStoreOptions {
@@ -60,17 +62,16 @@ export class MemoryStore implements LeaseStore {
     this.#clock = clock
     this.#fenceMemoryMs = fenceMemoryMs
     this.#tables = tables
-    offerRecords(
-      this,
-      memoryRecords({
-        clock,
-        tables,
-        grant: ({ key, acquisitionId, ttlMs }, last, nowMs) =>
-          this.#grant({ key, acquisitionId, ttlMs, fences: 1 }, last, nowMs),
-        extend: (key, ttlMs, nowMs) => this.#extend(key, ttlMs, nowMs),
-        free: (key, holder, nowMs) => this.#end(key, holder, 'released', nowMs),
-      }),
-    )
+    const keeper: LockKeeper = {
+      clock,
+      tables,
+      grant: ({ key, acquisitionId, ttlMs }, last, nowMs) =>
+        this.#grant({ key, acquisitionId, ttlMs, fences: 1 }, last, nowMs),
+      extend: (key, ttlMs, nowMs) => this.#extend(key, ttlMs, nowMs),
+      free: (key, holder, nowMs) => this.#end(key, holder, 'released', nowMs),
+    }
+    offerRecords(this, memoryRecords(keeper))
+    offerHandOver(this, memoryHandOver(keeper))
   }
 
   nodeOf(): string {
@@ -134,7 +135,7 @@ export class MemoryStore implements LeaseStore {
     return token === undefined ? { type: 'spent' } : { type: 'granted', token, fence: Number(cursorOf(token)) }
   }
 
-  /** Grants a free lock, with a fence above `least`. Undefined if this acquisition's grant came and went already. */
+  /** Grants a lock that is free, or taken over, with a fence above `least`. Undefined if this acquisition's grant came and went already. */
   #grant({ key, acquisitionId, ttlMs, fences }: AcquireRequest, least: number, nowMs: number): string | undefined {
     const record = this.#tables.fences.get(key, nowMs)?.value
     const random = randomPart(acquisitionId)

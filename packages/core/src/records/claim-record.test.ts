@@ -8,6 +8,7 @@ import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables, type Tables } from '../memory/tables.ts'
 import {
   type ClaimOptions,
+  checkClaims,
   claimRecord,
   mostResultBytes,
   type RecordClaim,
@@ -347,6 +348,38 @@ describe('without an answer', () => {
   })
 })
 
+describe('the locker tells of claims that came to nothing', () => {
+  const failures = (): unknown[] => events.filter(({ type }) => type === 'acquire-failed')
+
+  it('for want of an answer', async () => {
+    fates.claim = Array.from({ length: 4 }, () => 'request lost' as const)
+    const error = await settled(claim('k')).catch((reason: unknown) => reason)
+    expect(failures()).toMatchObject([{ key: 'k', reason: 'unavailable', commands: expect.any(Number), cause: error }])
+  })
+
+  it('because the caller gave up, and not of those that found out what is so', async () => {
+    await begin('k', {}, elsewhere)
+    expect((await claim('k', { wait: 0 })).type).toBe('busy')
+    const stop = new AbortController()
+    const waiting = claim('k', { signal: stop.signal })
+    stop.abort('enough')
+    await expect(waiting).rejects.toBe('enough')
+    expect(failures()).toMatchObject([{ key: 'k', reason: 'aborted', cause: 'enough' }])
+  })
+})
+
+it.each(['complete', 'abandon', 'leave'] as const)('`waitUntil` is given a run until its %s', async (ending) => {
+  const tasks: Promise<unknown>[] = []
+  const edge = createLocker({ store, clock, waitUntil: (task) => tasks.push(task) })
+  const run = await begin('k', {}, edge)
+  const [task] = tasks.map((each) => follow(each, clock))
+  await clock.advance(60_000)
+  expect(task?.state).toBe('pending')
+  await (ending === 'complete' ? run.complete(null) : run[ending]())
+  await clock.advance(0)
+  expect(task?.state).toBe('fulfilled')
+})
+
 it('bad options are refused by name, before anything is sent', async () => {
   for (const [option, options] of [
     ['fingerprint', { fingerprint: 'two words' }],
@@ -356,7 +389,11 @@ it('bad options are refused by name, before anything is sent', async () => {
     ['queue', { queue: 1 } as never],
   ] as const) {
     await expect(claim('k', options)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
+    if (option !== 'fingerprint') {
+      expect(() => checkClaims(locks, options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }))
+    }
   }
+  checkClaims(locks, { ttl: '1s', rerun: true })
   await expect(claim('')).rejects.toMatchObject({ option: 'key' })
   await expect(claim('k', {}, {} as Locker)).rejects.toMatchObject({ option: 'locks' })
   const without = createLocker({ store: like(store), clock })

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
-import { about, demandObject, demandOption } from '../errors.ts'
-import { type Shared, sharedBy } from '../key-locker.ts'
+import { demandObject, demandOption } from '../errors.ts'
+import { failedCall, type Shared, sharedOf } from '../key-locker.ts'
 import { Grant } from '../lease/grant.ts'
-import { Renewal } from '../lease/renewal.ts'
+import { watchFor } from '../lease/watch.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, type Plan, planFor } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
@@ -80,17 +80,35 @@ export type RecordClaim =
  * @throws the signal's own reason when `signal` is aborted
  */
 export async function claimRecord(locks: Locker, key: string, options: ClaimOptions): Promise<RecordClaim> {
-  const shared = sharedBy.get(locks)
+  return new Claiming(...prepared(locks, key, options)).run()
+}
+
+/**
+ * Checks a locker and the options of its claims in advance, without I/O, for whoever makes many with the same.
+ *
+ * @example
+ * ```ts
+ * checkClaims(locks, { ttl: '30s', inDoubtFor: '1h' })
+ * ```
+ *
+ * @throws InvalidOptionError for a bad option, or a locker whose store offers no records
+ */
+export function checkClaims(locks: Locker, options: Omit<ClaimOptions, 'fingerprint' | 'signal'>): void {
+  prepared(locks, 'key', { ...options, fingerprint: 'any' })
+}
+
+function prepared(locks: Locker, key: string, options: ClaimOptions): ConstructorParameters<typeof Claiming> {
+  const shared = sharedOf(locks)
   const records = shared && recordsOf(shared.context.store)
   demandOption(shared !== undefined && records !== undefined, 'locks', 'a locker whose store offers records')
   demandObject(options)
   const { fingerprint, inDoubtFor = defaultInDoubtFor, rerun = false, ...rest } = options ?? {}
   checkFingerprint(fingerprint)
   demandOption(typeof rerun === 'boolean', 'rerun', 'true or false')
-  const plan = planFor(key, callSettings(shared.defaults, rest)())
+  const plan = { ...planFor(key, callSettings(shared.defaults, rest)()), forResult: true }
   const keepMs = parseDuration('inDoubtFor', inDoubtFor)
   const wish = { key, ttlMs: plan.ttlMs, fingerprint, keepMs, rerun }
-  return new Claiming(shared, records, plan, wish).run()
+  return [shared, records, plan, wish]
 }
 
 /**
@@ -125,7 +143,7 @@ class Claiming {
     this.#request = this.#draw()
   }
 
-  async run(): Promise<RecordClaim> {
+  async #claim(): Promise<RecordClaim> {
     const { clock, work, emit } = this.#context
     const { key, ttlMs, signal } = this.#plan
     const span = work.begin(signal)
@@ -136,6 +154,7 @@ class Claiming {
           send: (attempt) => {
             this.#open = true
             this.#plan.commands++
+            this.#plan.budget.left--
             attempt.follow(this.#records.claim(this.#request, attempt))
           },
           read: (given) => this.#checked(given),
@@ -153,7 +172,7 @@ class Claiming {
         if (this.#leftMs() <= 1) {
           if (found.type === 'busy') return found
           // A claim came too late, or came and went unseen.
-          throw about(key, unanswered('claim', { ...silence, executed: 'no' }))
+          throw unanswered('claim', { ...silence, executed: 'no' })
         }
         if (found.type === 'busy') {
           if (!this.#waiter) {
@@ -176,13 +195,22 @@ class Claiming {
     }
   }
 
+  /** Tells of a claim that comes to nothing, as of an acquire. */
+  async run(): Promise<RecordClaim> {
+    try {
+      return await this.#claim()
+    } catch (error) {
+      failedCall(this.#context, this.#plan, this.#since, error)
+    }
+  }
+
   #draw(): ClaimRequest {
     return { ...this.#wish, acquisitionId: drawAcquisitionId(this.#context.name) }
   }
 
   #leftMs(): number {
-    const { waitMs, budget, commands } = this.#plan
-    if (commands >= budget) return 0
+    const { waitMs, budget } = this.#plan
+    if (budget.left < 1) return 0
     return waitMs - elapsedMs(instant(this.#context.clock), this.#since)
   }
 
@@ -198,15 +226,15 @@ class Claiming {
     this.#waiter?.granted?.()
     this.#accepted = grant.token
     this.#open = false
-    const renewal = this.#shared.queue() ? this.#shared.jointRenewal : new Renewal(this.#context)
-    const run = new ClaimedRun(this.#context, this.#records, renewal, grant, this.#request, overtook, renew)
+    const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
+    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, !!renew)
     if (signal?.aborted) {
       // The caller gave up in that very moment, and nothing has begun.
       work.background(() => run.abandon())
       throw signal.reason
     }
     // The locker may have been closed meanwhile.
-    if (!grant.lostBecause) renewal.watch(grant, this.#plan)
+    if (!grant.lostBecause) watch.watch(grant, this.#plan)
     const { key, fence } = grant
     emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
     return { type: 'claimed', run }

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import type { Grant } from '../lease/grant.ts'
 import { type Releasing, releaseGrant } from '../lease/release.ts'
-import type { Renewal } from '../lease/renewal.ts'
+import type { Watch } from '../lease/watch.ts'
 import { failed, isUnknown } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Refused, ReleaseResult, Unknown } from '../store/lease-store.ts'
@@ -37,7 +37,7 @@ export class ClaimedRun implements Run, Releasing {
   place = 0
   readonly #context: Context
   readonly #records: RecordStore
-  readonly #renewal: Renewal
+  readonly #watch: Watch
   readonly #grant: Grant
   readonly #claim: ClaimRequest
   #abort: AbortController | undefined
@@ -47,12 +47,13 @@ export class ClaimedRun implements Run, Releasing {
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
   #cancelTimer: (() => void) | undefined
+  #ended: (() => void) | undefined
 
   /** @param renews whether the lease is renewed, and with it the record */
   constructor(
     context: Context,
     records: RecordStore,
-    renewal: Renewal,
+    watch: Watch,
     grant: Grant,
     claim: ClaimRequest,
     overtook: number | undefined,
@@ -60,7 +61,7 @@ export class ClaimedRun implements Run, Releasing {
   ) {
     this.#context = context
     this.#records = records
-    this.#renewal = renewal
+    this.#watch = watch
     this.#grant = grant
     this.#claim = claim
     this.key = grant.key
@@ -68,6 +69,12 @@ export class ClaimedRun implements Run, Releasing {
     this.overtook = overtook
     grant.holder = this
     context.work.hold(this)
+    // The caller may leave, and the work goes on.
+    context.work.handOver(
+      new Promise<void>((resolve) => {
+        this.#ended = resolve
+      }),
+    )
     if (renews) this.#keepRecord()
   }
 
@@ -250,10 +257,11 @@ export class ClaimedRun implements Run, Releasing {
   /** Renews no more. */
   #forget(): void {
     this.#cancelTimer?.()
-    this.#renewal.forget(this.#grant)
+    this.#watch.forget(this.#grant)
   }
 
   #over(outcome: ReleaseResult): void {
+    this.#ended?.()
     this.#context.work.drop(this)
     const { key, fence } = this
     this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })

@@ -13,6 +13,6 @@ export type {
   RecordStore,
   StoredRecord,
 } from '../store/records.ts'
-export { type ClaimOptions, claimRecord, type RecordClaim } from './claim-record.ts'
+export { type ClaimOptions, checkClaims, claimRecord, type RecordClaim } from './claim-record.ts'
 export { recordsOf } from './records-of.ts'
 export type { Abandonment, Completion, Run, Unanswered } from './run.ts'

@@ -136,8 +136,9 @@ export type ReleaseOutcome =
  * - `expired`: the store no longer had the entry
  * - `superseded`: another holder has the lock by now
  * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
+ * - `detached`: nothing was given back. The lease was detached before, and the lock is whoever's resumes it
  */
-export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown'
+export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown' | 'detached'
 
 export type CheckOutcome =
   /** `changed`: the lock is free now. If not, `cursor` and `expiresInMs` are those of the present holder. */

@@ -76,7 +76,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       falseSignals = tally.sameHolder ? falseSignals + Number(signalled) : 0
       const isNew = !subscription
       const sinceMs = clock.monotonicMs()
-      subscription ??= notifier.subscribe(plan.key, contention.cursor)
+      subscription ??= notifier.subscribe(plan.key, contention.cursor, plan.forResult)
       const subscribed = subscription
       if (isNew) await untilReady(subscribed, Math.min(untilExpiryMs(contention), leftMs()), signal)
       else unsignalled.answered(subscribed, contention)

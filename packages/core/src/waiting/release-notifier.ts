@@ -17,8 +17,12 @@ export interface ReleaseNotifier {
   readonly recheckMs: number
   /** The prefix of the store's keys, if the notifier needs it. `createLocker` refuses a store with another. */
   readonly prefix?: string | undefined
-  /** Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind. */
-  subscribe(key: string, cursor: string): Subscription
+  /**
+   * Begins to listen for one key. No I/O before the first call; a closed subscription leaves nothing behind.
+   *
+   * @param forResult see `WaitPlan`
+   */
+  subscribe(key: string, cursor: string, forResult?: boolean): Subscription
   /**
    * Makes the waiter of one acquire. Every notifier answers `notifiedWaiter(this, clock, plan)`. It is a method so that a
    * program without a notifier does not ship that function.
@@ -95,4 +99,9 @@ export interface WaitPlan {
   readonly strategy: WaitStrategy
   /** How long to rely on the notifier, in milliseconds; undefined for the notifier's own `recheckMs`. */
   readonly recheckMs: number | undefined
+  /**
+   * It waits for what the holder leaves behind, and not for the lock: a release is good news for all who wait so. A notifier that
+   * tells only one waiter of each release tells them all; default false.
+   */
+  readonly forResult?: boolean
 }

@@ -174,3 +174,27 @@ describe('an ended wait leaves nothing behind', () => {
     nothingIsLeft()
   })
 })
+
+describe('a budget that calls share', () => {
+  it('is used up by all of them; then waits end, and calls that begin are refused by name before anything is sent', async () => {
+    await occupy(store)
+    const budget = { left: 6 }
+    const sharing = [locker({ budget }), locker({ budget })] as const
+    const waits = sharing.map((locks) => follow(locks.acquire('k'), clock))
+    await clock.advance(50_000)
+    for (const { reason } of waits) {
+      expect(reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', message: expect.stringContaining('bridge') })
+    }
+    expect([store.calls.length, budget.left]).toEqual([6, 0])
+    await expect(sharing[0].tryAcquire('c')).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'budget' })
+    await expect(sharing[1].acquire('c')).rejects.toThrow('bridge')
+    expect(store.calls.length).toBe(6)
+  })
+
+  it('does not keep a lease from being renewed and released', async () => {
+    const lease = await locker({ budget: { left: 1 } }).acquire('k')
+    await clock.advance(30_000)
+    expect(lease.signal.aborted).toBe(false)
+    expect(await lease.release()).toBe('released')
+  })
+})

@@ -6,6 +6,7 @@ import { checkClaims } from './check-claims.ts'
 import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
+import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
@@ -39,6 +40,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('passing a lock on', () => passOnClaims(probe))
     describe('records', () => recordClaims(probe))
     describe('records, once more', () => recordRepeatClaims(probe))
+    describe('hand-over', () => handOverClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })

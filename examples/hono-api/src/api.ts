@@ -1,0 +1,37 @@
+import type { Locker } from '@leasehold/core'
+import { createApp, type ShopOptions } from '@leasehold/example-shop/app'
+import { idFrom, itemFrom, jsonFrom } from '@leasehold/example-shop/input'
+import { orderDesk } from '@leasehold/example-shop/orders'
+import { Problem } from '@leasehold/example-shop/problem'
+import { idempotent } from '@leasehold/hono'
+import type { Context, Hono } from 'hono'
+
+export interface ApiOptions extends ShopOptions {
+  readonly locks: Locker
+}
+
+/** The shop, and a way to order for clients that do not name their orders: their `Idempotency-Key` makes a retry safe. */
+export function createApi(options: ApiOptions): Hono {
+  const { locks } = options
+  const orders = orderDesk(options)
+  const app = createApp(options)
+  app.post(
+    '/api/orders',
+    idempotent({
+      locks,
+      scope: userOf,
+      isAnswer: (error) => error instanceof Problem,
+      // A run that was cut off may have paid. The order is named for its key, so the next run finds that in its record.
+      inDoubt: 'rerun',
+    }),
+    async (c) => {
+      const orderId = c.var.run?.key ?? crypto.randomUUID()
+      const order = { orderId, userId: userOf(c), ...itemFrom(await jsonFrom(c.req)) }
+      return c.json(await orders.process(order, c.req.raw.signal), 201)
+    },
+  )
+  return app
+}
+
+/** Stands for a sign-in. A scope must be what the client cannot choose: this header would come from your gateway. */
+const userOf = (c: Context): string => idFrom('X-User', c.req.header('x-user'))

@@ -1,0 +1,51 @@
+import { type Budget, type Duration, InvalidOptionError, type LockerOptions, parseDuration } from '@leasehold/core'
+import { demandObject, demandOption, refuseUnknown } from '@leasehold/core/adapter'
+import { defaultBudget, longestWaitMs } from './figures.ts'
+
+/** What a Worker gets with each request; Cloudflare's `ExecutionContext` fits. */
+export interface RequestContext {
+  waitUntil(task: Promise<unknown>): void
+}
+
+export interface RequestScopeOptions {
+  /**
+   * How many store commands the acquires of this request may use together; default 40. The platform allows 50 sub-requests on its
+   * free plan and 1,000 or more on others; leave room for one release a lease, for renewals, and for what else the request sends.
+   */
+  readonly budget?: number | undefined
+  /** How long an acquire may wait; default 10 s, and 25 s at most: 30 s after the client has left, the platform ends a request. */
+  readonly wait?: Duration | undefined
+}
+
+/** Options of a locker for one request. */
+export interface RequestScope extends Required<Pick<LockerOptions, 'waitUntil'>> {
+  readonly wait: number
+  readonly budget: Budget
+}
+
+/**
+ * The options of a locker that serves one request: what goes on behind the caller's back is handed to `waitUntil`, waits stay
+ * within what the platform allows, and all acquires share one budget of store commands. Make it for each request, and share it with no
+ * other. A locker is cheap: it does nothing until it is called.
+ *
+ * When the budget is used up, an acquire that waits ends with `AcquireTimeoutError`, and later ones are refused by name. Renewals and
+ * releases are never refused. With a notifier, such as `bridgeNotifier`, a contended acquire uses two commands, however long it waits,
+ * and not one for each second.
+ *
+ * @example
+ * ```ts
+ * const locks = createLocker({ store, notifier, ...requestScope(ctx) })
+ * ```
+ *
+ * @throws InvalidOptionError for a context without `waitUntil`, or a bad option
+ */
+export function requestScope(ctx: RequestContext, options: RequestScopeOptions = {}): RequestScope {
+  demandObject(options)
+  const { budget = defaultBudget, wait = 10_000, ...rest } = options
+  refuseUnknown(rest)
+  demandOption(typeof ctx?.waitUntil === 'function', 'ctx', 'the context of a request', ctx)
+  demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')
+  const waitMs = parseDuration('wait', wait, 0)
+  if (waitMs > longestWaitMs) throw new InvalidOptionError('wait', `must be ${longestWaitMs} ms at most in a request`)
+  return { waitUntil: (task) => ctx.waitUntil(task), wait: waitMs, budget: { left: budget } }
+}

@@ -1,0 +1,14 @@
+/*
+ * What is known of lockers and stores, beside them, for capabilities that a user imports. A process that imports this package in
+ * one place and requires it in another runs two builds of it, and has this module once: on servers `#beside` is the same file for
+ * both. It imports nothing, so whoever uses it says what is in it.
+ */
+
+/** What the calls of each locker share. */
+export const lockers: WeakMap<object, unknown> = new WeakMap()
+
+/** The records that stores offer themselves. */
+export const recordOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The hand-over that stores offer themselves. */
+export const handOverOffers: WeakMap<object, unknown> = new WeakMap()

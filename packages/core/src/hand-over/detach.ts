@@ -1,0 +1,63 @@
+import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+import type { HeldLease } from '../lease/held-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { type EndGrant, releaseGrant } from '../lease/release.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import type { DetachedLease } from './detached-lease.ts'
+
+export interface DetachOptions {
+  /**
+   * How long the store keeps the lock from now: as long as the message may take to arrive and be resumed. A lease with more time
+   * left keeps it.
+   */
+  readonly ttl: Duration
+}
+
+/**
+ * Lets go of a lease without giving the lock back, for another process to take it over with {@link resume}. The lease is renewed
+ * once, to `ttl`, and never again. Its hold ends here: its signal no longer fires, `release()` answers `detached`, and every other
+ * call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free when the ttl is over.
+ *
+ * The answer is plain JSON with a secret token: see {@link DetachedLease}.
+ *
+ * @example
+ * ```ts
+ * const lease = await locks.acquire('import:7')
+ * await queue.send(await detach(lease, { ttl: '5m' }))
+ * ```
+ *
+ * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it for `ttl`
+ * @throws LeaseLostError if the lease is no longer ours
+ * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or meanwhile
+ * @throws InvalidOptionError for a bad option, or what is not a lease of this package
+ */
+export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
+  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker')
+  demandObject(options)
+  const { ttl, ...rest } = options ?? {}
+  refuseUnknown(rest)
+  parseDuration('ttl', ttl)
+  await lease.renew({ ttl })
+  // Since the answer it may have been lost, or released and handed off.
+  lease.assertValid()
+  // Whoever reads the token keeps the lease from being handed off. In the same turn its hold ends.
+  const { key, token, fence } = lease
+  void lease.end(leaveGrant)
+  if (lease.lostBecause) throw lease.lostError()
+  return { key, token, fence }
+}
+
+/** By a method that no other lease has, and not by its class: the other build of this package has a class of its own. */
+const isHeldLease = (lease: Lease): lease is HeldLease => typeof Object(lease).lostError === 'function'
+
+/** Ends a grant, and leaves its lock to whoever has the token. */
+const leaveGrant: EndGrant = (context, grant, holder) => {
+  // Its validity was over in this very moment.
+  if (grant.lostBecause) return releaseGrant(context, grant, holder)
+  // What is still asked about it may be answered "not yours" once somebody has taken it over: that is no loss.
+  grant.end()
+  // Nothing is given back, so nothing can be passed on.
+  grant.passing = undefined
+  holder.onReleased('detached', 0)
+  return 'detached'
+}

@@ -1,0 +1,58 @@
+import { demandOption } from '../errors.ts'
+import { KeyCalls, type Shared, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
+import type { Lease } from '../lease/lease.ts'
+import { Renewal } from '../lease/renewal.ts'
+import type { LocalQueue } from '../local-queue/local-queue.ts'
+import type { Locker } from '../locker.ts'
+import { callSettings } from '../options.ts'
+import { checkDetached, type DetachedLease } from './detached-lease.ts'
+import { handOverOf } from './hand-over-of.ts'
+import { Takeover } from './takeover.ts'
+
+/**
+ * Takes a detached lease over. The lock is at no time free in between: in one step its token is replaced, which makes the message
+ * worthless, and a higher fence is minted. The result is an ordinary lease of this locker, with the ttl and renewal that you ask for
+ * here. The store never keeps it shorter than it would have kept the detached one.
+ *
+ * Queues deliver twice. Of several that resume one message, one gets the lease; the others are refused with `reason: 'superseded'`.
+ *
+ * A refusal says that this message brings no lease any more, not that its work was done: whoever resumed it may have died, and a
+ * resume without an answer may have used it up. If the work still has to be done, acquire its key anew.
+ *
+ * @example
+ * ```ts
+ * await using lease = await resume(locks, message.body, { ttl: '2m' })
+ * await importRows({ fence: lease.fence, signal: lease.signal })
+ * ```
+ *
+ * @throws LeaseLostError if the lease ended before (`gone`), or another has or had the lock since (`superseded`)
+ * @throws StoreUnavailableError when the store did not answer. With `executed: 'no'` the message can be resumed later. With
+ *   `unknown` it may be worth nothing; what it may have brought is given back in the background
+ * @throws InvalidOptionError for a bad message or option, or a locker whose store offers no hand-over
+ * @throws LeaseholdError with code `CLOSED` once the locker is closed
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
+ * @throws the signal's own reason when `signal` is aborted; what may have been taken over is given back
+ */
+export async function resume(locks: Locker, message: DetachedLease, options?: TryAcquireOptions): Promise<Lease> {
+  const shared = sharedOf(locks)
+  const handOver = shared && handOverOf(shared.context.store)
+  demandOption(shared !== undefined && handOver !== undefined, 'locks', 'a locker whose store offers hand-over')
+  const { context, jointRenewal, defaults } = shared
+  const detached = checkDetached(message)
+  const neighbours = shared.queue()
+  // To resume is a try whose grant comes from elsewhere. The waiters of this process do not know of it, and compete on the store.
+  const queue: LocalQueue = {
+    acquire: (plan, since) => new Takeover(context, handOver, detached, plan, since).run(),
+    handOff: () => false,
+    ended: (grant, subscribers) => neighbours?.ended(grant, subscribers),
+    holding: () => undefined,
+    close: () => undefined,
+  }
+  const taking: Shared = {
+    context,
+    queue: () => queue,
+    jointRenewal: neighbours ? jointRenewal : new Renewal(context),
+    defaults,
+  }
+  return (await new KeyCalls(taking, detached.key, callSettings(defaults)).tryAcquire(options)) as Lease
+}

@@ -1,0 +1,17 @@
+import { LeaseLostError } from '@leasehold/core'
+import type { Context, Env } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
+
+/** What servers commonly note in their log for it. */
+const status = 499 as StatusCode
+
+/**
+ * The answer to a client that has left, which nobody reads; undefined if the error is another. It is no error of the app, and the
+ * reason of the signal need not be an `Error`, so it does not go to `onError`.
+ */
+export function clientGone<E extends Env>(c: Context<E>, error: unknown): Response | undefined {
+  const { signal } = c.req.raw
+  // Within an idempotent route the signal is that of its run, which ends when the run's lease is lost.
+  const gone = signal?.aborted && error === signal.reason && !(error instanceof LeaseLostError)
+  return gone ? c.newResponse(null, status) : undefined
+}

@@ -1,0 +1,134 @@
+import { createLocker, type Locker } from '@leasehold/core'
+import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+import {
+  type IdempotentOptions as HandleOptions,
+  type IdempotentHandle,
+  type IdempotentWork,
+  idempotent as idempotentHandle,
+  type OngoingRun,
+} from '@leasehold/idempotency'
+import type { Context, Env, MiddlewareHandler } from 'hono'
+import { clientGone } from './client-gone.ts'
+import { waitUntilOf } from './keep-alive.ts'
+import { checkLocks, type LocksOption, locksFor } from './locks.ts'
+import { readable } from './readable.ts'
+
+/** The options of `@leasehold/idempotency` pass through, but for those that are about the context here. */
+export interface IdempotentOptions<E extends Env = Env, Name extends string = 'run'>
+  extends Omit<HandleOptions, 'locks' | 'scope'> {
+  /** A locker, or a function that returns the one for a request. Records are kept in its store. */
+  readonly locks: LocksOption<Locker, E>
+  /**
+   * Whose keys these are, such as the tenant or the user: text, or a function of the context. Two callers with one scope share
+   * their keys, and one of them may be answered with what the other was. An empty scope is refused with a 500.
+   */
+  readonly scope: string | ((c: Context<E>) => string | Promise<string>)
+  /** The context variable that has the run; default `run`. It is undefined for a request that passes through unguarded. */
+  readonly as?: Name | undefined
+  /**
+   * Whether an error that a handler threw is its answer: then the response that the app's `onError` made counts, by its status. Of
+   * other errors nobody knows what was done before, and `endings.thrown` decides. Default: those with a `getResponse`, as an
+   * `HTTPException` has.
+   */
+  readonly isAnswer?: ((error: Error) => boolean) | undefined
+}
+
+/**
+ * Makes middleware that lets what comes after it run once for each `Idempotency-Key`, and replays its answer to every retry.
+ *
+ * @example
+ * ```ts
+ * app.post('/payments', idempotent({ locks, scope: (c) => c.get('tenant') }), async (c) => {
+ *   const receipt = await pay(await c.req.json(), { idempotencyKey: c.var.run?.key })
+ *   return c.json(receipt, 201)
+ * })
+ * ```
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+// biome-ignore lint/suspicious/noExplicitAny: as everywhere in Hono, the context of a callback is that of any app
+export function idempotent<E extends Env = any, const Name extends string = 'run'>(
+  options: IdempotentOptions<E, Name>,
+): MiddlewareHandler<{ Variables: Record<Name, OngoingRun | undefined> }> {
+  demandObject(options)
+  const { as = 'run', isAnswer = hasResponse, ...rest } = options
+  demandOption(typeof as === 'string' && as !== '', 'as', 'the name of a variable')
+  demandOption(typeof isAnswer === 'function', 'isAnswer', 'a function of the error')
+  const handleFor = handles(rest)
+  return async (context, next) => {
+    const c: Context = context
+    const request = await readable(c)
+    const outer = c.newResponse(null).headers
+    let ran = false
+    const work: IdempotentWork = async (guarded, { run }) => {
+      c.req.raw = guarded
+      c.set(as, run)
+      await next()
+      ran = true
+      // Hono has made an answer of what the handler threw. The rules for what throws must see it.
+      if (c.error && !isAnswer(c.error)) throw c.error
+      return c.res
+    }
+    try {
+      const answer = await handleFor(c, request)(request, work, { waitUntil: waitUntilOf(c) })
+      if (!ran) return c.newResponse(answer.body, answer)
+      if (answer !== c.res) replaceResponse(c, answer, outer)
+    } catch (error) {
+      if (ran && error === c.error) return undefined
+      const gone = !ran && clientGone(c, error)
+      if (gone) return gone
+      // Its body broke off. What comes of the error has none of its headers.
+      if (ran) c.res = undefined
+      throw error
+    }
+    return undefined
+  }
+}
+
+const hasResponse = (error: Error): boolean => 'getResponse' in error
+
+/**
+ * Answers with something else than the handler, which may be what another run recorded. What outer middleware has set stays.
+ *
+ * @param outer the headers that outer middleware had set when the handler was called
+ */
+function replaceResponse(c: Context, answer: Response, outer: Headers): void {
+  const replaced = c.res.headers
+  const own = new Set(answer.headers.keys())
+  for (const [name, value] of outer) if (!own.has(name) && replaced.has(name)) answer.headers.append(name, value)
+  // Otherwise Hono would give it all headers of the response that it replaces.
+  c.res = undefined
+  c.res = answer
+}
+
+/** Makes a handle for each locker, one if there is one locker. Options are checked now. */
+function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {
+  checkLocks(locks, 'acquire')
+  const contexts = new WeakMap<Request, Context<E>>()
+  const made = new WeakMap<Locker, IdempotentHandle>()
+  function handleOver(locker: Locker): IdempotentHandle {
+    const ofRequest = (request: Request) => (scope as (c: Context<E>) => string)(contexts.get(request) as Context<E>)
+    const handle = idempotentHandle({ ...rest, locks: locker, scope: typeof scope === 'function' ? ofRequest : scope })
+    made.set(locker, handle)
+    return handle
+  }
+  handleOver(typeof locks === 'function' ? anyLocker() : locks)
+  return (c: Context<E>, request: Request): IdempotentHandle => {
+    const locker = locksFor(c, locks)
+    contexts.set(request, c)
+    return made.get(locker) ?? handleOver(locker)
+  }
+}
+
+/** Stands for the locker of a request that has not come, so that the options are checked before. Nobody asks it for anything. */
+const anyLocker = (): Locker => createLocker({ store: redisStore(nowhere) })
+
+const nowhere: RedisTransport = {
+  commandDeadlineMs: 1,
+  cluster: false,
+  countsSubscribers: false,
+  nodeOf: () => '',
+  whenReady: () => undefined,
+  run: () => Promise.resolve([]),
+}

@@ -1,0 +1,103 @@
+import { LeaseholdError } from '@leasehold/core'
+import { claimRecord, type HolderSeen, type RecordClaim, type Run, type StoredRecord } from '@leasehold/core/records'
+import { answerRecord } from './answer-record.ts'
+import { answerRun } from './answer-run.ts'
+import type { InDoubtEvent } from './events.ts'
+import type { GuardedRequest } from './guarded-request.ts'
+
+/** What a request asks the store for. */
+export interface Wanted {
+  /** The client's key. */
+  readonly key: string
+  /** The record's. */
+  readonly name: string
+  readonly fingerprint: string
+}
+
+/** When to come back after a 503, in seconds. */
+const unavailableFor = 2
+/** The longest `Retry-After` for a run under way, in seconds: most work ends long before its lease would. */
+const longestRetryAfter = 5
+
+/** Claims the record, and answers with what that finds: a run, its result, or why there is neither. */
+export async function answerClaim(
+  guarded: GuardedRequest,
+  wanted: Wanted,
+  work: (run: Run) => Response | Promise<Response>,
+): Promise<Response> {
+  const { inDoubt } = guarded.settings
+  let found = await claim(guarded, wanted, inDoubt === 'rerun')
+  let told: number | undefined
+  if (found.type === 'in-doubt') {
+    const decision = await decide(guarded, wanted, found.record)
+    if (decision !== 'rerun') return decision
+    told = found.record.fence
+    found = await claim(guarded, wanted, true)
+  }
+  const overtook = found.type === 'claimed' ? found.run.overtook : undefined
+  // While the policy thought about one run, another may have left the key in doubt.
+  if (overtook !== undefined && overtook !== told) tellOfDoubt(guarded, wanted, 'rerun', overtook)
+  switch (found.type) {
+    case 'claimed':
+      return answerRun(guarded, found.run, work)
+    case 'done':
+      return answerRecord(guarded, found.record)
+    case 'mismatch':
+      return guarded.problem('key-reused')
+    case 'busy':
+      return guarded.problem('in-progress', retryAfter(found))
+    case 'in-doubt':
+      return guarded.problem('in-doubt')
+    case 'answered':
+      return found.response
+  }
+}
+
+/** Why there is no claim. */
+interface Refusal {
+  readonly type: 'answered'
+  readonly response: Response
+}
+
+const refusal = (response: Response): Refusal => ({ type: 'answered', response })
+
+async function claim(
+  guarded: GuardedRequest,
+  { name, fingerprint }: Wanted,
+  rerun: boolean,
+): Promise<RecordClaim | Refusal> {
+  const { request, title, settings } = guarded
+  try {
+    return await claimRecord(settings.locks, name, { ...settings.claim, fingerprint, rerun, signal: request.signal })
+  } catch (cause) {
+    if (!(cause instanceof LeaseholdError)) throw cause
+    if (cause.code !== 'STORE_UNAVAILABLE' && cause.code !== 'CLOSED') return refusal(guarded.misconfigured(cause))
+    guarded.tell({ type: 'unavailable', key: name, request: title, cause })
+    return refusal(guarded.problem('store-unavailable', unavailableFor))
+  }
+}
+
+/** What the policy says of a key in doubt: an answer, or that the work is to run. */
+async function decide(guarded: GuardedRequest, wanted: Wanted, record: StoredRecord): Promise<Response | 'rerun'> {
+  const { request, settings } = guarded
+  const { fence, holder, expiresInMs: forMs } = record
+  const { inDoubt } = settings
+  const decision =
+    typeof inDoubt === 'function' ? await inDoubt({ request, key: wanted.key, fence, holder, forMs }) : inDoubt
+  // An answer is told by not being a word: `Response` may be another realm's, or a framework's.
+  const isAnswer = typeof decision === 'object'
+  tellOfDoubt(guarded, wanted, isAnswer ? 'response' : decision === 'rerun' ? decision : 'reject', fence)
+  return isAnswer || decision === 'rerun' ? decision : guarded.problem('in-doubt')
+}
+
+function tellOfDoubt(
+  guarded: GuardedRequest,
+  { name }: Wanted,
+  decision: InDoubtEvent['decision'],
+  fence: number,
+): void {
+  guarded.tell({ type: 'in-doubt', key: name, request: guarded.title, decision, fence })
+}
+
+const retryAfter = ({ expiresInMs }: HolderSeen): number =>
+  Math.max(1, Math.min(longestRetryAfter, Math.ceil((expiresInMs ?? Infinity) / 1_000)))

@@ -1,0 +1,64 @@
+import type { IdempotencyEvent } from './events.ts'
+import type { Settings } from './options.ts'
+import { type ProblemType, problem } from './problem.ts'
+import type { Result } from './result-format.ts'
+
+/** Statuses that have no body, and with which no response may be made of one. */
+const withoutBody = new Set([204, 205, 304])
+
+/** A request as the parts that answer it see it, and the answers that they give. */
+export class GuardedRequest {
+  readonly request: Request
+  readonly settings: Settings
+  /** Method and path, for events. A query may have secrets. */
+  readonly title: string
+
+  constructor(request: Request, settings: Settings) {
+    this.request = request
+    this.settings = settings
+    this.title = `${request.method} ${new URL(request.url).pathname}`
+  }
+
+  tell(event: IdempotencyEvent): void {
+    unheeded(() => this.settings.onEvent?.(event))
+  }
+
+  /** @param retryAfter when to come back, in seconds */
+  problem(type: ProblemType, retryAfter?: number): Response {
+    const response = problem(this.settings.problems, type)
+    return retryAfter === undefined ? response : this.marked(response, 'Retry-After', String(retryAfter))
+  }
+
+  misconfigured(cause: unknown): Response {
+    this.tell({ type: 'misconfigured', request: this.title, cause })
+    return this.problem('misconfigured')
+  }
+
+  replay({ status, statusText, headers, body }: Result): Response {
+    const response = new Response(withoutBody.has(status) ? null : (body as Uint8Array<ArrayBuffer>), {
+      status,
+      statusText,
+      headers: headers as [string, string][],
+    })
+    return this.marked(response, 'Idempotency-Replayed', 'true')
+  }
+
+  /** Sets a header that scripts of other origins may read, if such a script asks. */
+  marked(response: Response, name: string, value: string): Response {
+    response.headers.set(name, value)
+    if (this.request.headers.has('origin')) response.headers.append('Access-Control-Expose-Headers', name)
+    return response
+  }
+}
+
+/** The same response with another body, and headers that can be changed. */
+export const withBody = (
+  { status, statusText, headers }: Response,
+  body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
+): Response => new Response(body, { status, statusText, headers })
+
+/** Calls a function of the user's that can change nothing here, whether it throws or rejects. */
+export function unheeded(call: () => unknown): void {
+  const calling = async (): Promise<unknown> => call()
+  void calling().catch(() => undefined)
+}

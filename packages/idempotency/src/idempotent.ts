@@ -1,0 +1,100 @@
+import type { WaitUntil } from '@leasehold/core'
+import { answerClaim } from './answer-claim.ts'
+import { readBody } from './body-reader.ts'
+import { fingerprintOf, hashed } from './fingerprint.ts'
+import { GuardedRequest, unheeded } from './guarded-request.ts'
+import { keyOf } from './idempotency-key.ts'
+import { checkedOptions, type IdempotentOptions, type Settings } from './options.ts'
+import { recordName } from './record-name.ts'
+import type { IdempotentWork } from './work.ts'
+
+/**
+ * Answers one request: runs the work, replays its recorded answer, or says why it does neither.
+ *
+ * Work that has begun goes on and is recorded although its client has left. For runtimes that stop with the response, the locker's
+ * `waitUntil` is given each run until it ends; a `waitUntil` given here gets all that is done for this request.
+ *
+ * It rejects with what the work throws, with what `scope`, `fingerprint` or `inDoubt` throws, and with the reason of the request's
+ * signal if the client leaves before the work has begun. Everything else is an answer.
+ */
+export type IdempotentHandle = (
+  request: Request,
+  work: IdempotentWork,
+  call?: { readonly waitUntil?: WaitUntil | undefined },
+) => Promise<Response>
+
+/**
+ * Makes handlers idempotent by the `Idempotency-Key` header. It checks the options once, and does no I/O.
+ *
+ * Of the requests with one key, one runs the work, and the others get its answer, or are told why not. That the work has its
+ * effect only once it cannot promise: a process may die between the effect and its record. Then the key is in doubt, and
+ * `inDoubt` decides.
+ *
+ * @example
+ * ```ts
+ * const handle = idempotent({ locks, scope: (request) => tenantOf(request) })
+ *
+ * const response = await handle(request, async (request, { run }) => {
+ *   const receipt = await pay(await request.json(), { fence: run?.fence, signal: request.signal })
+ *   return Response.json(receipt, { status: 201 })
+ * })
+ * ```
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function idempotent(options: IdempotentOptions): IdempotentHandle {
+  const settings = checkedOptions(options)
+  return (request, work, { waitUntil } = {}) => {
+    const answered = answer(settings, request, work)
+    if (waitUntil) unheeded(() => waitUntil(answered.catch(() => undefined)))
+    return answered
+  }
+}
+
+/** Whatever can be refused is refused before the store is asked. */
+async function answer(settings: Settings, request: Request, work: IdempotentWork): Promise<Response> {
+  const { methods, required, longestKey } = settings
+  if (!methods.has(request.method.toUpperCase())) return work(request, { run: undefined, key: undefined })
+  const found = keyOf(request, longestKey)
+  const guarded = new GuardedRequest(request, settings)
+  if ('problem' in found) {
+    if (found.problem === 'key-missing' && !required) return work(request, { run: undefined, key: undefined })
+    return guarded.problem(found.problem)
+  }
+  const { key } = found
+  const { scope, largestBody, bodyWithinMs, fingerprint, clock } = settings
+  const owner = typeof scope === 'function' ? await scope(request) : scope
+  let name: string
+  try {
+    name = await recordName(owner, key)
+    if (request.bodyUsed) throw new TypeError('The body was read before; the handle needs it for the fingerprint')
+  } catch (error) {
+    return guarded.misconfigured(error)
+  }
+  if (Number(request.headers.get('content-length')) > largestBody) return guarded.problem('body-too-large')
+  const read = await readBody(request.body, {
+    clock,
+    largest: largestBody,
+    withinMs: bodyWithinMs,
+    signal: request.signal,
+  })
+  if (read.type !== 'whole') {
+    read.drop()
+    return guarded.problem(`body-${read.type}`)
+  }
+  const { bytes } = read
+  const print = await (fingerprint ? hashed(await fingerprint(request, bytes)) : fingerprintOf(request, bytes))
+  return answerClaim(guarded, { key, name, fingerprint: print }, (run) =>
+    work(again(request, bytes, run.signal), { run, key }),
+  )
+}
+
+/**
+ * The request with its body still to be read, and another signal. It is made of parts, because a request of a framework is not
+ * always one for the runtime.
+ */
+function again(request: Request, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Request {
+  const { url, method, headers, body, cf } = request as Request & { readonly cf?: unknown }
+  const init = { method, headers, signal, body: body && bytes, ...(cf !== undefined && { cf }) }
+  return new Request(url, init)
+}

@@ -1,0 +1,172 @@
+import { type Clock, type Duration, type Locker, systemClock } from '@leasehold/core'
+import { demandObject, demandOption, parseDuration, refuseUnknown } from '@leasehold/core/adapter'
+import { checkClaims, mostResultBytes } from '@leasehold/core/records'
+import { type EndingRules, type Endings, endingRules } from './endings.ts'
+import type { IdempotencyEvent } from './events.ts'
+import { keptHeaders } from './kept-headers.ts'
+
+/** A key whose run left no word of how it ended: it may have had its effect, or not. */
+export interface InDoubt {
+  readonly request: Request
+  /** The client's key. */
+  readonly key: string
+  /** The fence of the run that left it. */
+  readonly fence: number
+  /** The name of the locker that ran it; null if it has none. */
+  readonly holder: string | null
+  /** How long the key stays in doubt, in milliseconds. */
+  readonly forMs: number | null
+}
+
+/**
+ * What to do about a key in doubt. `reject` answers 409 `in-doubt`. `rerun` runs the work, perhaps a second time, and `run.overtook`
+ * says so. An async function may ask whoever knows, and may answer by itself.
+ */
+export type DoubtPolicy = 'reject' | 'rerun' | ((doubt: InDoubt) => Promise<'reject' | 'rerun' | Response>)
+
+export interface IdempotentOptions {
+  /** Records are kept in the store of this locker. A store of `@leasehold/ioredis` or `@leasehold/upstash` can, and the embedded one. */
+  readonly locks: Locker
+  /**
+   * Whose keys these are, such as the tenant or the user: text, or a function of the request, which is given the very request
+   * that came. Two callers with one scope share their keys, and one of them may be answered with what the other was. So an empty
+   * scope is refused with a 500. Callers whom nobody knows share a scope only if you name one for them, such as `'anonymous'`.
+   * What the function throws goes to the caller of the handle.
+   */
+  readonly scope: string | ((request: Request) => string | Promise<string>)
+  /** Whether a request needs a key; default true. Otherwise one without a key passes through unguarded. */
+  readonly required?: boolean | undefined
+  /** The methods that are guarded; default `POST` and `PATCH`. All others pass through. */
+  readonly methods?: readonly string[] | undefined
+  /** The longest key, in characters; default 255, which is also the most. */
+  readonly longestKey?: number | undefined
+  /** The largest body of a request, in bytes; default 1 MiB. */
+  readonly largestBody?: number | undefined
+  /** How long the client may take to send its body; default 30 s. */
+  readonly bodyWithin?: Duration | undefined
+  /**
+   * What makes two requests the same; default: the method, the path with its query, the media type, and the body, of which JSON
+   * counts by its meaning. What it returns is hashed.
+   */
+  readonly fingerprint?:
+    | ((request: Request, body: Uint8Array) => string | Uint8Array | Promise<string | Uint8Array>)
+    | undefined
+  /** How long a request waits for the answer of a run under way, and then gets it; default 0, which answers 409 at once. */
+  readonly wait?: Duration | undefined
+  /** How long the lease of a run lasts without renewal: after a crash the key is in doubt that much later. Default 30 s. */
+  readonly ttl?: Duration | undefined
+  /** How long an answer is kept; default 24 h. */
+  readonly keep?: Duration | undefined
+  /** How long a run that died leaves its key in doubt; default 1 h. */
+  readonly inDoubtFor?: Duration | undefined
+  /** What to do about a key in doubt; default `reject`. */
+  readonly inDoubt?: DoubtPolicy | undefined
+  /** What becomes of a key once its work has ended, by status; see {@link Endings}. */
+  readonly endings?: Endings | undefined
+  /** Names of headers to replay besides the usual ones. `Set-Cookie` and headers of one connection are refused. */
+  readonly headers?: readonly string[] | undefined
+  /** The largest answer that is kept, in bytes, with its headers; default 512 KiB, which is the most that a record takes. */
+  readonly largestResult?: number | undefined
+  /** How long the body of an answer may take to be read for its record; default 10 s. */
+  readonly resultWithin?: Duration | undefined
+  /** What the `type` of each problem begins with; default `/problems/`. */
+  readonly problems?: string | undefined
+  /** Told what needs somebody's attention. A listener that throws changes nothing. */
+  readonly onEvent?: ((event: IdempotencyEvent) => void) | undefined
+  /** Default: the runtime's. */
+  readonly clock?: Clock | undefined
+}
+
+/** The options, complete and checked. */
+export interface Settings {
+  readonly locks: Locker
+  readonly scope: IdempotentOptions['scope']
+  readonly required: boolean
+  readonly methods: ReadonlySet<string>
+  readonly longestKey: number
+  readonly largestBody: number
+  readonly bodyWithinMs: number
+  readonly fingerprint: IdempotentOptions['fingerprint']
+  readonly claim: { readonly wait: Duration; readonly ttl: Duration; readonly inDoubtFor: Duration }
+  readonly keepMs: number
+  readonly inDoubt: DoubtPolicy
+  readonly endings: EndingRules
+  /** Those that are kept. */
+  readonly headers: readonly string[]
+  readonly largestResult: number
+  readonly resultWithinMs: number
+  readonly problems: string
+  readonly onEvent: IdempotentOptions['onEvent']
+  readonly clock: Clock
+}
+
+/** @throws InvalidOptionError naming the first option that is unknown or bad */
+export function checkedOptions(options: IdempotentOptions): Settings {
+  demandObject(options)
+  const {
+    locks,
+    scope,
+    required = true,
+    methods = ['POST', 'PATCH'],
+    longestKey = 255,
+    largestBody = 1_048_576,
+    bodyWithin = '30s',
+    fingerprint,
+    wait = 0,
+    ttl = '30s',
+    keep = '24h',
+    inDoubtFor = '1h',
+    inDoubt = 'reject',
+    endings,
+    headers = [],
+    largestResult = mostResultBytes,
+    resultWithin = '10s',
+    problems = '/problems/',
+    onEvent,
+    clock = systemClock,
+    ...unknown
+  } = options ?? {}
+  refuseUnknown(unknown)
+  const isFunction = (value: unknown): boolean => typeof value === 'function'
+  demandOption((typeof scope === 'string' && scope !== '') || isFunction(scope), 'scope', 'text, or a function')
+  demandOption(typeof required === 'boolean', 'required', 'true or false')
+  demandOption(fingerprint === undefined || isFunction(fingerprint), 'fingerprint', 'a function')
+  demandOption(onEvent === undefined || isFunction(onEvent), 'onEvent', 'a function')
+  const knows = inDoubt === 'reject' || inDoubt === 'rerun' || isFunction(inDoubt)
+  demandOption(knows, 'inDoubt', '"reject", "rerun" or a function')
+  demandOption(typeof problems === 'string', 'problems', 'text')
+  const claim = { wait, ttl, inDoubtFor }
+  checkClaims(locks, claim)
+  return {
+    locks,
+    scope,
+    required,
+    methods: names('methods', methods, (name) => name.toUpperCase()),
+    longestKey: count('longestKey', longestKey, 255),
+    largestBody: count('largestBody', largestBody, 2 ** 53),
+    bodyWithinMs: parseDuration('bodyWithin', bodyWithin),
+    fingerprint,
+    claim,
+    keepMs: parseDuration('keep', keep),
+    inDoubt,
+    endings: endingRules(endings),
+    headers: keptHeaders(names('headers', headers, (name) => name.toLowerCase())),
+    largestResult: count('largestResult', largestResult, mostResultBytes),
+    resultWithinMs: parseDuration('resultWithin', resultWithin),
+    problems,
+    onEvent,
+    clock,
+  }
+}
+
+function count(option: string, value: number, most: number): number {
+  demandOption(Number.isInteger(value) && value > 0 && value <= most, option, `a whole number from 1 to ${most}`)
+  return value
+}
+
+function names(option: string, given: readonly string[], spell: (name: string) => string): ReadonlySet<string> {
+  const fits =
+    Array.isArray(given) && given.every((name) => typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  demandOption(fits, option, 'a list of names')
+  return new Set(given.map(spell))
+}

@@ -1,0 +1,25 @@
+import type { Run } from '@leasehold/core/records'
+
+/**
+ * The run that the work belongs to, as far as the work may use it. `key` is the name of its record, made of scope and key: no
+ * other request has it, so it is a good idempotency key for whatever the work calls.
+ */
+export type OngoingRun = Pick<Run, 'key' | 'fence' | 'overtook' | 'signal' | 'remaining' | 'assertValid'>
+
+/** What the work learns besides its request. Both are undefined for a request that passes through unguarded. */
+export type WorkContext =
+  | {
+      readonly run: OngoingRun
+      /** The client's key, without quotes. */
+      readonly key: string
+    }
+  | { readonly run: undefined; readonly key: undefined }
+
+/**
+ * What answers a request. Of guarded requests with one key it is called for one at a time, and after an answer was recorded for
+ * none.
+ *
+ * @param request the request with its body still to be read. If it is guarded, its signal is the run's: it is aborted when the
+ *   lease is lost, and not when the client leaves
+ */
+export type IdempotentWork = (request: Request, context: WorkContext) => Response | Promise<Response>

@@ -1,0 +1,59 @@
+import { createLocker, type Locker, type WaitStrategy } from '@leasehold/core'
+import { idempotent } from '@leasehold/idempotency'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
+import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
+
+/** A waiter with this one is woken by the notifier or not at all. */
+const never: WaitStrategy = { delayMs: () => 3_600_000 }
+/** Less than the half second after which the bridge tells the next polls of a lock that stays free. */
+const atOnceMs = 400
+
+let bridge: TestBridge
+const lockers: Locker[] = []
+beforeAll(async () => {
+  bridge = await startTestBridge()
+})
+afterEach(async () => {
+  for (const locks of lockers.splice(0)) await locks.close({ grace: 0 })
+})
+afterAll(() => bridge[Symbol.asyncDispose]())
+
+const locker = (mode: 'sse' | 'long-poll'): Locker => {
+  const notifier = bridgeNotifier({ url: bridge.url, token: bridgeToken, mode })
+  const locks = createLocker({ store: bridge.store, notifier, strategy: never, recheck: '1h' })
+  lockers.push(locks)
+  return locks
+}
+
+describe('ten duplicates that wait for one result through a bridge are all told at once', () => {
+  it.each([
+    ['by streams', 'sse'],
+    ['by polls, each with a notifier of its own as on Workers', 'long-poll'],
+  ] as const)('%s', async (_, mode) => {
+    const shared = mode === 'sse' ? locker(mode) : undefined
+    const go = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
+    const send = (locks: Locker): Promise<Response> =>
+      idempotent({ locks, scope: mode, wait: '20s' })(
+        new Request('https://shop.example/', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' }),
+        async () => {
+          started.resolve()
+          await go.promise
+          return new Response('paid')
+        },
+      )
+    const first = send(locker(mode))
+    await started.promise
+    const waiting = Array.from({ length: 10 }, () => send(shared ?? locker(mode)))
+    await bridge.opened(mode === 'sse' ? 'streams' : 'waits', mode === 'sse' ? 1 : 10)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    go.resolve()
+    await first
+    const at = performance.now()
+    const answers = await Promise.all(waiting)
+    const tookMs = performance.now() - at
+    expect(answers.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(Array(10).fill('true'))
+    expect(tookMs).toBeLessThan(atOnceMs)
+  })
+})

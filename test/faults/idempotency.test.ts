@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { createLocker, type Locker } from '@leasehold/core'
+import {
+  type IdempotencyEvent,
+  type IdempotentHandle,
+  type IdempotentOptions,
+  type IdempotentWork,
+  idempotent,
+} from '@leasehold/idempotency'
+import { ioredisStore } from '@leasehold/ioredis'
+import { type HttpProxy, startHttpProxy, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { fetchStore } from '@leasehold/upstash'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { listen } from '../../packages/bridge/src/bin/http-server.ts'
+import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
+import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
+import { quiet } from '../support/quiet.ts'
+import { elapse } from '../support/scale.ts'
+
+/*
+ * Idempotent handlers while Redis is silent, loses replies, gets requests twice or answers errors, at each step of a run: its
+ * claim, its renewal, its completion. Whatever happens, the work is done once, and nobody is told to do it again unless it was
+ * not done.
+ */
+
+let redis: RedisServer
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.stop())
+
+interface Way {
+  readonly locks: Locker
+  readonly network: HttpProxy | TcpProxy
+  /** The server carries the next request out, and its reply is lost. */
+  loseReply(): Promise<void>
+}
+
+const ends: (() => unknown)[] = []
+afterAll(async () => {
+  for (const end of ends.reverse()) await end()
+})
+
+async function overTcp(): Promise<Way> {
+  const network = await startTcpProxy({ port: redis.port })
+  const client = quiet(new Redis({ port: network.port, autoResendUnfulfilledCommands: false, retryStrategy: () => 1 }))
+  const locks = createLocker({ store: ioredisStore(client), name: 'tcp' })
+  ends.push(
+    () => network.stop(),
+    () => client.disconnect(),
+    () => locks.close({ grace: 0 }),
+  )
+  await once(client, 'ready')
+  return { locks, network, loseReply: () => network.dropNextReply() }
+}
+
+async function overHttp(): Promise<Way> {
+  const token = 'idempotency-token-0123456789abcdef0123'
+  const gateway = ioredisGateway(`redis://127.0.0.1:${redis.port}`, { unansweredMs: 5_000 })
+  const server = await listen(createGateway({ redis: gateway, tokens: [token] }), { host: '127.0.0.1', port: 0 })
+  const network = await startHttpProxy({ target: server.url })
+  const locks = createLocker({ store: fetchStore({ url: network.url, token }), name: 'http' })
+  ends.push(
+    gateway.close,
+    () => server.close(0),
+    () => network.stop(),
+    () => locks.close({ grace: 0 }),
+  )
+  return { locks, network, loseReply: () => network.dropNextReply() }
+}
+
+const marks = ({ headers }: Response): (string | null)[] =>
+  ['idempotency-replayed', 'idempotency-recorded'].map((name) => headers.get(name))
+const typeOf = async (response: Response): Promise<string> => ((await response.json()) as { type: string }).type
+
+describe.each([
+  ['TCP', overTcp],
+  ['HTTP', overHttp],
+] as const)('over %s', (name, open) => {
+  let way: Way
+  let scope: string
+  let cases = 0
+  let runs: number
+  let events: IdempotencyEvent[]
+
+  beforeAll(async () => {
+    way = await open()
+    scope = `${name}-warm`
+    // Every script is known to the server, so that a request is one command.
+    await send(handle(), () => new Response(''))
+    await send(handle(), () => new Response(''), 'abandoned').catch(() => undefined)
+    await send(handle({ endings: { 200: 'abandon' } }), () => new Response(''), 'abandoned-2')
+  })
+  beforeEach(() => {
+    scope = `${name}-${cases++}`
+    runs = 0
+    events = []
+  })
+  afterEach(() => way.network.restore())
+
+  const handle = (options: Partial<IdempotentOptions> = {}): IdempotentHandle =>
+    idempotent({ locks: way.locks, scope, onEvent: (event) => events.push(event), ...options })
+  const send = (through: IdempotentHandle, work: IdempotentWork, key = 'k'): Promise<Response> => {
+    const request = { method: 'POST', headers: { 'idempotency-key': key }, body: 'a' }
+    return through(new Request('https://shop.example/payments', request), work)
+  }
+  const pay: IdempotentWork = () => {
+    runs++
+    return new Response(`paid ${runs}`, { status: 201 })
+  }
+  /** Pays, and does something to the network before it answers. */
+  const payThen =
+    (disturb: () => unknown): IdempotentWork =>
+    async (...given) => {
+      const answer = await pay(...given)
+      await disturb()
+      return answer
+    }
+
+  it('silent at the claim: 503, nothing ran, and the key is free once Redis is back', async () => {
+    way.network.blackHole()
+    const answer = await send(handle(), pay)
+    expect([answer.status, await typeOf(answer), runs]).toEqual([503, '/problems/store-unavailable', 0])
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(events).toMatchObject([{ type: 'unavailable' }])
+    way.network.restore()
+    // What went into the silence arrives now, and is undone.
+    await expect.poll(async () => (await send(handle(), pay)).status, { timeout: 15_000 }).toBe(201)
+    expect(runs).toBe(1)
+  })
+
+  it('silent at the renewal: the signal fires, and the answer is recorded although its lease was lost', async () => {
+    const through = handle({ ttl: '1500ms' })
+    const first = await send(through, async (request, context) => {
+      way.network.blackHole()
+      await once(request.signal, 'abort')
+      way.network.restore()
+      return pay(request, context)
+    })
+    expect([first.status, marks(first)]).toEqual([201, [null, null]])
+    const second = await send(through, pay)
+    expect([await second.text(), marks(second), runs]).toEqual(['paid 1', ['true', null], 1])
+  })
+
+  it('silent at the completion: the answer goes out marked, nobody runs, and it is recorded when Redis is back', async () => {
+    const first = await send(
+      handle(),
+      payThen(() => way.network.blackHole()),
+    )
+    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid 1', [null, 'unknown']])
+    expect(events).toMatchObject([{ type: 'unrecorded', outcome: 'unknown' }])
+    way.network.restore()
+    await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
+    expect(runs).toBe(1)
+  })
+
+  it('silent from the completion to the end of the lease: the key is in doubt or done, and nobody runs', async () => {
+    const through = handle({ ttl: '2500ms' })
+    const first = await send(
+      through,
+      payThen(() => way.network.blackHole()),
+    )
+    expect(marks(first)).toEqual([null, 'unknown'])
+    await expect.poll(() => redis.command('EXISTS', `lock:idempotency:${scope}:k`)).toBe(0)
+    // Only from here on is what was sent into the silence lost.
+    way.network.cut()
+    way.network.restore()
+    const next = await send(through, pay)
+    expect([[409, 201].includes(next.status), runs]).toEqual([true, 1])
+  })
+
+  it.each(['claim', 'completion'])(
+    'the reply to the %s is lost: the work is done once, and nobody notices',
+    async (step) => {
+      const lost = step === 'claim' ? way.loseReply() : undefined
+      let second: Promise<void> | undefined
+      const first = await send(
+        handle(),
+        payThen(() => {
+          second = lost ? undefined : way.loseReply()
+        }),
+      )
+      await (lost ?? second)
+      expect([await first.text(), marks(first)]).toEqual(['paid 1', [null, null]])
+      const replay = await send(handle(), pay)
+      expect([await replay.text(), marks(replay), runs, events]).toEqual(['paid 1', ['true', null], 1, []])
+    },
+  )
+
+  it('the reply to the abandonment is lost: the key is free', async () => {
+    let lost: Promise<void> | undefined
+    const declined = await send(handle(), () => {
+      lost = way.loseReply()
+      return new Response('', { status: 503 })
+    })
+    await lost
+    expect([declined.status, marks(declined)]).toEqual([503, [null, null]])
+    expect((await send(handle(), pay)).status).toBe(201)
+  })
+})
+
+describe('over HTTP, where the gateway answers by itself', () => {
+  let way: Way & { readonly network: HttpProxy }
+  beforeAll(async () => {
+    way = (await overHttp()) as typeof way
+  })
+  afterEach(() => way.network.restore())
+
+  const send = (scope: string, work: IdempotentWork, events: IdempotencyEvent[] = []): Promise<Response> =>
+    idempotent({ locks: way.locks, scope, ttl: '3s', onEvent: (event) => events.push(event) })(
+      new Request('https://shop.example/', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' }),
+      work,
+    )
+
+  it.each([500, 413, 503])('%i to the completion: the payment is never made again', async (status) => {
+    let runs = 0
+    const events: IdempotencyEvent[] = []
+    const pay: IdempotentWork = () => {
+      runs++
+      way.network.answer({ status, body: 'no' })
+      return new Response('paid', { status: 201 })
+    }
+    const scope = `answers-${status}`
+    const first = await send(scope, pay, events)
+    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, 'unknown']])
+    expect(events.map(({ type }) => type)).toEqual(['unrecorded'])
+    way.network.restore()
+    for (let i = 0; i < 3; i++) {
+      const next = await send(scope, pay)
+      // Told to come back, in doubt, done without its answer (a 413 is about that), or replayed.
+      expect([[409, 410].includes(next.status) || marks(next)[0] === 'true', runs]).toEqual([true, 1])
+      await elapse(1_500)
+    }
+  })
+
+  it('every request arrives twice: thirty duplicates run once', async () => {
+    way.network.duplicate('last')
+    let runs = 0
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        send('twice', async () => {
+          runs++
+          await elapse(100)
+          return new Response('paid', { status: 201 })
+        }),
+      ),
+    )
+    expect([runs, answers.every(({ status }) => status === 201 || status === 409)]).toEqual([1, true])
+    expect(marks(await send('twice', () => new Response('again')))).toEqual(['true', null])
+  })
+})

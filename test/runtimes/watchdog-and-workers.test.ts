@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLocker, type Locker } from '@leasehold/core'
+import { fetchStore } from '@leasehold/upstash'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
+import { elapse } from '../support/scale.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+/*
+ * Worker and object in real time. A lease has a ttl of 3 s, and after its Worker's request it is renewed for 1 s more.
+ */
+
+const ttlMs = 3_000
+const graceMs = 1_000
+/** Until when the lock must be free, once its Worker's request has ended: a renewal may come at the end of the grace. */
+const freeWithinMs = ttlMs + graceMs + 2_000
+
+let gateway: TestGateway
+let storage: string
+let worker: Worker
+let others: Locker
+const start = (): Promise<Worker> =>
+  startWorker({
+    entry: 'delegating.ts',
+    gateway: { url: gateway.url, token },
+    objects: { WATCHDOG: 'LeaseWatchdog' },
+    storage,
+  })
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  storage = await mkdtemp(join(tmpdir(), 'leasehold-'))
+  worker = await start()
+  others = createLocker({ store: fetchStore({ url: gateway.url, token }), wait: '20s' })
+})
+afterAll(async () => {
+  await worker[Symbol.asyncDispose]()
+  await gateway[Symbol.asyncDispose]()
+  await rm(storage, { recursive: true })
+})
+beforeEach(() => linked(0))
+
+const status = async (): Promise<object> => (await worker.ask('/status')).body as object
+const linked = (count: number): Promise<void> => expect.poll(status).toMatchObject({ linked: count })
+
+/** Lets a Worker hold a lock for longer than its ttl. */
+async function holding(key: string, end: string): Promise<{ readonly answer: Promise<unknown> }> {
+  const answer = worker.ask(`/hold?key=${key}&end=${end}`)
+  answer.catch(() => undefined)
+  await worker.gates.arrival(key)
+  await linked(1)
+  await elapse(ttlMs + 1_000)
+  expect(await others.tryAcquire(key)).toBeNull()
+  return { answer }
+}
+
+/** How long another waits for the lock from now on. */
+async function waited(key: string): Promise<number> {
+  const lease = await others.acquire(key)
+  await lease.release()
+  return lease.waitedMs
+}
+
+test('a lease is kept while the request goes on, and is over with its release', async () => {
+  const { answer } = await holding('released', 'release')
+  worker.gates.open('released')
+  expect(await answer).toMatchObject({ status: 200, body: { lost: false } })
+  expect(await status()).toMatchObject({ leases: 0, nextDueAt: null })
+  expect(await waited('released')).toBeLessThan(1_000)
+})
+
+test.each(['return', 'throw'])(
+  'a Worker that ends without a release (%s) is noticed, and the ttl frees the lock',
+  async (end) => {
+    const { answer } = await holding(end, end)
+    worker.gates.open(end)
+    await answer
+    await linked(0)
+    expect(await waited(end)).toBeLessThan(freeWithinMs)
+    expect(await status()).toMatchObject({ leases: 0, nextDueAt: null })
+  },
+)
+
+test('T-43: so is one whose client has left', async () => {
+  const cut = await worker.connect('/stream?key=left')
+  await linked(1)
+  await elapse(ttlMs + 1_000)
+  expect(await others.tryAcquire('left')).toBeNull()
+  cut()
+  await linked(0)
+  expect(await waited('left')).toBeLessThan(freeWithinMs)
+})
+
+test('what waitUntil has keeps the lease, and its release ends it', async () => {
+  const { answer } = await holding('later', 'wait-until')
+  expect(await answer).toMatchObject({ body: 'answered' })
+  worker.gates.open('later')
+  expect(await waited('later')).toBeLessThan(2_000)
+})
+
+test('leases survive a restart of the runtime, whose alarm comes without a request; nobody links again, so the ttl frees them', async () => {
+  await holding('restarted', 'return')
+  await worker[Symbol.asyncDispose]()
+  worker = await start()
+  const waiting = waited('restarted')
+  expect(await status()).toMatchObject({ leases: 1, linked: 0 })
+  expect(await waiting).toBeLessThan(freeWithinMs)
+  expect(await status()).toMatchObject({ leases: 0, nextDueAt: null })
+})

@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { cloudflareTest } from '@cloudflare/vitest-plugin'
+import { defineConfig } from 'vitest/config'
+
+/** Tests of Durable Objects, in workerd themselves. They have a Redis of their own, behind a gateway. */
+export default defineConfig({
+  plugins: [
+    cloudflareTest(({ inject }) => ({
+      main: fileURLToPath(new URL('worker.ts', import.meta.url)),
+      miniflare: {
+        compatibilityDate: '2026-11-02',
+        bindings: { GATEWAY_URL: inject('gatewayUrl'), GATEWAY_TOKEN: inject('gatewayToken') },
+        durableObjects: { WATCHDOG: { className: 'LeaseWatchdog', useSQLite: true } },
+        cf: false,
+      },
+    })),
+  ],
+  test: {
+    name: 'watchdog',
+    include: ['*.test.ts'],
+    globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
+    retry: 0,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})

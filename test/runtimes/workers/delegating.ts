@@ -1,0 +1,53 @@
+/*
+ * Takes a lock that a Durable Object renews, holds it until the test lets it go on, and then returns, throws or releases, as `end`
+ * says. Without `release` it leaves the lease behind, as a Worker that is cut off does.
+ */
+
+import { env, waitUntil } from 'cloudflare:workers'
+import { leaseWatchdog, watchdog } from '@leasehold/cloudflare'
+import { createLocker, type Lease } from '@leasehold/core'
+import { fetchStore } from '@leasehold/upstash'
+
+const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
+const locks = createLocker({ store, ttl: '3s', renew: watchdog(env.WATCHDOG, { minTtl: '1s' }) })
+
+export class LeaseWatchdog extends leaseWatchdog(() => ({ store, minTtl: '1s', grace: '1s' })) {}
+
+async function hold(key: string, end: string): Promise<unknown> {
+  const lease: Lease = await locks.acquire(key)
+  const going = env.TEST.fetch(`http://test/${key}`)
+  if (end === 'wait-until') {
+    waitUntil(going.then(() => lease.release()))
+    return 'answered'
+  }
+  await going
+  if (end === 'throw') throw new Error('The handler has failed')
+  if (end === 'release') await lease.release()
+  return { lost: lease.signal.aborted }
+}
+
+/** Holds the lock for as long as its answer is read, of which a byte comes now and then. */
+async function stream(key: string): Promise<Response> {
+  await locks.acquire(key)
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const write = async (): Promise<void> => {
+    for (;;) {
+      await writer.write(new Uint8Array(1))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  write().catch(() => undefined)
+  return new Response(readable)
+}
+
+// biome-ignore lint/style/noDefaultExport: that is what a Worker is
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url)
+    const object = env.WATCHDOG.getByName('leasehold-watchdog') as { status(): Promise<object> }
+    if (pathname === '/status') return Response.json(await object.status())
+    if (pathname === '/stream') return stream(searchParams.get('key') ?? '')
+    return Response.json(await hold(searchParams.get('key') ?? '', searchParams.get('end') ?? ''))
+  },
+}
