@@ -24,7 +24,7 @@ export type EndGrant = (context: Context, grant: Grant, holder: Releasing) => Re
  * unknown. All this applies only where the store does not know how the lease ended. Where it knows, its answer decides: a
  * revocation is a loss, even if the release was sent twice.
  */
-export function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
+export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
   const { key, token } = grant
   let { passing } = grant
   const now = instant(context.clock)
@@ -32,21 +32,21 @@ export function releaseGrant(context: Context, grant: Grant, holder: Releasing):
   const lost = grant.lostBecause !== undefined
   grant.end()
 
-  const send = (attempt: Attempt<ReleaseOutcome>): void => {
-    // A repeat is an ordinary release.
-    if (passing) passing.send(token, attempt)
-    else context.calls.send('release', { key, token }, attempt)
-    passing = undefined
+  let answer: Answer<ReleaseOutcome | Unknown>
+  try {
+    const send = (attempt: Attempt<ReleaseOutcome>): void => {
+      // A repeat is an ordinary release.
+      if (passing) passing.send(token, attempt)
+      else context.calls.send('release', { key, token }, attempt)
+      passing = undefined
+    }
+    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: lost, send }, now)
+  } catch (cause) {
+    answer = failed(context)(cause)
   }
-  const onAnswer = (answer: Answer<ReleaseOutcome | Unknown>): ReleaseResult => {
-    const { outcome } = answer
-    const result = resultOf(context, grant, answer, valid)
-    holder.onReleased(result, outcome.type === 'released' ? outcome.subscribers : null)
-    return result
-  }
-  return ask<ReleaseOutcome>(context, grant.ttlMs, { once: lost, send }, now).then(onAnswer, (cause: unknown) =>
-    onAnswer(failed(context)(cause)),
-  )
+  const result = resultOf(context, grant, answer, valid)
+  holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
+  return result
 }
 
 function resultOf(
