@@ -16,9 +16,13 @@ export const defaultMostLeases = 1_000
 export const windowShare: number = 1 / 6
 /** The pause after a renewal without an answer, in milliseconds. It doubles with each further one in a row. */
 export const firstPauseMs = 500
+/** The longest such pause, as a share of the ttl: a quarter of the interval between renewals. */
+export const longestPauseShare: number = 1 / 12
 /** When the alarm comes again if the storage itself failed, in milliseconds. */
 export const afterFailureMs = 1_000
 /** The longest wait of an acquire within a request, in milliseconds: the platform ends what goes on after a response after 30 s. */
 export const longestWaitMs = 25_000
+/** How long an acquire within a request may wait by default, in milliseconds: as long as any. */
+export const defaultWaitMs = 10_000
 /** Sub-requests that acquires may use by default: the smallest plan allows 50, and releases need some. */
 export const defaultBudget = 40

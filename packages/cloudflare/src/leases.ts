@@ -86,7 +86,7 @@ export class Leases {
     this.#sql.exec('DELETE FROM leases WHERE token = ?', token)
   }
 
-  /** Drops what is not to be renewed any more, by its stored deadlines. Answers each with the reason; none for one nobody wants. */
+  /** Drops what is not to be renewed any more, by its stored deadlines. Answers each with why it is lost; undefined if its holder has gone. */
   dropOver(nowMs: number): readonly { readonly token: string; readonly reason: LossReason | undefined }[] {
     const over = this.#leases('WHERE validUntilMs <= ? OR holdUntilMs <= ? OR graceUntilMs <= ?', nowMs, nowMs, nowMs)
     return over.map(({ token, validUntilMs, holdUntilMs, unanswered }) => {

@@ -1,6 +1,6 @@
 import { type Budget, type Duration, InvalidOptionError, type LockerOptions, parseDuration } from '@leasehold/core'
 import { demandObject, demandOption, refuseUnknown } from '@leasehold/core/adapter'
-import { defaultBudget, longestWaitMs } from './figures.ts'
+import { defaultBudget, defaultWaitMs, longestWaitMs } from './figures.ts'
 
 /** What a Worker gets with each request; Cloudflare's `ExecutionContext` fits. */
 export interface RequestContext {
@@ -41,7 +41,7 @@ export interface RequestScope extends Required<Pick<LockerOptions, 'waitUntil'>>
  */
 export function requestScope(ctx: RequestContext, options: RequestScopeOptions = {}): RequestScope {
   demandObject(options)
-  const { budget = defaultBudget, wait = 10_000, ...rest } = options
+  const { budget = defaultBudget, wait = defaultWaitMs, ...rest } = options
   refuseUnknown(rest)
   demandOption(typeof ctx?.waitUntil === 'function', 'ctx', 'the context of a request', ctx)
   demandOption(typeof budget === 'number' && budget >= 1, 'budget', 'at least 1')

@@ -1,6 +1,6 @@
 import type { LossReason } from '@leasehold/core'
-import { type RenewOutcome, withDeadline } from '@leasehold/core/adapter'
-import { firstPauseMs } from './figures.ts'
+import { doublingMs, type RenewOutcome, withDeadline } from '@leasehold/core/adapter'
+import { firstPauseMs, longestPauseShare } from './figures.ts'
 import type { LeaseRow, Leases } from './leases.ts'
 import type { CheckedSettings } from './watchdog-settings.ts'
 
@@ -34,7 +34,7 @@ async function renew(
   const requests = due.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
   const leastTtlMs = Math.min(...due.map(({ ttlMs }) => ttlMs))
   // The next round repeats it, so an attempt has no more time than one of two.
-  const limitMs = Math.min(store.commandDeadlineMs, leastTtlMs / 6)
+  const limitMs = Math.min(store.commandDeadlineMs, leastTtlMs / 3) / 2
   const sentAtMs = clock.wallMs()
   const apply = (outcomes: readonly RenewOutcome[]): void =>
     settle(leases, due, sentAtMs, clock.wallMs(), (at) => outcomes[at] ?? silence, tell)
@@ -67,7 +67,7 @@ function settle(
     } else {
       trouble = troubleOf(outcome)
       const intervalMs = lease.ttlMs / 3
-      const restMs = Math.min(firstPauseMs * 2 ** lease.unanswered, lease.ttlMs / 12)
+      const restMs = doublingMs(firstPauseMs, lease.ttlMs * longestPauseShare, lease.unanswered)
       const askedMs = outcome.type === 'unknown' ? (outcome.retryAfterMs ?? 0) : 0
       quietMs = Math.max(quietMs, askedMs)
       leases.unanswered(lease, nowMs + Math.max(restMs, Math.min(askedMs, intervalMs)))

@@ -5,7 +5,7 @@ export const defaultName = 'leasehold-watchdog'
 
 /**
  * Spreads keys over several objects, the same key always to the same one: for `nameOf` of `watchdog`. An object has one thread, and
- * renews 1,000 leases at most. The names are `leasehold-watchdog-0`, `-1` and so on.
+ * renews 1,000 leases at most, unless it is set otherwise. The names are `leasehold-watchdog-0`, `-1` and so on.
  *
  * The number may be changed at any time: a lease stays with the object that has adopted it.
  *

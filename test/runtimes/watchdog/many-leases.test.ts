@@ -18,7 +18,8 @@ test('1,000 leases for five minutes: none lost, and few requests', async () => {
     `${count} leases, 5 minutes: ${sizes.length} requests (${(sizes.length / intervals).toFixed(1)} an interval), ` +
       `${alarms} alarms, up to ${Math.max(...sizes)} leases a request`,
   )
-  expect(sizes.length / intervals).toBeLessThan(8)
+  // One an interval.
+  expect(sizes.length).toBeLessThanOrEqual(Math.ceil(intervals))
   expect(await object.status()).toMatchObject({ leases: count, unanswered: 0 })
   for (const key of tokens.keys()) expect(await others.tryAcquire(key)).toBeNull()
   expect(clock.pending).toBe(0)

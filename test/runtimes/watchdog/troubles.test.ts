@@ -96,4 +96,5 @@ test('bad settings fail an adoption by name; the alarm goes on all the same', as
   expect(await alarmAtMs()).not.toBeNull()
   world.settings = good
   await pass(60_000)
+  expect((await object.status()).lastRequest).toMatchObject({ leases: 1, trouble: null })
 })
