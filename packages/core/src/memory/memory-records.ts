@@ -15,19 +15,8 @@ import type {
 } from '../store/records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
-import type { Clock } from '../timing/clock.ts'
-import { answer, present, type RunRecord, type Tables } from './tables.ts'
-
-/** What further ports need of the store that keeps the locks. */
-export interface LockKeeper {
-  readonly clock: Clock
-  readonly tables: Tables
-  /** Grants a lock that is free, or taken over, with a fence above `last`. Undefined if the acquisition is spent. */
-  grant(request: Pick<ClaimRequest, 'key' | 'acquisitionId' | 'ttlMs'>, last: number, nowMs: number): string | undefined
-  extend(key: string, ttlMs: number, nowMs: number): void
-  /** Frees a lock, and answers how many were told. */
-  free(key: string, holder: string, nowMs: number): number
-}
+import type { LockKeeper } from './lock-keeper.ts'
+import { answer, present, type RunRecord } from './tables.ts'
 
 /** The records of a memory store. They follow the Redis scripts, step by step. */
 export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper): RecordStore {
@@ -39,9 +28,17 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
     const holder = locks.get(key, nowMs)
     const stored = records.get(key, nowMs)?.value
     const isMine = (token: string | undefined): boolean => acquisitionIdOf(token ?? '') === acquisitionId
-    const run = (token: string, overtook?: number): ClaimOutcome => {
-      records.set(key, { state: 'running', token, fingerprint, overtook }, nowMs + keepMs, nowMs)
-      return { type: 'claimed', token, fence: fenceOf(token), overtook }
+    const claimed = ({ token, before: [former] = [] }: Pick<RunRecord, 'token' | 'before'>): ClaimOutcome => ({
+      type: 'claimed',
+      token,
+      fence: fenceOf(token),
+      overtook: former === undefined ? undefined : fenceOf(former),
+    })
+    const run = (token: string, before?: readonly string[]): ClaimOutcome => {
+      const record: RunRecord = { state: 'running', token, fingerprint, before }
+      const expiresAtMs = Math.max(nowMs + keepMs, records.get(key, nowMs)?.expiresAtMs ?? 0)
+      records.set(key, record, expiresAtMs, nowMs)
+      return claimed(record)
     }
 
     if (stored ? stored.state === 'running' && isMine(stored.token) : isMine(holder?.value)) {
@@ -49,16 +46,17 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
       extend(key, ttlMs, nowMs)
       if (!stored) return run(holder.value)
       records.extend(key, nowMs + keepMs, nowMs)
-      return { type: 'claimed', token: stored.token, fence: fenceOf(stored.token), overtook: stored.overtook }
+      return claimed(stored)
     }
     if (stored && stored.fingerprint !== fingerprint) return { type: 'mismatch' }
     if (stored && stored.state !== 'running') return { type: 'done', record: recordSeen(key, stored, nowMs) }
     if (holder) return { type: 'busy', ...lockSeen(key, nowMs) } as ClaimOutcome
     if (stored && !rerun) return { type: 'in-doubt', record: recordSeen(key, stored, nowMs) }
 
-    const overtook = stored && fenceOf(stored.token)
-    const token = grant(request, overtook ?? 0, nowMs)
-    return token === undefined ? { type: 'spent' } : run(token, overtook)
+    const token = grant(request, stored ? fenceOf(stored.token) : 0, nowMs)
+    if (token === undefined) return { type: 'spent' }
+    // The runs in between are left out, for a chain of reruns may be long.
+    return run(token, stored && [stored.token, ...(stored.before?.slice(-1) ?? [])])
   }
 
   function complete({ key, token, fingerprint, result, keepMs }: CompleteRequest): CompleteOutcome {
@@ -86,13 +84,20 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
 
     const hasRecord = isMine(stored?.token)
     if (hasRecord && stored?.state !== 'running') return { type: 'completed' }
-    if (hasRecord) records.delete(key)
+    if (hasRecord) undo(key, stored as RunRecord, nowMs)
     if (holder !== undefined && isMine(holder))
       return { type: 'abandoned', announced: true, subscribers: free(key, holder, nowMs) }
     if (hasRecord && last?.random === claimed) last.ended = { random: claimed, how: 'released' }
     const { random, how } = last?.ended ?? {}
     if (hasRecord || (random === claimed && how === 'released')) return { type: 'abandoned', ...nobodyTold }
     return notMine(key, stored, nowMs)
+  }
+
+  /** Deletes the record of a run, or leaves it to the run in doubt that it had replaced. */
+  function undo(key: string, { before: [token, ...before] = [], ...record }: RunRecord, nowMs: number): void {
+    const { expiresAtMs = nowMs } = records.get(key, nowMs) ?? {}
+    records.delete(key)
+    if (token !== undefined) records.set(key, { ...record, token, before }, expiresAtMs, nowMs)
   }
 
   function read(key: string): ReadOutcome {
