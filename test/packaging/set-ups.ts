@@ -141,10 +141,14 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
       timeoutMs,
     )
 
-    test('run in workerd, as a Worker with its Durable Object', async () => {
-      const worker = join(installation.folder, compiled(emitting('esm'), 'cloudflare'))
-      expect(await inWorkerd(worker, { WATCHDOG: 'LeaseWatchdog' })).toBe('released 0')
-    })
+    test(
+      'run in workerd, as a Worker with its Durable Object',
+      async () => {
+        const worker = join(installation.folder, compiled(emitting('esm'), 'cloudflare'))
+        expect(await inWorkerd(worker, { WATCHDOG: 'LeaseWatchdog' })).toBe('released 0')
+      },
+      timeoutMs,
+    )
 
     test(
       'serve tests in Jest, in Vitest and in `node:test`',
