@@ -21,11 +21,12 @@ export function createApi(options: ApiOptions): Hono {
       locks,
       scope: userOf,
       isAnswer: (error) => error instanceof Problem,
-      // A run that was cut off may have paid. The order is named for its key, so the next run finds that in its record.
+      // A run that was cut off may have paid. The order is named after the key, so the next run finds the payment.
       inDoubt: 'rerun',
     }),
     async (c) => {
-      const orderId = c.var.run?.key ?? crypto.randomUUID()
+      // A request without a key does not come here, so there is a run.
+      const orderId = c.var.run?.key as string
       const order = { orderId, userId: userOf(c), ...itemFrom(await jsonFrom(c.req)) }
       return c.json(await orders.process(order, c.req.raw.signal), 201)
     },

@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { ContentfulStatusCode, StatusCode } from 'hono/utils/http-status'
 import { testConcurrency } from './concurrency-test.ts'
-import { couponDesk } from './coupons.ts'
+import { couponDesk, couponKey } from './coupons.ts'
 import { idFrom, jsonFrom, numberFrom, orderFrom, userIdFrom } from './input.ts'
 import type { Locks } from './locks.ts'
 import { orderDesk } from './orders.ts'
@@ -61,7 +61,7 @@ export function createApp(options: ShopOptions): Hono {
       const answer = await coupons.answer(c.req.param('id'), userIdFrom(await jsonFrom(c.req)))
       return answer ? c.json(answer) : next()
     },
-    locked({ locks: options.locks, key: (c) => `coupon:${c.req.param('id')}` }),
+    locked({ locks: options.locks, key: (c) => couponKey(c.req.param('id') as string) }),
     async (c) => {
       const userId = userIdFrom(await jsonFrom(c.req))
       const result = await coupons.issue(c.req.param('id'), userId, c.var.lease)

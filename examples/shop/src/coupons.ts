@@ -22,8 +22,8 @@ export interface CouponDesk {
    */
   answer(couponId: string, userId: string): Promise<IssuedCoupon | undefined>
   /**
-   * Gives a user one coupon while there are some left, as the holder of the lock `coupon:<id>`. A repeat gets the coupon that
-   * the user has.
+   * Gives a user one coupon while there are some left, as the holder of the lock {@link couponKey}. A repeat gets the coupon
+   * that the user has.
    *
    * @throws what `answer` throws
    * @throws LeaseLostError when the lease is over
@@ -36,6 +36,9 @@ interface CouponDeskOptions {
   readonly server: string
   readonly limits: ReadonlyMap<string, number>
 }
+
+/** The key of a coupon's lock and of its record. */
+export const couponKey = (couponId: string): string => `coupon:${couponId}`
 
 export function couponDesk({ records, server, limits }: CouponDeskOptions): CouponDesk {
   function answerFrom(record: string | null, couponId: string, userId: string): IssuedCoupon | undefined {
@@ -56,7 +59,7 @@ export function couponDesk({ records, server, limits }: CouponDeskOptions): Coup
   return {
     async answer(couponId, userId) {
       limitOf(couponId)
-      return answerFrom(await records.peek(`coupon:${couponId}`), couponId, userId)
+      return answerFrom(await records.peek(couponKey(couponId)), couponId, userId)
     },
 
     async issue(couponId, userId, lease) {

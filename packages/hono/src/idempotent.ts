@@ -1,7 +1,7 @@
-import { createLocker, type Locker } from '@leasehold/core'
+import type { Locker } from '@leasehold/core'
 import { demandObject, demandOption } from '@leasehold/core/adapter'
-import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import {
+  checkIdempotentOptions,
   type IdempotentOptions as HandleOptions,
   type IdempotentHandle,
   type IdempotentWork,
@@ -113,22 +113,11 @@ function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOption
     made.set(locker, handle)
     return handle
   }
-  handleOver(typeof locks === 'function' ? anyLocker() : locks)
+  if (typeof locks !== 'function') handleOver(locks)
+  else checkIdempotentOptions({ ...rest, scope: scope as HandleOptions['scope'] })
   return (c: Context<E>, request: Request): IdempotentHandle => {
     const locker = locksFor(c, locks)
     contexts.set(request, c)
     return made.get(locker) ?? handleOver(locker)
   }
-}
-
-/** Stands for the locker of a request that has not come, so that the options are checked before. Nobody asks it for anything. */
-const anyLocker = (): Locker => createLocker({ store: redisStore(nowhere) })
-
-const nowhere: RedisTransport = {
-  commandDeadlineMs: 1,
-  cluster: false,
-  countsSubscribers: false,
-  nodeOf: () => '',
-  whenReady: () => undefined,
-  run: () => Promise.resolve([]),
 }

@@ -12,7 +12,10 @@ export interface Problem {
   readonly retryAfter?: number
 }
 
-/** Made by the context, so that it has the headers that outer middleware has set. */
+/**
+ * Made by the context, so that it has the headers that outer middleware has set. The problems of the idempotency package know no
+ * context, and `locked` alone ships nothing of that package.
+ */
 export const problem = <E extends Env>(
   c: Context<E>,
   problems: string,

@@ -16,11 +16,15 @@ export interface Refusals<E extends Env> {
   readonly problems: string
 }
 
-/** When a client may ask again while the store does not answer, in seconds. */
+/*
+ * `locked` alone ships nothing of the idempotency package, so these figures stand here, too.
+ */
+
+/** When a client may ask again while the store is silent, in seconds: a command deadline over TCP. */
 const storeRetrySeconds = 2
 /** The same while a server shuts down: the next request reaches another. */
 const closedRetrySeconds = 1
-/** The longest `Retry-After` for a held lock, in seconds. */
+/** The longest `Retry-After` for a held lock, in seconds: as long as an acquire waits unless told otherwise. */
 const longestRetrySeconds = 10
 
 /**

@@ -3,6 +3,7 @@ import { claimRecord, type HolderSeen, type RecordClaim, type Run, type StoredRe
 import { answerRecord } from './answer-record.ts'
 import { answerRun } from './answer-run.ts'
 import type { InDoubtEvent } from './events.ts'
+import { closedRetrySeconds, longestRetrySeconds, storeRetrySeconds } from './figures.ts'
 import type { GuardedRequest } from './guarded-request.ts'
 
 /** What a request asks the store for. */
@@ -13,11 +14,6 @@ export interface Wanted {
   readonly name: string
   readonly fingerprint: string
 }
-
-/** When to come back after a 503, in seconds. */
-const unavailableFor = 2
-/** The longest `Retry-After` for a run under way, in seconds: most work ends long before its lease would. */
-const longestRetryAfter = 5
 
 /** Claims the record, and answers with what that finds: a run, its result, or why there is neither. */
 export async function answerClaim(
@@ -71,9 +67,13 @@ async function claim(
     return await claimRecord(settings.locks, name, { ...settings.claim, fingerprint, rerun, signal: request.signal })
   } catch (cause) {
     if (!(cause instanceof LeaseholdError)) throw cause
-    if (cause.code !== 'STORE_UNAVAILABLE' && cause.code !== 'CLOSED') return refusal(guarded.misconfigured(cause))
+    const closed = cause.code === 'CLOSED'
+    if (!closed && cause.code !== 'STORE_UNAVAILABLE') return refusal(guarded.misconfigured(cause))
     guarded.tell({ type: 'unavailable', key: name, request: title, cause })
-    return refusal(guarded.problem('store-unavailable', unavailableFor))
+    const answer = closed
+      ? guarded.problem('shutting-down', closedRetrySeconds)
+      : guarded.problem('store-unavailable', storeRetrySeconds)
+    return refusal(answer)
   }
 }
 
@@ -100,4 +100,4 @@ function tellOfDoubt(
 }
 
 const retryAfter = ({ expiresInMs }: HolderSeen): number =>
-  Math.max(1, Math.min(longestRetryAfter, Math.ceil((expiresInMs ?? Infinity) / 1_000)))
+  Math.max(1, Math.min(longestRetrySeconds, Math.ceil((expiresInMs ?? Infinity) / 1_000)))

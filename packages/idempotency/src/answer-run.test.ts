@@ -241,6 +241,18 @@ describe('when the store does not answer', () => {
     },
   )
 
+  it('because the locker is closed, the client is sent elsewhere at once', async () => {
+    const handle = setting.handle()
+    await setting.locks.close()
+    const response = await setting.send(handle, never)
+    expect([response.status, response.headers.get('retry-after'), await typeOf(response)]).toEqual([
+      503,
+      '1',
+      '/problems/shutting-down',
+    ])
+    expect(setting.events).toMatchObject([{ type: 'unavailable', cause: { code: 'CLOSED' } }])
+  })
+
   it('a completion, the client gets its answer, marked, and nobody runs until it is known', async () => {
     const handle = setting.handle()
     setting.fates.complete = many('request lost')

@@ -3,12 +3,10 @@ import { answerRecord } from './answer-record.ts'
 import { type BodyRead, readBody } from './body-reader.ts'
 import type { Ending } from './endings.ts'
 import type { NotKeptEvent } from './events.ts'
+import { overtakenRetrySeconds } from './figures.ts'
 import { type GuardedRequest, withBody } from './guarded-request.ts'
 import { problem } from './problem.ts'
 import { encodeResult } from './result-format.ts'
-
-/** When to ask again for the outcome of the run that took over, in seconds. */
-const overtakenFor = 1
 
 /** Does the work of a run, and ends the run as the rules say. Only then anybody gets the answer. */
 export async function answerRun(
@@ -53,7 +51,7 @@ async function worked(
 
 /** Records an answer. Of one that is too large or too slow the record says only that the work is done. */
 async function completed(guarded: GuardedRequest, run: Run, response: Response, read: BodyRead): Promise<Response> {
-  const { headers: names, keepMs, largestResult } = guarded.settings
+  const { headers: names, keep, largestResult } = guarded.settings
   const { status, statusText } = response
   const kept = names.flatMap((name) => {
     const value = response.headers.get(name)
@@ -61,7 +59,7 @@ async function completed(guarded: GuardedRequest, run: Run, response: Response, 
   })
   const encoded = read.type === 'whole' ? encodeResult({ status, statusText, headers: kept, body: read.bytes }) : null
   const result = encoded && encoded.length <= largestResult ? encoded : null
-  const completion = await run.complete(result, { keep: keepMs })
+  const completion = await run.complete(result, { keep })
   if (completion.type === 'completed' && !completion.result) {
     const why: NotKeptEvent['reason'] = result ? 'store' : read.type === 'whole' ? 'too-large' : read.type
     guarded.tell({ type: 'not-kept', key: run.key, request: guarded.title, status, reason: why })
@@ -77,7 +75,9 @@ function settled(guarded: GuardedRequest, run: Run, end: Completion | Abandonmen
     const { record } = end
     void own.body?.cancel().catch(() => undefined)
     guarded.tell({ type: 'overtaken', ...about, fence: run.fence, by: record.fence })
-    return record.state === 'running' ? guarded.problem('overtaken', overtakenFor) : answerRecord(guarded, record)
+    return record.state === 'running'
+      ? guarded.problem('overtaken', overtakenRetrySeconds)
+      : answerRecord(guarded, record)
   }
   if (end.type === 'unknown' || end.type === 'gone') {
     // A 503 would make the client ask again, and that is what is dangerous now.

@@ -6,7 +6,7 @@ import { compressedBytes, edgeBundle, itemisedBundle } from '../../../test/suppo
 /** What the package may add to a Worker that has a locker with records, minified and compressed, in bytes: decision 21. */
 const limit = 4_830
 /** The same of the package by itself, the core left out. */
-const limitAlone = 5_360
+const limitAlone = 5_390
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const external = ['@leasehold/core', '@leasehold/core/adapter', '@leasehold/core/records']

@@ -52,7 +52,6 @@ export function endingRules(given: Endings = {}): EndingRules {
     const fits = ending === undefined || isEnding(ending) || (status === 'thrown' && typeof ending === 'function')
     demandOption(fits, 'endings', '"complete", "abandon" or "leave" for each status')
   }
-  const ruleOf = (status: number | StatusClass | 'thrown') => given[status] ?? defaults[status]
   return {
     ofStatus(status) {
       // Whoever names a class means all of it, so its own class wins over a status of the defaults.
@@ -60,7 +59,7 @@ export function endingRules(given: Endings = {}): EndingRules {
       return given[status] ?? given[ofClass] ?? defaults[status] ?? defaults[ofClass] ?? 'leave'
     },
     ofError(error) {
-      const rule = ruleOf('thrown')
+      const rule = given.thrown ?? defaults.thrown
       const ending = typeof rule === 'function' ? rule(error) : rule
       return isEnding(ending) ? ending : 'leave'
     },

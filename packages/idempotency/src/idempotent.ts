@@ -4,7 +4,7 @@ import { readBody } from './body-reader.ts'
 import { fingerprintOf, hashed } from './fingerprint.ts'
 import { GuardedRequest, unheeded } from './guarded-request.ts'
 import { keyOf } from './idempotency-key.ts'
-import { checkedOptions, type IdempotentOptions, type Settings } from './options.ts'
+import { type IdempotentOptions, type Settings, settingsOf } from './options.ts'
 import { recordName } from './record-name.ts'
 import type { IdempotentWork } from './work.ts'
 
@@ -43,7 +43,7 @@ export type IdempotentHandle = (
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
 export function idempotent(options: IdempotentOptions): IdempotentHandle {
-  const settings = checkedOptions(options)
+  const settings = settingsOf(options)
   return (request, work, { waitUntil } = {}) => {
     const answered = answer(settings, request, work)
     if (waitUntil) unheeded(() => waitUntil(answered.catch(() => undefined)))

@@ -11,6 +11,7 @@ export type {
   UnrecordedEvent,
 } from './events.ts'
 export { type IdempotentHandle, idempotent } from './idempotent.ts'
-export type { DoubtPolicy, IdempotentOptions, InDoubt } from './options.ts'
+export type { DoubtPolicy, InDoubt } from './in-doubt.ts'
+export { checkIdempotentOptions, type IdempotentOptions } from './options.ts'
 export type { ProblemType } from './problem.ts'
 export type { IdempotentWork, OngoingRun, WorkContext } from './work.ts'

@@ -1,7 +1,7 @@
 import { createLocker } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { expect, it } from 'vitest'
-import { type IdempotentOptions, idempotent } from './index.ts'
+import { checkIdempotentOptions, type IdempotentOptions, idempotent } from './index.ts'
 
 const locks = createLocker({ store: memoryStore() })
 
@@ -34,9 +34,11 @@ it.each([
   ['problems', { problems: 1 }],
   ['onEvent', { onEvent: 'log' }],
   ['whileRunning', { whileRunning: 'wait' }],
-])('a bad %s is refused by name: %o', (option, bad) => {
-  const options = { locks, scope: 'a', ...bad } as unknown as IdempotentOptions
-  expect(() => idempotent(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }))
+])('a bad %s is refused by name, also without a locker: %o', (option, bad) => {
+  const options = { scope: 'a', ...bad } as unknown as Omit<IdempotentOptions, 'locks'>
+  const refused = expect.objectContaining({ code: 'INVALID_OPTION', option })
+  expect(() => idempotent({ locks, ...options })).toThrow(refused)
+  expect(() => checkIdempotentOptions(options)).toThrow(refused)
 })
 
 it('an option that is undefined is as good as left out', () => {

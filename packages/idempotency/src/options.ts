@@ -1,28 +1,11 @@
 import { type Clock, type Duration, type Locker, systemClock } from '@leasehold/core'
-import { demandObject, demandOption, parseDuration, refuseUnknown } from '@leasehold/core/adapter'
+import { checkAcquireOptions, demandObject, demandOption, parseDuration, refuseUnknown } from '@leasehold/core/adapter'
 import { checkClaims, mostResultBytes } from '@leasehold/core/records'
 import { type EndingRules, type Endings, endingRules } from './endings.ts'
 import type { IdempotencyEvent } from './events.ts'
+import * as figures from './figures.ts'
+import type { DoubtPolicy } from './in-doubt.ts'
 import { keptHeaders } from './kept-headers.ts'
-
-/** A key whose run left no word of how it ended: it may have had its effect, or not. */
-export interface InDoubt {
-  readonly request: Request
-  /** The client's key. */
-  readonly key: string
-  /** The fence of the run that left it. */
-  readonly fence: number
-  /** The name of the locker that ran it; null if it has none. */
-  readonly holder: string | null
-  /** How long the key stays in doubt, in milliseconds. */
-  readonly forMs: number | null
-}
-
-/**
- * What to do about a key in doubt. `reject` answers 409 `in-doubt`. `rerun` runs the work, perhaps a second time, and `run.overtook`
- * says so. An async function may ask whoever knows, and may answer by itself.
- */
-export type DoubtPolicy = 'reject' | 'rerun' | ((doubt: InDoubt) => Promise<'reject' | 'rerun' | Response>)
 
 export interface IdempotentOptions {
   /** Records are kept in the store of this locker. A store of `@leasehold/ioredis` or `@leasehold/upstash` can, and the embedded one. */
@@ -87,8 +70,8 @@ export interface Settings {
   readonly largestBody: number
   readonly bodyWithinMs: number
   readonly fingerprint: IdempotentOptions['fingerprint']
-  readonly claim: { readonly wait: Duration; readonly ttl: Duration; readonly inDoubtFor: Duration }
-  readonly keepMs: number
+  readonly claim: { readonly wait: Duration; readonly ttl: Duration; readonly inDoubtFor: Duration | undefined }
+  readonly keep: Duration | undefined
   readonly inDoubt: DoubtPolicy
   readonly endings: EndingRules
   /** Those that are kept. */
@@ -101,26 +84,50 @@ export interface Settings {
 }
 
 /** @throws InvalidOptionError naming the first option that is unknown or bad */
-export function checkedOptions(options: IdempotentOptions): Settings {
+export function settingsOf(options: IdempotentOptions): Settings {
   demandObject(options)
+  const { locks, ...rest } = options ?? {}
+  const settings = ownSettings(rest)
+  checkClaims(locks, settings.claim)
+  return { locks, ...settings }
+}
+
+/**
+ * Checks the options of `idempotent` without a locker, for whoever learns the locker with each request and wants to know of a
+ * mistake before.
+ *
+ * @example
+ * ```ts
+ * checkIdempotentOptions({ scope: 'shop', wait: '5s' })
+ * ```
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function checkIdempotentOptions(options: Omit<IdempotentOptions, 'locks'>): void {
+  demandObject(options)
+  const { ttl, wait, inDoubtFor } = ownSettings(options).claim
+  checkAcquireOptions({ ttl, wait })
+  if (inDoubtFor !== undefined) parseDuration('inDoubtFor', inDoubtFor)
+}
+
+function ownSettings(options: Omit<IdempotentOptions, 'locks'>): Omit<Settings, 'locks'> {
   const {
-    locks,
     scope,
     required = true,
     methods = ['POST', 'PATCH'],
-    longestKey = 255,
-    largestBody = 1_048_576,
-    bodyWithin = '30s',
+    longestKey = figures.longestKey,
+    largestBody = figures.largestBody,
+    bodyWithin = figures.bodyWithin,
     fingerprint,
     wait = 0,
-    ttl = '30s',
-    keep = '24h',
-    inDoubtFor = '1h',
+    ttl = figures.runTtl,
+    keep,
+    inDoubtFor,
     inDoubt = 'reject',
     endings,
     headers = [],
     largestResult = mostResultBytes,
-    resultWithin = '10s',
+    resultWithin = figures.resultWithin,
     problems = '/problems/',
     onEvent,
     clock = systemClock,
@@ -135,19 +142,17 @@ export function checkedOptions(options: IdempotentOptions): Settings {
   const knows = inDoubt === 'reject' || inDoubt === 'rerun' || isFunction(inDoubt)
   demandOption(knows, 'inDoubt', '"reject", "rerun" or a function')
   demandOption(typeof problems === 'string', 'problems', 'text')
-  const claim = { wait, ttl, inDoubtFor }
-  checkClaims(locks, claim)
+  if (keep !== undefined) parseDuration('keep', keep)
   return {
-    locks,
     scope,
     required,
     methods: names('methods', methods, (name) => name.toUpperCase()),
-    longestKey: count('longestKey', longestKey, 255),
-    largestBody: count('largestBody', largestBody, 2 ** 53),
+    longestKey: count('longestKey', longestKey, figures.longestKey),
+    largestBody: count('largestBody', largestBody, Number.MAX_SAFE_INTEGER),
     bodyWithinMs: parseDuration('bodyWithin', bodyWithin),
     fingerprint,
-    claim,
-    keepMs: parseDuration('keep', keep),
+    claim: { wait, ttl, inDoubtFor },
+    keep,
     inDoubt,
     endings: endingRules(endings),
     headers: keptHeaders(names('headers', headers, (name) => name.toLowerCase())),

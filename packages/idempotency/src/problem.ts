@@ -20,15 +20,16 @@ const problems = {
   overtaken: [409, 'Another request with this Idempotency-Key took over', 'Ask again for its outcome'],
   'result-not-kept': [410, 'The answer was not kept', 'The operation is done, and is not done again'],
   'store-unavailable': [503, 'Unavailable', 'This request did nothing; ask again'],
+  'shutting-down': [503, 'Unavailable', 'This server is shutting down; this request did nothing'],
   misconfigured: [500, 'Internal error', 'The server is set up wrongly; this request did nothing'],
   'work-failed': [500, 'Internal error', 'The operation failed, and is not done again'],
 } as const
 
 /** An answer of ours, in the form of RFC 9457. @param base what its `type` begins with */
-export function problem(base: string, type: ProblemType, headers?: Readonly<Record<string, string>>): Response {
+export function problem(base: string, type: ProblemType): Response {
   const [status, title, detail] = problems[type]
   return new Response(JSON.stringify({ type: base + type, title, status, detail }), {
     status,
-    headers: { 'cache-control': 'no-store', 'content-type': 'application/problem+json', ...headers },
+    headers: { 'cache-control': 'no-store', 'content-type': 'application/problem+json' },
   })
 }

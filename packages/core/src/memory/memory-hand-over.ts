@@ -1,6 +1,6 @@
 import type { HandOverStore, ResumeOutcome, ResumeRequest } from '../store/hand-over.ts'
 import { acquisitionIdOf, cursorOf, randomPart } from '../store/token.ts'
-import type { LockKeeper } from './memory-records.ts'
+import type { LockKeeper } from './lock-keeper.ts'
 import { answer } from './tables.ts'
 
 /** Resumes leases of a memory store. It follows the Redis script, step by step. */

@@ -15,19 +15,8 @@ import type {
 } from '../store/records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
-import type { Clock } from '../timing/clock.ts'
-import { answer, present, type RunRecord, type Tables } from './tables.ts'
-
-/** What further ports need of the store that keeps the locks. */
-export interface LockKeeper {
-  readonly clock: Clock
-  readonly tables: Tables
-  /** Grants a lock that is free, or taken over, with a fence above `last`. Undefined if the acquisition is spent. */
-  grant(request: Pick<ClaimRequest, 'key' | 'acquisitionId' | 'ttlMs'>, last: number, nowMs: number): string | undefined
-  extend(key: string, ttlMs: number, nowMs: number): void
-  /** Frees a lock, and answers how many were told. */
-  free(key: string, holder: string, nowMs: number): number
-}
+import type { LockKeeper } from './lock-keeper.ts'
+import { answer, present, type RunRecord } from './tables.ts'
 
 /** The records of a memory store. They follow the Redis scripts, step by step. */
 export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper): RecordStore {

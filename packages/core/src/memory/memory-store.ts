@@ -18,8 +18,9 @@ import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/toke
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
+import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
-import { type LockKeeper, memoryRecords } from './memory-records.ts'
+import { memoryRecords } from './memory-records.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
 export interface MemoryStoreOptions {

@@ -13,6 +13,7 @@ export type {
   RecordStore,
   StoredRecord,
 } from '../store/records.ts'
-export { type ClaimOptions, checkClaims, claimRecord, type RecordClaim } from './claim-record.ts'
+export { type ClaimOptions, checkClaims, claimRecord } from './claim-record.ts'
+export type { RecordClaim } from './claiming.ts'
 export { recordsOf } from './records-of.ts'
 export type { Abandonment, Completion, Run, Unanswered } from './run.ts'

@@ -1,0 +1,199 @@
+import type { Context } from '../context.ts'
+import { failedCall, type Shared } from '../key-locker.ts'
+import { Grant } from '../lease/grant.ts'
+import { watchFor } from '../lease/watch.ts'
+import type { Plan } from '../options.ts'
+import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
+import { ask } from '../store/ask.ts'
+import type { Unknown } from '../store/lease-store.ts'
+import { commandDeadlineMs } from '../store/question.ts'
+import type {
+  AbandonOutcome,
+  AbandonRequest,
+  ClaimOutcome,
+  ClaimRequest,
+  HolderSeen,
+  RecordStore,
+  StoredRecord,
+} from '../store/records.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import { sleep } from '../timing/deadline.ts'
+import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
+import { pollingWaiter } from '../waiting/polling-waiter.ts'
+import type { Waiter } from '../waiting/release-notifier.ts'
+import { ClaimedRun } from './claimed-run.ts'
+import type { Run } from './run.ts'
+
+/** What a claim finds. */
+export type RecordClaim =
+  /** Nobody has done the work, and this caller does it now. */
+  | { readonly type: 'claimed'; readonly run: Run }
+  /** It has been done. The record has the result, unless that was too large (`state: 'too-large'`). */
+  | { readonly type: 'done'; readonly record: StoredRecord }
+  /** The key was claimed for other work: the fingerprints differ. */
+  | { readonly type: 'mismatch' }
+  /** Somebody does it, or has the lock, and did so until the wait was over. */
+  | ({ readonly type: 'busy' } & HolderSeen)
+  /** Somebody began it and left no word of how it ended. */
+  | { readonly type: 'in-doubt'; readonly record: StoredRecord }
+
+/**
+ * A claim under way. It asks, waits while somebody has the lock, and asks again, under one acquisition id until that is spent.
+ *
+ * A request without an answer may have been carried out. So whoever ends without a run undoes the claim.
+ */
+export class Claiming {
+  readonly #shared: Shared
+  readonly #context: Context
+  readonly #records: RecordStore
+  readonly #plan: Plan
+  readonly #wish: Omit<ClaimRequest, 'acquisitionId'>
+  readonly #since: Instant
+  #request: ClaimRequest
+  /** The present claim may have been carried out, or may still be. */
+  #open = false
+  /** An attempt at it got no answer before another did, so it may still arrive. */
+  #mayArrive = false
+  /** The token of the run. */
+  #accepted: string | undefined
+  #ended = false
+  #waiter: Waiter | undefined
+
+  constructor(shared: Shared, records: RecordStore, plan: Plan, wish: Omit<ClaimRequest, 'acquisitionId'>) {
+    this.#shared = shared
+    this.#context = shared.context
+    this.#records = records
+    this.#plan = plan
+    this.#wish = wish
+    this.#since = instant(this.#context.clock)
+    this.#request = this.#draw()
+  }
+
+  async #claim(): Promise<RecordClaim> {
+    const { clock, work, emit } = this.#context
+    const { key, ttlMs, signal } = this.#plan
+    const span = work.begin(signal)
+    try {
+      for (;;) {
+        const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
+          span,
+          send: (attempt) => {
+            this.#open = true
+            this.#plan.commands++
+            this.#plan.budget.left--
+            attempt.follow(this.#records.claim(this.#request, attempt))
+          },
+          read: (given) => this.#checked(given),
+          onLate: (late) => this.#onLate(late),
+        })
+        if (before === 'unknown') this.#mayArrive = true
+        this.#open = this.#mayArrive || (isUnknown(outcome) && outcome.executed === 'unknown')
+        const found = answered('claim', key, outcome, before)
+        if (found.type === 'claimed') {
+          this.#open = true
+          const grant = new Grant(clock, key, found.token, found.fence, { sentAt, ttlMs })
+          if (grant.remainingMs() >= this.#plan.minValidityMs) return this.#begun(grant, found.overtook)
+        } else if (found.type === 'spent') this.#open = true
+        else if (found.type !== 'busy') return found
+        if (this.#leftMs() <= 1) {
+          if (found.type === 'busy') return found
+          // A claim came too late, or came and went unseen.
+          throw unanswered('claim', { ...silence, executed: 'no' })
+        }
+        if (found.type === 'busy') {
+          if (!this.#waiter) {
+            emit?.({ type: 'contended', key })
+            this.#waiter = this.#context.notifier?.waiter(clock, this.#plan) ?? pollingWaiter(clock, this.#plan)
+          }
+          await this.#waiter.pause(found, () => this.#leftMs(), span.signal)
+          if (this.#leftMs() <= 1) return found
+        } else {
+          this.#undo()
+          this.#request = this.#draw()
+          this.#mayArrive = false
+        }
+      }
+    } finally {
+      this.#ended = true
+      this.#waiter?.close()
+      this.#undo()
+      work.end(span)
+    }
+  }
+
+  /** Tells of a claim that comes to nothing, as of an acquire. */
+  async run(): Promise<RecordClaim> {
+    try {
+      return await this.#claim()
+    } catch (error) {
+      failedCall(this.#context, this.#plan, this.#since, error)
+    }
+  }
+
+  #draw(): ClaimRequest {
+    return { ...this.#wish, acquisitionId: drawAcquisitionId(this.#context.name) }
+  }
+
+  #leftMs(): number {
+    const { waitMs, budget } = this.#plan
+    if (budget.left < 1) return 0
+    return waitMs - elapsedMs(instant(this.#context.clock), this.#since)
+  }
+
+  #checked(given: ClaimOutcome | undefined): ClaimOutcome | Unknown {
+    if (given?.type === 'claimed' && !given.token.startsWith(`${this.#request.acquisitionId}.`)) return silence
+    return given ?? silence
+  }
+
+  /** The work is ours. */
+  #begun(grant: Grant, overtook: number | undefined): RecordClaim {
+    const { clock, work, emit } = this.#context
+    const { signal, renew } = this.#plan
+    this.#waiter?.granted?.()
+    this.#accepted = grant.token
+    this.#open = false
+    const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
+    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, !!renew)
+    if (signal?.aborted) {
+      // The caller gave up in that very moment, and nothing has begun.
+      work.background(() => run.abandon())
+      throw signal.reason
+    }
+    // The locker may have been closed meanwhile.
+    if (!grant.lostBecause) watch.watch(grant, this.#plan)
+    const { key, fence } = grant
+    emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
+    return { type: 'claimed', run }
+  }
+
+  /** A claim was answered after its attempt had been given up. The next try finds it; if there is none, nobody will run it. */
+  #onLate(late: ClaimOutcome): void {
+    if (late.type !== 'claimed' || late.token === this.#accepted) return
+    const { key, acquisitionId } = this.#request
+    if (!this.#ended && late.token.startsWith(`${acquisitionId}.`)) {
+      this.#mayArrive = true
+      this.#waiter?.wake()
+    } else this.#context.work.background(() => this.#abandon({ key, token: late.token }))
+  }
+
+  /** Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt. */
+  #undo(): void {
+    if (!this.#open) return
+    this.#open = false
+    const { key, acquisitionId, ttlMs } = this.#request
+    const { clock, work } = this.#context
+    work.background(async () => {
+      if ((await this.#abandon({ key, acquisitionId })).type === 'abandoned') return
+      // It may have overtaken the claim, so it is sent once more, later.
+      await sleep(clock, commandDeadlineMs(this.#context, ttlMs))
+      await this.#abandon({ key, acquisitionId })
+    })
+  }
+
+  async #abandon(request: AbandonRequest): Promise<AbandonOutcome> {
+    const { outcome } = await ask<AbandonOutcome>(this.#context, this.#wish.ttlMs, {
+      send: (attempt) => attempt.follow(this.#records.abandon(request, attempt)),
+    })
+    return outcome
+  }
+}
