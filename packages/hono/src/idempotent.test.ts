@@ -2,6 +2,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
 import { HTTPException } from 'hono/http-exception'
 import { stream } from 'hono/streaming'
 import { validator } from 'hono/validator'
@@ -234,6 +235,73 @@ describe('headers', () => {
       return c.text('done')
     })
     expect(outerOf(await app.request('/', sent()))).toEqual([null, 'yes', 'outer=1'])
+  })
+
+  it.each<[string, (c: Context) => void]>([
+    [
+      'on the response',
+      ({ res }) => {
+        res.headers.set('cache-control', 'public')
+        res.headers.set('x-frame-options', 'DENY')
+      },
+    ],
+    [
+      'on the context',
+      (c) => {
+        c.header('cache-control', 'public')
+        c.header('x-frame-options', 'DENY')
+      },
+    ],
+  ])('that the handler has overruled stay overruled, though outer middleware had set them %s', async (_, set) => {
+    const app = new Hono().use(async (c, next) => {
+      set(c)
+      await next()
+    })
+    app.post('/', once(), (c) => {
+      c.header('cache-control', 'no-store')
+      return c.text('done', 201)
+    })
+    app.post('/reused', once(), pay)
+    const answers = [...(await twice(app, '/')), await app.request('/reused', sent())]
+    expect(
+      answers.map(({ status, headers }) => [status, headers.get('cache-control'), headers.get('x-frame-options')]),
+    ).toEqual([
+      [201, 'no-store', 'DENY'],
+      [201, 'no-store', 'DENY'],
+      [422, 'no-store', 'DENY'],
+    ])
+  })
+
+  it('that describe what was made are on a replay only if they were on the first answer', async () => {
+    const app = new Hono().use(async (c, next) => {
+      c.header('link', '</style.css>; rel=preload')
+      c.header('x-receipt', 'none')
+      await next()
+    })
+    app.post('/', once({ headers: ['X-Receipt'] }), () => new Response('done'))
+    const [first, second] = await twice(app, '/')
+    for (const { headers } of [first, second])
+      expect([headers.get('link'), headers.get('x-receipt')]).toEqual([null, null])
+    expect(await saidBy(second)).toBe('200 replayed')
+  })
+
+  it('that scripts of other origins may read are those of both', async () => {
+    const exposedBy = ({ headers }: Response) => headers.get('access-control-expose-headers')
+    const app = new Hono().use(cors({ origin: '*', exposeHeaders: ['X-Total', 'ETag'] }))
+    app.post('/', once(), (c) => c.text('done'))
+    app.post('/narrow', once(), (c) => {
+      c.header('access-control-expose-headers', 'X-Total')
+      return c.text('done')
+    })
+    const init = (key?: string) => sent({ ...(key && { key }), headers: { origin: 'https://shop.example' } })
+    const [first, second] = await twice(app, '/', init)
+    expect([exposedBy(first), exposedBy(second)]).toEqual(['X-Total,ETag', 'Idempotency-Replayed, X-Total,ETag'])
+    expect(exposedBy(await app.request('/narrow', init('narrow')))).toBe('X-Total')
+  })
+
+  it('are replayed with the text of the status', async () => {
+    const app = around().post('/', once(), () => new Response('done', { status: 201, statusText: 'Made' }))
+    expect((await twice(app, '/')).map(({ statusText }) => statusText)).toEqual(['Made', 'Made'])
   })
 
   it('of a run that was overtaken are those of its successor, and of outer middleware', async () => {

@@ -7,8 +7,10 @@ import {
   type IdempotentWork,
   idempotent as idempotentHandle,
   type OngoingRun,
+  replayedHeaders,
 } from '@leasehold/idempotency'
 import type { Context, Env, MiddlewareHandler } from 'hono'
+import { answerInstead } from './answer-instead.ts'
 import { clientGone } from './client-gone.ts'
 import { waitUntilOf } from './keep-alive.ts'
 import { checkLocks, type LocksOption, locksFor } from './locks.ts'
@@ -56,6 +58,7 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   demandOption(typeof as === 'string' && as !== '', 'as', 'the name of a variable')
   demandOption(typeof isAnswer === 'function', 'isAnswer', 'a function of the error')
   const handleFor = handles(rest)
+  const recorded = new Set(replayedHeaders(rest.headers))
   return async (context, next) => {
     const c: Context = context
     const request = await readable(c)
@@ -72,8 +75,7 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
     }
     try {
       const answer = await handleFor(c, request)(request, work, { waitUntil: waitUntilOf(c) })
-      if (!ran) return c.newResponse(answer.body, answer)
-      if (answer !== c.res) replaceResponse(c, answer, outer)
+      if (!ran || answer !== c.res) answerInstead(c, answer, { outer, recorded })
     } catch (error) {
       if (ran && error === c.error) return undefined
       const gone = !ran && clientGone(c, error)
@@ -87,20 +89,6 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
 }
 
 const hasResponse = (error: Error): boolean => 'getResponse' in error
-
-/**
- * Answers with something else than the handler, which may be what another run recorded. What outer middleware has set stays.
- *
- * @param outer the headers that outer middleware had set when the handler was called
- */
-function replaceResponse(c: Context, answer: Response, outer: Headers): void {
-  const replaced = c.res.headers
-  const own = new Set(answer.headers.keys())
-  for (const [name, value] of outer) if (!own.has(name) && replaced.has(name)) answer.headers.append(name, value)
-  // Otherwise Hono would give it all headers of the response that it replaces.
-  c.res = undefined
-  c.res = answer
-}
 
 /** Makes a handle for each locker, one if there is one locker. Options are checked now. */
 function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {
