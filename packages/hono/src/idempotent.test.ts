@@ -1,5 +1,6 @@
 import { createLocker, type Locker } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import type { IdempotencyEvent } from '@leasehold/idempotency'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
@@ -114,6 +115,35 @@ describe('a route that is idempotent', () => {
     await new Hono().post('/', once(), pay).request('/', sent(), {}, context)
     expect(tasks).toHaveLength(1)
     await tasks[0]
+  })
+})
+
+describe('a route that is idempotent twice', () => {
+  it.each([
+    ['at once', (_: Context, next: () => Promise<void>) => next()],
+    ['with a validator between', validator('json', (value) => value)],
+  ])('under one key, %s, is a mistake of the program', async (_, between) => {
+    const events: IdempotencyEvent[] = []
+    const onEvent = (event: IdempotencyEvent): number => events.push(event)
+    const app = new Hono()
+    app.use(once()).post('/', between as MiddlewareHandler, once({ onEvent }), pay)
+    expect(await saidTwice(app)).toEqual(['500 /problems/misconfigured', '500 /problems/misconfigured'])
+    const cause = expect.objectContaining({ message: expect.stringContaining('has this key') })
+    expect([runs, events]).toEqual([0, Array(2).fill({ type: 'misconfigured', request: 'POST /', cause })])
+  })
+
+  it('under two scopes has a record of each', async () => {
+    const app = new Hono()
+    app.use(once()).post('/', once({ scope: 'other' }), pay)
+    expect([await saidTwice(app), runs]).toEqual([['201', '201 replayed'], 1])
+    const inner = new Hono().post('/', once({ scope: 'other' }), pay)
+    expect(await saidBy(await inner.request('/', sent()))).toBe('201 replayed')
+  })
+
+  it('guards a request once if the outer one lets it pass', async () => {
+    const app = new Hono()
+    app.use(once({ methods: ['PATCH'] })).post('/', once(), pay)
+    expect(await saidTwice(app)).toEqual(['201', '201 replayed'])
   })
 })
 

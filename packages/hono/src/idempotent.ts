@@ -61,10 +61,12 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   const recorded = new Set(replayedHeaders(rest.headers))
   return async (context, next) => {
     const c: Context = context
-    const request = await readable(c)
+    // A handle knows a request that it has handed out, and not a copy.
+    const request = handed.has(c.req.raw) ? c.req.raw : await readable(c)
     const outer = c.newResponse(null).headers
     let ran = false
     const work: IdempotentWork = async (guarded, { run }) => {
+      if (run) handed.add(guarded)
       c.req.raw = guarded
       c.set(as, run)
       await next()
@@ -87,6 +89,9 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
     return undefined
   }
 }
+
+/** The requests of runs. The route of one may have `idempotent` again, by mistake. */
+const handed = new WeakSet<Request>()
 
 const hasResponse = (error: Error): boolean => 'getResponse' in error
 
