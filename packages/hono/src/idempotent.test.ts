@@ -1,7 +1,9 @@
 import { createLocker, type Locker } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import type { IdempotencyEvent } from '@leasehold/idempotency'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { cors } from 'hono/cors'
 import { HTTPException } from 'hono/http-exception'
 import { stream } from 'hono/streaming'
 import { validator } from 'hono/validator'
@@ -113,6 +115,35 @@ describe('a route that is idempotent', () => {
     await new Hono().post('/', once(), pay).request('/', sent(), {}, context)
     expect(tasks).toHaveLength(1)
     await tasks[0]
+  })
+})
+
+describe('a route that is idempotent twice', () => {
+  it.each([
+    ['at once', (_: Context, next: () => Promise<void>) => next()],
+    ['with a validator between', validator('json', (value) => value)],
+  ])('under one key, %s, is a mistake of the program', async (_, between) => {
+    const events: IdempotencyEvent[] = []
+    const onEvent = (event: IdempotencyEvent): number => events.push(event)
+    const app = new Hono()
+    app.use(once()).post('/', between as MiddlewareHandler, once({ onEvent }), pay)
+    expect(await saidTwice(app)).toEqual(['500 /problems/misconfigured', '500 /problems/misconfigured'])
+    const cause = expect.objectContaining({ message: expect.stringContaining('has this key') })
+    expect([runs, events]).toEqual([0, Array(2).fill({ type: 'misconfigured', request: 'POST /', cause })])
+  })
+
+  it('under two scopes has a record of each', async () => {
+    const app = new Hono()
+    app.use(once()).post('/', once({ scope: 'other' }), pay)
+    expect([await saidTwice(app), runs]).toEqual([['201', '201 replayed'], 1])
+    const inner = new Hono().post('/', once({ scope: 'other' }), pay)
+    expect(await saidBy(await inner.request('/', sent()))).toBe('201 replayed')
+  })
+
+  it('guards a request once if the outer one lets it pass', async () => {
+    const app = new Hono()
+    app.use(once({ methods: ['PATCH'] })).post('/', once(), pay)
+    expect(await saidTwice(app)).toEqual(['201', '201 replayed'])
   })
 })
 
@@ -234,6 +265,73 @@ describe('headers', () => {
       return c.text('done')
     })
     expect(outerOf(await app.request('/', sent()))).toEqual([null, 'yes', 'outer=1'])
+  })
+
+  it.each<[string, (c: Context) => void]>([
+    [
+      'on the response',
+      ({ res }) => {
+        res.headers.set('cache-control', 'public')
+        res.headers.set('x-frame-options', 'DENY')
+      },
+    ],
+    [
+      'on the context',
+      (c) => {
+        c.header('cache-control', 'public')
+        c.header('x-frame-options', 'DENY')
+      },
+    ],
+  ])('that the handler has overruled stay overruled, though outer middleware had set them %s', async (_, set) => {
+    const app = new Hono().use(async (c, next) => {
+      set(c)
+      await next()
+    })
+    app.post('/', once(), (c) => {
+      c.header('cache-control', 'no-store')
+      return c.text('done', 201)
+    })
+    app.post('/reused', once(), pay)
+    const answers = [...(await twice(app, '/')), await app.request('/reused', sent())]
+    expect(
+      answers.map(({ status, headers }) => [status, headers.get('cache-control'), headers.get('x-frame-options')]),
+    ).toEqual([
+      [201, 'no-store', 'DENY'],
+      [201, 'no-store', 'DENY'],
+      [422, 'no-store', 'DENY'],
+    ])
+  })
+
+  it('that describe what was made are on a replay only if they were on the first answer', async () => {
+    const app = new Hono().use(async (c, next) => {
+      c.header('link', '</style.css>; rel=preload')
+      c.header('x-receipt', 'none')
+      await next()
+    })
+    app.post('/', once({ headers: ['X-Receipt'] }), () => new Response('done'))
+    const [first, second] = await twice(app, '/')
+    for (const { headers } of [first, second])
+      expect([headers.get('link'), headers.get('x-receipt')]).toEqual([null, null])
+    expect(await saidBy(second)).toBe('200 replayed')
+  })
+
+  it('that scripts of other origins may read are those of both', async () => {
+    const exposedBy = ({ headers }: Response) => headers.get('access-control-expose-headers')
+    const app = new Hono().use(cors({ origin: '*', exposeHeaders: ['X-Total', 'ETag'] }))
+    app.post('/', once(), (c) => c.text('done'))
+    app.post('/narrow', once(), (c) => {
+      c.header('access-control-expose-headers', 'X-Total')
+      return c.text('done')
+    })
+    const init = (key?: string) => sent({ ...(key && { key }), headers: { origin: 'https://shop.example' } })
+    const [first, second] = await twice(app, '/', init)
+    expect([exposedBy(first), exposedBy(second)]).toEqual(['X-Total,ETag', 'Idempotency-Replayed, X-Total,ETag'])
+    expect(exposedBy(await app.request('/narrow', init('narrow')))).toBe('X-Total')
+  })
+
+  it('are replayed with the text of the status', async () => {
+    const app = around().post('/', once(), () => new Response('done', { status: 201, statusText: 'Made' }))
+    expect((await twice(app, '/')).map(({ statusText }) => statusText)).toEqual(['Made', 'Made'])
   })
 
   it('of a run that was overtaken are those of its successor, and of outer middleware', async () => {

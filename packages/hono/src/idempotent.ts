@@ -7,8 +7,10 @@ import {
   type IdempotentWork,
   idempotent as idempotentHandle,
   type OngoingRun,
+  replayedHeaders,
 } from '@leasehold/idempotency'
 import type { Context, Env, MiddlewareHandler } from 'hono'
+import { answerInstead } from './answer-instead.ts'
 import { clientGone } from './client-gone.ts'
 import { waitUntilOf } from './keep-alive.ts'
 import { checkLocks, type LocksOption, locksFor } from './locks.ts'
@@ -56,12 +58,15 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   demandOption(typeof as === 'string' && as !== '', 'as', 'the name of a variable')
   demandOption(typeof isAnswer === 'function', 'isAnswer', 'a function of the error')
   const handleFor = handles(rest)
+  const recorded = new Set(replayedHeaders(rest.headers))
   return async (context, next) => {
     const c: Context = context
-    const request = await readable(c)
+    // A handle knows a request that it has handed out, and not a copy.
+    const request = handed.has(c.req.raw) ? c.req.raw : await readable(c)
     const outer = c.newResponse(null).headers
     let ran = false
     const work: IdempotentWork = async (guarded, { run }) => {
+      if (run) handed.add(guarded)
       c.req.raw = guarded
       c.set(as, run)
       await next()
@@ -72,8 +77,7 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
     }
     try {
       const answer = await handleFor(c, request)(request, work, { waitUntil: waitUntilOf(c) })
-      if (!ran) return c.newResponse(answer.body, answer)
-      if (answer !== c.res) replaceResponse(c, answer, outer)
+      if (!ran || answer !== c.res) answerInstead(c, answer, { outer, recorded })
     } catch (error) {
       if (ran && error === c.error) return undefined
       const gone = !ran && clientGone(c, error)
@@ -86,21 +90,10 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   }
 }
 
-const hasResponse = (error: Error): boolean => 'getResponse' in error
+/** The requests of runs. The route of one may have `idempotent` again, by mistake. */
+const handed = new WeakSet<Request>()
 
-/**
- * Answers with something else than the handler, which may be what another run recorded. What outer middleware has set stays.
- *
- * @param outer the headers that outer middleware had set when the handler was called
- */
-function replaceResponse(c: Context, answer: Response, outer: Headers): void {
-  const replaced = c.res.headers
-  const own = new Set(answer.headers.keys())
-  for (const [name, value] of outer) if (!own.has(name) && replaced.has(name)) answer.headers.append(name, value)
-  // Otherwise Hono would give it all headers of the response that it replaces.
-  c.res = undefined
-  c.res = answer
-}
+const hasResponse = (error: Error): boolean => 'getResponse' in error
 
 /** Makes a handle for each locker, one if there is one locker. Options are checked now. */
 function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {

@@ -84,6 +84,14 @@ export function onceClaims(app: () => ServedApp): void {
       ])
     })
 
+    test.each([
+      ['answer, and replayed', 'gzip', ['1', '1']],
+      ['answer that is not recorded', 'gzip-503', ['1', '2']],
+    ])('that has compressed its %s, has it compressed once', async (_, does, texts) => {
+      const text = async () => (await send(`k57-${does}`, { does })).text()
+      expect([await text(), await text()]).toEqual(texts)
+    })
+
     test('replays the headers that say what was made, and says so to scripts of other origins', async () => {
       const [first, second] = [
         await send('k55', { origin: 'https://shop.example' }),

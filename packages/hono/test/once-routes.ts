@@ -29,6 +29,11 @@ export function onceRoutes(locks: Locker, pass: (gate: string) => Promise<unknow
         return c.redirect('/receipts/1', 303)
       case '204':
         return c.body(null, 204)
+      case 'gzip':
+      case 'gzip-503':
+        return gzipped(`${run}`, c.req.header('x-do') === 'gzip' ? 201 : 503)
+      case 'gzip-by-the-runtime':
+        return new Response(`${run}`, { headers: { 'content-encoding': 'gzip' } })
       case 'stream':
         return stream(c, async (out) => {
           await out.write(Uint8Array.of(0x00, 0xff))
@@ -44,4 +49,11 @@ export function onceRoutes(locks: Locker, pass: (gate: string) => Promise<unknow
     })
   })
   return routes
+}
+
+/** A response whose handler has compressed it, which Workers have to be told. */
+async function gzipped(text: string, status: number): Promise<Response> {
+  const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))
+  const init = { status, encodeBody: 'manual', headers: { 'content-encoding': 'gzip' } }
+  return new Response(await new Response(compressed).arrayBuffer(), init)
 }

@@ -39,6 +39,7 @@ export class GuardedRequest {
       status,
       statusText,
       headers: headers as [string, string][],
+      ...(isGzipped(headers, body) && { encodeBody: 'manual' }),
     })
     return this.marked(response, 'Idempotency-Replayed', 'true')
   }
@@ -51,11 +52,21 @@ export class GuardedRequest {
   }
 }
 
-/** The same response with another body, and headers that can be changed. */
+/**
+ * Whether a handler has compressed the body itself, by how each gzip file begins (RFC 1952). A Worker would compress it again, as
+ * `Content-Encoding` says, and no response tells whether it was made with `encodeBody: 'manual'`.
+ */
+const isGzipped = (headers: Result['headers'], [first, second]: Uint8Array): boolean =>
+  first === 0x1f && second === 0x8b && headers.some((each) => each.join() === 'content-encoding,gzip')
+
+/**
+ * The same response with another body, and headers that can be changed. It is made of the response and not of its parts, because
+ * only so a Worker's `encodeBody` goes along.
+ */
 export const withBody = (
-  { status, statusText, headers }: Response,
+  response: Response,
   body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
-): Response => new Response(body, { status, statusText, headers })
+): Response => new Response(body, response)
 
 /** Calls a function of the user's that can change nothing here, whether it throws or rejects. */
 export function unheeded(call: () => unknown): void {

@@ -60,6 +60,17 @@ describe('a request with a key', () => {
     expect(runs).toBe(2)
   })
 
+  it('may have a run of another scope within its own, but none of the same, for which it would wait without end', async () => {
+    const [outer, inner] = [setting.handle(), setting.handle({ scope: 'steps' })]
+    const nested = await setting.send(outer, (request) => inner(request, pay))
+    expect([nested.status, runs]).toEqual([201, 1])
+    const deeper = setting.send(outer, (request) => inner(request, (again) => outer(again, pay)), { key: 'deeper' })
+    expect([await problemOf(await deeper), runs]).toEqual(['500 /problems/misconfigured', 1])
+    expect(setting.events).toMatchObject([
+      { type: 'misconfigured', cause: { message: expect.stringContaining('has this key') } },
+    ])
+  })
+
   it('is refused with another body while the first still runs, and a repeat of the first is told to come back', async () => {
     const handle = setting.handle()
     const first = await setting.begin(handle)

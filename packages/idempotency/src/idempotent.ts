@@ -51,6 +51,9 @@ export function idempotent(options: IdempotentOptions): IdempotentHandle {
   }
 }
 
+/** Names of the records whose runs a request belongs to: handles may be nested, but not under one name. */
+const namesAround = new WeakMap<Request, readonly string[]>()
+
 /** Whatever can be refused is refused before the store is asked. */
 async function answer(settings: Settings, request: Request, work: IdempotentWork): Promise<Response> {
   const { methods, required, longestKey } = settings
@@ -64,9 +67,11 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
   const { key } = found
   const { scope, largestBody, bodyWithinMs, fingerprint, clock } = settings
   const owner = typeof scope === 'function' ? await scope(request) : scope
+  const around = namesAround.get(request) ?? []
   let name: string
   try {
     name = await recordName(owner, key)
+    if (around.includes(name)) throw new TypeError('Another handle around this one has this key')
     if (request.bodyUsed) throw new TypeError('The body was read before; the handle needs it for the fingerprint')
   } catch (error) {
     return guarded.misconfigured(error)
@@ -84,9 +89,11 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
   }
   const { bytes } = read
   const print = await (fingerprint ? hashed(await fingerprint(request, bytes)) : fingerprintOf(request, bytes))
-  return answerClaim(guarded, { key, name, fingerprint: print }, (run) =>
-    work(again(request, bytes, run.signal), { run, key }),
-  )
+  return answerClaim(guarded, { key, name, fingerprint: print }, (run) => {
+    const handed = again(request, bytes, run.signal)
+    namesAround.set(handed, [...around, name])
+    return work(handed, { run, key })
+  })
 }
 
 /**

@@ -12,6 +12,7 @@ export type {
 } from './events.ts'
 export { type IdempotentHandle, idempotent } from './idempotent.ts'
 export type { DoubtPolicy, InDoubt } from './in-doubt.ts'
+export { replayedHeaders } from './kept-headers.ts'
 export { checkIdempotentOptions, type IdempotentOptions } from './options.ts'
 export type { ProblemType } from './problem.ts'
 export type { IdempotentWork, OngoingRun, WorkContext } from './work.ts'

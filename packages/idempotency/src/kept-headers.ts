@@ -21,6 +21,21 @@ const usual = [
 const never =
   /^(set-cookie2?|connection|content-length|date|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|idempotency-re(played|corded))$/
 
+/**
+ * The names of the headers that a replay has of its record, in lower case. It is for those who put headers of their own on the
+ * answers of a handle: on a replay, these are the record's to say.
+ *
+ * @param more the option `headers` of the handle
+ * @example
+ * ```ts
+ * replayedHeaders(['X-Receipt']).includes('x-receipt') // true
+ * ```
+ *
+ * @throws InvalidOptionError naming a header that must not be replayed
+ */
+export const replayedHeaders = (more: readonly string[] = []): readonly string[] =>
+  keptHeaders(new Set(more.map((name) => name.toLowerCase())))
+
 /** @throws InvalidOptionError naming a header that must not be replayed */
 export function keptHeaders(more: ReadonlySet<string>): readonly string[] {
   for (const name of more) {
