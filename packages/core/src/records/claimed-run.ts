@@ -11,7 +11,6 @@ import type { Question } from '../store/question.ts'
 import { checkResult, mostResultBytes } from '../store/record-limits.ts'
 import type {
   AbandonOutcome,
-  ClaimOutcome,
   ClaimRequest,
   CompleteOutcome,
   CompleteRequest,
@@ -23,6 +22,7 @@ import { deadline } from '../timing/deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { defaultKeep } from './figures.ts'
 import { isTooLarge } from './is-too-large.ts'
+import { keepRecord } from './record-keeping.ts'
 import type { Abandonment, Completion, Run, Unanswered } from './run.ts'
 
 /**
@@ -52,7 +52,7 @@ export class ClaimedRun implements Run, Releasing {
   #heldMs = 0
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
-  #cancelTimer: (() => void) | undefined
+  #keepNoLonger: (() => void) | undefined
   #ended: (() => void) | undefined
 
   /** @param repeatMs how often the claim is repeated, so that its record is kept, in milliseconds; false for a lease without renewal */
@@ -81,7 +81,7 @@ export class ClaimedRun implements Run, Releasing {
         this.#ended = resolve
       }),
     )
-    if (repeatMs) this.#keepRecord(repeatMs)
+    if (repeatMs) this.#keepNoLonger = keepRecord(context, records, claim, grant, repeatMs)
   }
 
   get signal(): AbortSignal {
@@ -227,35 +227,6 @@ export class ClaimedRun implements Run, Releasing {
     return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
   }
 
-  /** Sees to it that the record outlives the run, however long that takes. A repeat of the claim extends both. */
-  #keepRecord(repeatMs: number): void {
-    // If another run has the record by now and has left it in doubt, this one does not take it.
-    const again = { ...this.#claim, rerun: false }
-    const repeat = (): void => {
-      this.#keepRecord(repeatMs)
-      void ask<ClaimOutcome>(this.#context, again.ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.claim(again, attempt)),
-      }).then(
-        ({ outcome }) =>
-          outcome.type === 'claimed' && outcome.token !== this.#grant.token && this.#replaced(outcome.token),
-        // Without an answer, the next comes in time.
-        () => undefined,
-      )
-    }
-    this.#cancelTimer = this.#context.background.schedule(repeat, repeatMs, 'background')
-  }
-
-  /** The store had lost everything, and took the repeat for a claim. Nothing is claimed again in silence. */
-  #replaced(token: string): void {
-    const { key } = this
-    this.#context.work.background(() =>
-      ask<AbandonOutcome>(this.#context, this.#claim.ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.abandon({ key, token }, attempt)),
-      }),
-    )
-    this.#grant.lose('gone')
-  }
-
   /** It ends, and can be lost no more. */
   #stop(): void {
     this.#leftMs = deadline(this.#context.clock, Math.max(0, this.#grant.remainingMs()))
@@ -265,7 +236,7 @@ export class ClaimedRun implements Run, Releasing {
 
   /** Renews no more. */
   #forget(): void {
-    this.#cancelTimer?.()
+    this.#keepNoLonger?.()
     this.#watch.forget(this.#grant)
   }
 

@@ -28,7 +28,7 @@ export type Abandonment = { readonly type: 'abandoned' } | { readonly type: 'com
  * lease that is lost does not end the run, nor does closing the locker, which takes the lease away: it may still complete, unless
  * another has claimed the key since.
  *
- * The locker's `waitUntil` is given the run until it ends, so that the work goes on when its caller has left.
+ * The locker's `waitUntil` gets a promise that settles when the run ends, so the work goes on when its caller has left.
  */
 export interface Run extends BlockScoped {
   readonly key: string
