@@ -69,7 +69,9 @@ describe('the endings', () => {
     await expect(setting.send(handle, fail)).rejects.toBe(failure)
     expect(await typeOf(await setting.send(handle, never))).toBe('/problems/in-doubt')
     expect(setting.events).toMatchObject([{ type: 'in-doubt', decision: 'reject', request: 'POST /payments' }])
-    await setting.clock.advance(60 * 60_000)
+    await setting.clock.advance(59 * 60_000)
+    expect(await typeOf(await setting.send(handle, never))).toBe('/problems/in-doubt')
+    await setting.clock.advance(22 * 60_000)
     expect((await setting.send(handle, () => new Response())).status).toBe(200)
   })
 
@@ -301,6 +303,15 @@ describe('when the store does not answer', () => {
     expect(setting.events).toMatchObject([{ type: 'not-kept', reason: 'store' }])
   })
 
+  it('for a failover, the answer goes out, marked, and is recorded later', async () => {
+    const handle = setting.handle()
+    setting.fates.complete = Array.from({ length: 20 }, () => 'read-only' as const)
+    const first = await setting.send(handle, () => new Response('paid'))
+    expect([await first.text(), marks(first), told()]).toEqual(['paid', [null, 'unknown'], ['unrecorded']])
+    await setting.clock.advance(15_000)
+    expect(await (await setting.send(handle, never)).text()).toBe('paid')
+  })
+
   it('and the locker is closed: 503', async () => {
     await setting.settled(setting.locks.close({ grace: 0 }))
     expect((await setting.send(setting.handle(), never)).status).toBe(503)
@@ -356,17 +367,64 @@ describe('a run that was overtaken', () => {
 
   it('by oblivion is told that nothing was recorded', async () => {
     const { answered, open } = await late()
-    const abandoned = setting.handle({ inDoubt: 'rerun' })
-    await setting.send(abandoned, () => new Response('', { status: 503 }))
+    await setting.clock.advance(81 * 60_000)
     open(new Response('first'))
     expect(marks(await setting.settled(answered))).toEqual([null, 'no'])
-    expect(setting.events).toMatchObject([{}, { type: 'unrecorded', outcome: 'gone' }])
+    expect(setting.events).toMatchObject([{ type: 'unrecorded', outcome: 'gone' }])
+  })
+
+  it('by one that did nothing is recorded', async () => {
+    const { answered, open } = await late()
+    await rerun(() => new Response('', { status: 503 }))
+    open(new Response('first', { status: 201 }))
+    expect(marks(await setting.settled(answered))).toEqual([null, null])
+    expect(marks(await setting.send(setting.handle(), never))).toEqual(['true', null])
+  })
+})
+
+describe('a run whose locker is closed while it is at work', () => {
+  it.each([
+    [201, 'true'],
+    [503, null],
+  ])('answers by itself, and ends as its status %d says', async (status, replayed) => {
+    const { answered, answer: open, run } = await setting.begin(setting.handle())
+    const { signal } = run
+    await setting.settled(setting.locks.close({ grace: '1s' }))
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
+    open(new Response('mine', { status }))
+    const first = await setting.settled(answered)
+    expect([first.status, await first.text(), marks(first)]).toEqual([status, 'mine', [null, null]])
+    const next = await setting.send(setting.handle({ locks: setting.elsewhere }), () => new Response('next'))
+    expect(marks(next)).toEqual([replayed, null])
+  })
+
+  it('and whose store is gone answers by itself, marked', async () => {
+    const { answered, answer: open } = await setting.begin(setting.handle())
+    await setting.settled(setting.locks.close({ grace: 0 }))
+    setting.fates.complete = Array.from({ length: 50 }, () => 'request lost' as const)
+    open(new Response('mine', { status: 201 }))
+    const first = await setting.settled(answered)
+    expect([first.status, marks(first)]).toEqual([201, [null, 'unknown']])
+    expect(told()).toEqual(['unrecorded'])
   })
 })
 
 describe('a key in doubt', () => {
   beforeEach(async () => {
     await setting.send(setting.handle(), () => Promise.reject(new Error('cut'))).catch(() => undefined)
+  })
+
+  it('stays in doubt when the run that follows says that it did nothing, and the next is told so', async () => {
+    const handle = setting.handle({ inDoubt: 'rerun' })
+    const overtook: unknown[] = []
+    for (const status of [503, 429, 201]) {
+      await setting.send(handle, (_, { run }) => {
+        overtook.push(run?.overtook)
+        return new Response('', { status })
+      })
+    }
+    expect(new Set(overtook)).toEqual(new Set([expect.any(Number)]))
+    expect(told()).toEqual(['in-doubt', 'in-doubt', 'in-doubt'])
   })
 
   it('runs again if the policy says so, and the run knows whom it overtook', async () => {

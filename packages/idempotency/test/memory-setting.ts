@@ -13,8 +13,8 @@ import {
 } from '../src/index.ts'
 
 type Call = Exclude<keyof RecordStore, 'read'>
-/** What becomes of a request to the store: it is answered, its answer is lost, it is lost, or the server is full. */
-type Fate = 'reply lost' | 'request lost' | 'full'
+/** What becomes of a request to the store: its answer is lost, it is lost, or the server is full or a replica. */
+type Fate = 'reply lost' | 'request lost' | 'full' | 'read-only'
 
 export interface Sent {
   readonly key?: string | null
@@ -81,6 +81,7 @@ export function memorySetting(): MemorySetting {
     const fate = fates[name].shift()
     if (!fate || (fate === 'full' && !needsMemory)) return carryOut()
     if (fate === 'full') return { type: 'unknown', executed: 'no', cause: new Error('OOM') } as const
+    if (fate === 'read-only') return { type: 'unknown', executed: 'no', cause: new Error('READONLY') } as const
     if (fate === 'reply lost') await carryOut()
     await new Promise<void>((resolve) => call.onOver(resolve))
     return { type: 'unknown', executed: 'unknown' } as const

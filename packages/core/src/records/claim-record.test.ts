@@ -1,5 +1,5 @@
 import { follow, ManualClock } from '@leasehold/testkit'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CallDeadline, type LeaseStore, offerRecords } from '../adapter/index.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, StoreUnavailableError } from '../errors.ts'
 import { createLocker, type Locker, type LockerEvent } from '../index.ts'
@@ -19,7 +19,7 @@ import {
 
 type Call = Exclude<keyof RecordStore, 'read'>
 /** What becomes of a request: its answer is lost, or it, or the server has no memory left for it. */
-type Fate = 'answered' | 'reply lost' | 'request lost' | 'full' | 'delayed'
+type Fate = 'answered' | 'reply lost' | 'request lost' | 'full' | 'delayed' | 'delayed, reply lost'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -33,6 +33,8 @@ let elsewhere: Locker
 let events: LockerEvent[]
 /** What becomes of the next requests, one each; then all are answered. */
 let fates: Record<Call, Fate[]>
+/** Why a full server refuses a request. */
+let refusal: Error
 /** The requests for records so far, in order. */
 let sent: string[]
 /** Lets the delayed requests arrive. */
@@ -44,6 +46,7 @@ beforeEach(() => {
   store = new MemoryStore(clock, 600_000, tables)
   records = recordsOf(store) as RecordStore
   fates = { claim: [], complete: [], abandon: [] }
+  refusal = new Error('OOM')
   sent = []
   arrive = []
   events = []
@@ -70,12 +73,13 @@ async function meet<O>(
   sent.push(name)
   const fate = fates[name].shift() ?? 'answered'
   if (fate === 'answered' || (fate === 'full' && !needsMemory)) return carryOut(call)
-  if (fate === 'full') return { type: 'unknown', executed: 'no', cause: new Error('OOM') } as const
+  if (fate === 'full') return { type: 'unknown', executed: 'no', cause: refusal } as const
   if (fate === 'reply lost') await carryOut(call)
-  if (fate === 'delayed') {
+  if (fate.startsWith('delayed')) {
     await new Promise<void>((resolve) => arrive.push(resolve))
     // Whoever sent it has given it up, and the network has not.
-    return carryOut(unending())
+    const late = await carryOut(unending())
+    if (fate === 'delayed') return late
   }
   await new Promise<void>((resolve) => call.onOver(resolve))
   return { type: 'unknown', executed: 'unknown' } as const
@@ -175,6 +179,78 @@ describe('a claimed run', () => {
     const { signal } = run
     await settled(locks.close({ grace: 0 }))
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
+    expect(() => run.assertValid()).toThrow(signal.reason)
+    expect(await claim('k', {}, elsewhere)).toMatchObject({ type: 'in-doubt' })
+    expect(await run.leave()).toBe('released')
+  })
+
+  it('does not begin without a lease when its locker is closed in that moment, and its key is free', async () => {
+    const ends = new Set<string>()
+    for (let turns = 0; turns < 12; turns++) {
+      const closing = like(store)
+      const locker = createLocker({ store: closing, clock })
+      const soon = async (): Promise<void> => {
+        for (let turn = 0; turn < turns; turn++) await undefined
+        await locker.close({ grace: '1h' })
+      }
+      const claimed = async (...request: Parameters<RecordStore['claim']>) => {
+        const outcome = await records.claim(...request)
+        void soon()
+        return outcome
+      }
+      offerRecords(closing, { ...records, claim: claimed })
+      const key = `k${turns}`
+      const found = await claim(key, {}, locker).catch(({ code }: LeaseholdError) => code)
+      if (typeof found === 'object' && found.type === 'claimed') found.run.assertValid()
+      else await clock.advance(5_000)
+      ends.add(typeof found === 'object' ? found.type : found)
+      expect(await claim(key, { wait: 0 }, elsewhere)).toMatchObject({
+        type: typeof found === 'object' ? 'busy' : 'claimed',
+      })
+    }
+    expect(ends).toEqual(new Set(['CLOSED', 'claimed']))
+  })
+
+  it('may still end as its work says when its locker is closed, which is told once', async () => {
+    const [done, abandoned, overtaken] = [await begin('done'), await begin('abandoned'), await begin('overtaken')]
+    await settled(locks.close({ grace: 0 }))
+    expect(await settled(done.complete(bytes('paid')))).toEqual({ type: 'completed', result: true })
+    expect(await settled(abandoned.abandon())).toEqual({ type: 'abandoned' })
+    const next = await begin('overtaken', { rerun: true }, elsewhere)
+    expect(await settled(overtaken.complete(null))).toMatchObject({ type: 'superseded', record: { fence: next.fence } })
+    expect(await claim('done', {}, elsewhere)).toMatchObject({ record: { result: bytes('paid') } })
+    await begin('abandoned', {}, elsewhere)
+    expect(told()).toEqual(['acquired', 'lost', 'released'].flatMap((type) => [type, type, type]))
+  })
+
+  it('that is left, or dies, leaves its key in doubt for `inDoubtFor` from the end of its lease, or a third more', async () => {
+    // The last repeat may be as old as it gets.
+    for (const [ttl, inDoubtFor, lastsMs] of [
+      [30_000, 60_000, 29_900],
+      [30_000, 3_600_000, 599_000],
+      [7_200_000, 3_600_000, 599_000],
+    ] as const) {
+      const run = await begin('k', { ttl, inDoubtFor })
+      await clock.advance(lastsMs)
+      await run.leave()
+      await clock.advance(inDoubtFor - 1)
+      expect(await claim('k', {}, elsewhere)).toMatchObject({ type: 'in-doubt' })
+      await clock.advance(ttl + Math.max(inDoubtFor / 3, ttl) + 1)
+      await (await begin('k', {}, elsewhere)).abandon()
+    }
+    const stopped = createLocker({ store, clock: new ManualClock() })
+    await begin('dies', { ttl: '2h', inDoubtFor: '5s' }, stopped)
+    await clock.advance(7_200_000 + 4_999)
+    expect(await claim('dies')).toMatchObject({ type: 'in-doubt' })
+  })
+
+  it('repeats its claim so often that one repeat may get no answer', async () => {
+    const run = await begin('k', { inDoubtFor: '1h' })
+    fates.claim = Array.from({ length: 4 }, () => 'request lost' as const)
+    await clock.advance(2 * 600_000 - 1)
+    expect(sent.filter((name) => name === 'claim').length).toBeGreaterThan(2)
+    await run.leave()
+    await clock.advance(3_600_000 - 1)
     expect(await claim('k', {}, elsewhere)).toMatchObject({ type: 'in-doubt' })
   })
 })
@@ -207,12 +283,14 @@ describe('a run that loses its lease', () => {
   })
 
   it('because the store has lost everything, does not claim the key again', async () => {
-    const run = await begin('k', { inDoubtFor: '15s', ttl: '1h' })
+    // The lease is not renewed, which would show it first.
+    disturbed.renew = async (requests) => requests.map(() => ({ type: 'unknown', executed: 'no' }))
+    const run = await begin('k', { inDoubtFor: '15s', ttl: '15s' })
     const { signal } = run
     for (const table of Object.values(tables)) table.delete('k')
     await clock.advance(5_100)
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
-    expect(sent).toEqual(['claim', 'claim', 'abandon'])
+    expect(sent.filter((name) => name === 'abandon').length).toBe(1)
     expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
     expect(await run.complete(null)).toEqual({ type: 'gone' })
   })
@@ -289,6 +367,54 @@ describe('without an answer', () => {
     expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
   })
 
+  it.each([1, 10])('a claim is undone after an outage of %s min, however many requests that takes', async (minutes) => {
+    fates.claim = Array.from({ length: 4 }, () => 'reply lost' as const)
+    fates.abandon = Array.from({ length: 1_000 }, () => 'request lost' as const)
+    await expect(settled(claim('k'))).rejects.toBeInstanceOf(StoreUnavailableError)
+    await clock.advance(minutes * 60_000)
+    const tries = sent.filter((name) => name === 'abandon').length
+    expect(tries).toBeLessThan(12 + 4 * minutes)
+    expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'in-doubt' })
+    fates.abandon = []
+    await clock.advance(35_000)
+    expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
+    await clock.advance(60_000)
+    expect(sent.slice(-2)).toEqual(['abandon', 'abandon'])
+    const { length } = sent
+    await clock.advance(600_000)
+    expect(sent.length).toBe(length)
+  })
+
+  it.each(['locker is closed', 'record is forgotten'])(
+    'a claim that nobody can undo is given up when its %s',
+    async (when) => {
+      fates.claim = Array.from({ length: 4 }, () => 'reply lost' as const)
+      fates.abandon = Array.from({ length: 1_000 }, () => 'request lost' as const)
+      await expect(settled(claim('k', { inDoubtFor: '5m' }))).rejects.toBeInstanceOf(StoreUnavailableError)
+      await clock.advance(60_000)
+      if (when === 'locker is closed') await settled(locks.close())
+      else await clock.advance(400_000)
+      // The try under way, and no more.
+      await clock.advance(5_000)
+      const { length } = sent
+      await clock.advance(600_000)
+      expect(sent.length).toBe(length)
+    },
+  )
+
+  it('a claim that comes again after it was undone, and after another’s came and went, is undone again', async () => {
+    fates.claim = ['delayed, reply lost', 'reply lost', 'reply lost', 'reply lost']
+    await expect(settled(claim('k'))).rejects.toBeInstanceOf(StoreUnavailableError)
+    await clock.advance(0)
+    expect(await records.read('k', unending())).toMatchObject({ record: null })
+    await (await begin('k', {}, elsewhere)).abandon()
+    for (const request of arrive) request()
+    await clock.advance(0)
+    expect(await records.read('k', unending())).toMatchObject({ record: { state: 'running' } })
+    await clock.advance(5_000)
+    expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
+  })
+
   it('a claim is repeated and finds itself', async () => {
     fates.claim = ['reply lost']
     const run = await settled(begin('k'))
@@ -340,11 +466,62 @@ describe('without an answer', () => {
     await begin('k', { wait: 0 }, elsewhere)
   })
 
-  it('where the server has no memory for the result, the record says that the work is done', async () => {
-    const run = await begin('k')
-    fates.complete = Array.from({ length: 50 }, () => 'full' as const)
-    expect(await settled(run.complete(bytes('x')))).toEqual({ type: 'completed', result: false })
-    expect(await claim('k', { wait: 0 })).toMatchObject({ type: 'done', record: { state: 'too-large' } })
+  it.each(['OOM command not allowed', 'The server refused (HTTP 413); send less'])(
+    'where there is no room for the result (%s), the record says that the work is done',
+    async (reason) => {
+      const run = await begin('k')
+      refusal = new Error(reason)
+      fates.complete = Array.from({ length: 50 }, () => 'full' as const)
+      expect(await settled(run.complete(bytes('x')), 100)).toEqual({ type: 'completed', result: false })
+      expect(await claim('k', { wait: 0 })).toMatchObject({ type: 'done', record: { state: 'too-large' } })
+      expect(sent).toEqual(['claim', 'complete', 'complete', 'claim'])
+    },
+  )
+
+  it.each(['READONLY', 'NOREPLICAS'])(
+    'where a failover refuses the result (%s), it is kept and stored later',
+    async (reason) => {
+      const run = await begin('k')
+      refusal = new Error(`${reason} for now`)
+      fates.complete = Array.from({ length: 20 }, () => 'full' as const)
+      expect(await settled(run.complete(bytes('x')), 2_000)).toMatchObject({ type: 'unknown', cause: refusal })
+      await clock.advance(20_000)
+      expect(await claim('k', { wait: 0 }, elsewhere)).toMatchObject({ type: 'done', record: { result: bytes('x') } })
+    },
+  )
+})
+
+describe('a claim of a key in doubt that comes to nothing leaves it in doubt', () => {
+  let first: Run
+  beforeEach(async () => {
+    first = await begin('k', {}, elsewhere)
+    await first.leave()
+    sent = []
+  })
+  afterEach(async () => {
+    await clock.advance(20_000)
+    expect(sent).toContain('abandon')
+    expect(await claim('k', {}, elsewhere)).toMatchObject({ type: 'in-doubt', record: { fence: first.fence } })
+    expect((await begin('k', { rerun: true }, elsewhere)).overtook).toBe(first.fence)
+  })
+
+  it('for want of an answer', async () => {
+    fates.claim = Array.from({ length: 4 }, () => 'reply lost' as const)
+    await expect(settled(claim('k', { rerun: true }))).rejects.toBeInstanceOf(StoreUnavailableError)
+  })
+
+  it('because its caller left', async () => {
+    fates.claim = ['reply lost']
+    const stop = new AbortController()
+    const claiming = claim('k', { rerun: true, signal: stop.signal })
+    await clock.advance(100)
+    stop.abort('enough')
+    await expect(claiming).rejects.toBe('enough')
+  })
+
+  it('because its run knows that nothing happened', async () => {
+    const run = await begin('k', { rerun: true })
+    expect(await run.abandon()).toEqual({ type: 'abandoned' })
   })
 })
 

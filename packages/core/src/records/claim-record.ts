@@ -5,6 +5,7 @@ import { type AcquireOptions, callSettings, planFor } from '../options.ts'
 import { checkFingerprint } from '../store/record-limits.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { Claiming, type RecordClaim } from './claiming.ts'
+import { keptMs, repeatMs } from './doubt.ts'
 import { defaultInDoubtFor } from './figures.ts'
 import { recordsOf } from './records-of.ts'
 
@@ -12,7 +13,10 @@ import { recordsOf } from './records-of.ts'
 export interface ClaimOptions extends AcquireOptions {
   /** Tells requests with the same key apart, such as a hash of the request: 1 to 128 visible ASCII characters. */
   readonly fingerprint: string
-  /** How long a run that died leaves its key in doubt, counted from its claim or its last renewals; default 1 h. */
+  /**
+   * How long a run that ends without a word leaves its key in doubt, counted from the end of its lease; default 1 h. It is at least
+   * that, and up to a third more.
+   */
   readonly inDoubtFor?: Duration | undefined
   /**
    * Claims a key in doubt, too; default false. The work may then be done a second time, and `run.overtook` says so.
@@ -71,7 +75,8 @@ function prepared(locks: Locker, key: string, options: ClaimOptions): Constructo
   checkFingerprint(fingerprint)
   demandOption(typeof rerun === 'boolean', 'rerun', 'true or false')
   const plan = { ...planFor(key, callSettings(shared.defaults, rest)()), forResult: true }
-  const keepMs = parseDuration('inDoubtFor', inDoubtFor)
-  const wish = { key, ttlMs: plan.ttlMs, fingerprint, keepMs, rerun }
-  return [shared, records, plan, wish]
+  const { ttlMs, renew } = plan
+  const inDoubtForMs = parseDuration('inDoubtFor', inDoubtFor)
+  const wish = { key, ttlMs, fingerprint, keepMs: keptMs(ttlMs, inDoubtForMs), rerun }
+  return [shared, records, plan, wish, !!renew && repeatMs(ttlMs, inDoubtForMs)]
 }

@@ -3,8 +3,9 @@ import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import type { Grant } from '../lease/grant.ts'
 import { type Releasing, releaseGrant } from '../lease/release.ts'
 import type { Watch } from '../lease/watch.ts'
-import { failed, isUnknown } from '../store/answered.ts'
+import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
+import type { Attempt } from '../store/attempt.ts'
 import type { Refused, ReleaseResult, Unknown } from '../store/lease-store.ts'
 import type { Question } from '../store/question.ts'
 import { checkResult, mostResultBytes } from '../store/record-limits.ts'
@@ -20,6 +21,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import { deadline } from '../timing/deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { defaultKeep } from './figures.ts'
+import { isTooLarge } from './is-too-large.ts'
 import { keepRecord } from './record-keeping.ts'
 import type { Abandonment, Completion, Run, Unanswered } from './run.ts'
 
@@ -43,13 +45,17 @@ export class ClaimedRun implements Run, Releasing {
   #abort: AbortController | undefined
   #lostBecause: LossReason | undefined
   #ending: { readonly how: 'complete' | 'abandon' | 'leave'; readonly answer: Promise<unknown> } | undefined
+  /** The lock's release, by leaving the run or by closing its locker. */
+  #release: Promise<ReleaseResult> | undefined
+  /** The locker has told how the lease ended. */
+  #told = false
   #heldMs = 0
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
   #keepNoLonger: (() => void) | undefined
   #ended: (() => void) | undefined
 
-  /** @param renews whether the lease is renewed, and with it the record */
+  /** @param repeatMs how often the claim is repeated, so that its record is kept, in milliseconds; false for a lease without renewal */
   constructor(
     context: Context,
     records: RecordStore,
@@ -57,7 +63,7 @@ export class ClaimedRun implements Run, Releasing {
     grant: Grant,
     claim: ClaimRequest,
     overtook: number | undefined,
-    renews: boolean,
+    repeatMs: number | false,
   ) {
     this.#context = context
     this.#records = records
@@ -75,7 +81,7 @@ export class ClaimedRun implements Run, Releasing {
         this.#ended = resolve
       }),
     )
-    if (renews) this.#keepNoLonger = keepRecord(context, records, claim, grant)
+    if (repeatMs) this.#keepNoLonger = keepRecord(context, records, claim, grant, repeatMs)
   }
 
   get signal(): AbortSignal {
@@ -108,12 +114,13 @@ export class ClaimedRun implements Run, Releasing {
   }
 
   abandon(): Promise<Abandonment> {
-    return this.#end('abandon', async () => {
+    return this.#end('abandon', () => {
       this.#stop()
       const { key, token } = this.#grant
       const send = (call: CallDeadline): Promise<AbandonOutcome> => this.#records.abandon({ key, token }, call)
-      const outcome = await this.#ask<AbandonOutcome>(send)
-      return this.#settled(outcome, send, ({ type }) => ({ type: type as 'abandoned' | 'completed' }))
+      return this.#finish<AbandonOutcome, Abandonment>(send, ({ type }) => ({
+        type: type as 'abandoned' | 'completed',
+      }))
     })
   }
 
@@ -124,7 +131,7 @@ export class ClaimedRun implements Run, Releasing {
     }
     return this.#end('leave', () => {
       this.#forget()
-      return releaseGrant(this.#context, this.#grant, this)
+      return this.#giveBack()
     })
   }
 
@@ -132,9 +139,9 @@ export class ClaimedRun implements Run, Releasing {
     await this.leave()
   }
 
-  /** For the locker that is closed. */
-  release(): Promise<ReleaseResult> {
-    return this.leave()
+  /** For the locker that is closed. The lease is lost, and the run goes on: its record may still be completed, or given up. */
+  release(): Promise<unknown> {
+    return this.#ending?.answer ?? this.#giveBack()
   }
 
   lose(reason: LossReason): void {
@@ -164,6 +171,7 @@ export class ClaimedRun implements Run, Releasing {
       const answer = begin()
       this.#heldMs = heldMs
       this.#ending = { how, answer }
+      answer.then(this.#ended, this.#ended)
       this.#context.work.handOver(answer)
       return answer
     } catch (error) {
@@ -171,40 +179,34 @@ export class ClaimedRun implements Run, Releasing {
     }
   }
 
-  async #complete(request: CompleteRequest): Promise<Completion> {
-    const send =
-      (result: Uint8Array | null) =>
-      (call: CallDeadline): Promise<CompleteOutcome> =>
-        this.#records.complete({ ...request, result }, call)
+  #giveBack(): Promise<ReleaseResult> {
+    this.#release ??= releaseGrant(this.#context, this.#grant, this)
+    return this.#release
+  }
+
+  #complete(request: CompleteRequest): Promise<Completion> {
     let { result } = request
-    let outcome = await this.#ask<CompleteOutcome>(send(result))
-    if (result && isUnknown(outcome) && outcome.executed === 'no') {
-      // It certainly was not stored, such as for want of memory. Without a result the record takes no more room than it has.
+    const send = (call: CallDeadline): Promise<CompleteOutcome> => this.#records.complete({ ...request, result }, call)
+    const read = (given: CompleteOutcome = silence): CompleteOutcome => {
+      if (!result || !isTooLarge(given)) return given
+      // That the work is done matters more than its result, and needs no more room than the record has. So that is sent next.
       result = null
-      outcome = await this.#ask<CompleteOutcome>(send(result))
+      return given.type === 'refused' ? { ...silence, cause: given.error } : given
     }
-    return this.#settled(outcome, send(result), () => ({ type: 'completed', result: result !== null }))
+    return this.#finish(send, () => ({ type: 'completed', result: result !== null }), read)
   }
 
-  /** Asks the store to end the run, for a command deadline. A refusal is no answer either: nobody knows better than before. */
-  async #ask<O>(
-    send: (call: CallDeadline) => Promise<O | Unknown | Refused>,
-    more: Pick<Question<O>, 'leftMs'> = {},
-  ): Promise<Exclude<O, Refused> | Unknown> {
-    const { outcome, before } = await ask<O | Refused>(this.#context, this.#grant.ttlMs, {
-      ...more,
-      send: (attempt) => attempt.follow(send(attempt)),
-    }).catch(failed(this.#context))
-    const { type, error } = outcome as Refused
-    return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
-  }
-
-  /** The caller's answer. Without one from the store the request goes on in the background, while the lock is surely ours. */
-  #settled<O extends CompleteOutcome | AbandonOutcome, T>(
-    outcome: O | Unknown,
-    repeat: (call: CallDeadline) => Promise<O>,
+  /**
+   * Asks the store to end the run, for a command deadline. Without an answer the request goes on in the background, while the lock
+   * is surely ours.
+   */
+  async #finish<O extends CompleteOutcome | AbandonOutcome, T>(
+    send: (call: CallDeadline) => Promise<O>,
     mine: (outcome: O) => T,
-  ): T | NotMine | Unanswered {
+    read?: (given: O | undefined) => O,
+  ): Promise<T | NotMine | Unanswered> {
+    const question = { send: (attempt: Attempt<O>) => attempt.follow(send(attempt)), ...(read && { read }) }
+    const outcome = await this.#ask<O>(question as Question<O>)
     if (!isUnknown(outcome)) {
       const { type } = outcome
       this.#over(type === 'gone' ? 'expired' : type === 'superseded' ? type : 'released')
@@ -212,10 +214,17 @@ export class ClaimedRun implements Run, Releasing {
     }
     const leftMs = this.#leftMs ?? (() => 0)
     this.#context.work.background(async () => {
-      const last = leftMs() > 1 ? await this.#ask<O>(repeat, { leftMs }) : outcome
+      const last = leftMs() > 1 ? await this.#ask<O>({ ...(question as Question<O>), leftMs }) : outcome
       this.#over(isUnknown(last) ? 'unknown' : 'released')
     })
     return { type: 'unknown', cause: outcome.cause }
+  }
+
+  /** A refusal is no answer either: nobody knows better than before. */
+  async #ask<O>(question: Question<O>): Promise<Exclude<O, Refused> | Unknown> {
+    const { outcome, before } = await ask<O>(this.#context, this.#grant.ttlMs, question).catch(failed(this.#context))
+    const { type, error } = outcome as Refused
+    return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
   }
 
   /** It ends, and can be lost no more. */
@@ -232,8 +241,9 @@ export class ClaimedRun implements Run, Releasing {
   }
 
   #over(outcome: ReleaseResult): void {
-    this.#ended?.()
     this.#context.work.drop(this)
+    if (this.#told) return
+    this.#told = true
     const { key, fence } = this
     this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
   }

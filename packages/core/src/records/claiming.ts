@@ -17,11 +17,12 @@ import type {
   StoredRecord,
 } from '../store/records.ts'
 import { drawAcquisitionId } from '../store/token.ts'
-import { sleep } from '../timing/deadline.ts'
+import { deadline } from '../timing/deadline.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Waiter } from '../waiting/release-notifier.ts'
 import { ClaimedRun } from './claimed-run.ts'
+import { longestUndoPauseMs } from './figures.ts'
 import type { Run } from './run.ts'
 
 /** What a claim finds. */
@@ -48,23 +49,33 @@ export class Claiming {
   readonly #records: RecordStore
   readonly #plan: Plan
   readonly #wish: Omit<ClaimRequest, 'acquisitionId'>
+  readonly #repeatMs: number | false
   readonly #since: Instant
   #request: ClaimRequest
   /** The present claim may have been carried out, or may still be. */
   #open = false
-  /** An attempt at it got no answer before another did, so it may still arrive. */
+  /** An attempt at it got no answer, so it may still arrive. */
   #mayArrive = false
+  #asking = false
   /** The token of the run. */
   #accepted: string | undefined
   #ended = false
   #waiter: Waiter | undefined
 
-  constructor(shared: Shared, records: RecordStore, plan: Plan, wish: Omit<ClaimRequest, 'acquisitionId'>) {
+  /** @param repeatMs how often a run repeats its claim; false for a lease without renewal */
+  constructor(
+    shared: Shared,
+    records: RecordStore,
+    plan: Plan,
+    wish: Omit<ClaimRequest, 'acquisitionId'>,
+    repeatMs: number | false,
+  ) {
     this.#shared = shared
     this.#context = shared.context
     this.#records = records
     this.#plan = plan
     this.#wish = wish
+    this.#repeatMs = repeatMs
     this.#since = instant(this.#context.clock)
     this.#request = this.#draw()
   }
@@ -79,6 +90,7 @@ export class Claiming {
           span,
           send: (attempt) => {
             this.#open = true
+            this.#asking = true
             this.#plan.commands++
             this.#plan.budget.left--
             attempt.follow(this.#records.claim(this.#request, attempt))
@@ -86,8 +98,9 @@ export class Claiming {
           read: (given) => this.#checked(given),
           onLate: (late) => this.#onLate(late),
         })
-        if (before === 'unknown') this.#mayArrive = true
-        this.#open = this.#mayArrive || (isUnknown(outcome) && outcome.executed === 'unknown')
+        this.#asking = false
+        if (before === 'unknown' || (isUnknown(outcome) && outcome.executed === 'unknown')) this.#mayArrive = true
+        this.#open = this.#mayArrive
         const found = answered('claim', key, outcome, before)
         if (found.type === 'claimed') {
           this.#open = true
@@ -148,19 +161,19 @@ export class Claiming {
   /** The work is ours. */
   #begun(grant: Grant, overtook: number | undefined): RecordClaim {
     const { clock, work, emit } = this.#context
-    const { signal, renew } = this.#plan
+    const { signal } = this.#plan
     this.#waiter?.granted?.()
     this.#accepted = grant.token
     this.#open = false
     const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
-    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, !!renew)
-    if (signal?.aborted) {
-      // The caller gave up in that very moment, and nothing has begun.
+    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, this.#repeatMs)
+    if (signal?.aborted || grant.lostBecause) {
+      // The caller gave up in that very moment, or the locker was closed, and nothing has begun.
       work.background(() => run.abandon())
-      throw signal.reason
+      signal?.throwIfAborted()
+      work.assertOpen()
     }
-    // The locker may have been closed meanwhile.
-    if (!grant.lostBecause) watch.watch(grant, this.#plan)
+    watch.watch(grant, this.#plan)
     const { key, fence } = grant
     emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
     return { type: 'claimed', run }
@@ -176,17 +189,31 @@ export class Claiming {
     } else this.#context.work.background(() => this.#abandon({ key, token: late.token }))
   }
 
-  /** Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt. */
+  /**
+   * Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt.
+   *
+   * The store has to answer that, however long it is silent: until the locker is closed, or the record is forgotten by itself. The
+   * request may overtake a claim that got no answer. So it is sent once more then.
+   */
   #undo(): void {
     if (!this.#open) return
     this.#open = false
-    const { key, acquisitionId, ttlMs } = this.#request
+    const { key, acquisitionId, ttlMs, keepMs } = this.#request
     const { clock, work } = this.#context
+    const leftMs = deadline(clock, keepMs)
+    let answersLeft = this.#mayArrive || this.#asking ? 2 : 1
+    let pauseMs = commandDeadlineMs(this.#context, ttlMs)
     work.background(async () => {
-      if ((await this.#abandon({ key, acquisitionId })).type === 'abandoned') return
-      // It may have overtaken the claim, so it is sent once more, later.
-      await sleep(clock, commandDeadlineMs(this.#context, ttlMs))
-      await this.#abandon({ key, acquisitionId })
+      for (;;) {
+        const silent = isUnknown(await this.#abandon({ key, acquisitionId }))
+        if ((!silent && --answersLeft === 0) || leftMs() <= pauseMs) return
+        // In an outage it keeps no process alive.
+        await new Promise<void>((resolve) => clock.schedule(resolve, pauseMs, silent ? 'background' : undefined))
+        if (silent) {
+          work.assertOpen()
+          pauseMs = Math.min(2 * pauseMs, longestUndoPauseMs)
+        }
+      }
     })
   }
 

@@ -7,3 +7,5 @@
 export const defaultInDoubtFor = '1h'
 /** How long a completed record is kept, unless its completion says otherwise. Retries of a request come within a day. */
 export const defaultKeep = '24h'
+/** The longest pause between two tries to undo a claim while the store is silent, in milliseconds. It doubles up to that. */
+export const longestUndoPauseMs = 30_000

@@ -6,15 +6,22 @@ import type { AbandonOutcome, ClaimOutcome, ClaimRequest, RecordStore } from '..
 /**
  * Sees to it that the record outlives its run, however long that takes. A repeat of the claim extends both.
  *
+ * @param repeatMs how often, in milliseconds
  * @returns what ends that
  */
-export function keepRecord(context: Context, records: RecordStore, claim: ClaimRequest, grant: Grant): () => void {
+export function keepRecord(
+  context: Context,
+  records: RecordStore,
+  claim: ClaimRequest,
+  grant: Grant,
+  repeatMs: number,
+): () => void {
   // If another run has the record by now and has left it in doubt, this one does not take it.
   const again = { ...claim, rerun: false }
   let cancel = schedule()
 
   function schedule(): () => void {
-    return context.background.schedule(repeat, again.keepMs / 3, 'background')
+    return context.background.schedule(repeat, repeatMs, 'background')
   }
 
   function repeat(): void {
@@ -23,7 +30,7 @@ export function keepRecord(context: Context, records: RecordStore, claim: ClaimR
       send: (attempt) => attempt.follow(records.claim(again, attempt)),
     }).then(
       ({ outcome }) => outcome.type === 'claimed' && outcome.token !== grant.token && replaced(outcome.token),
-      // Without an answer, the next comes before the record ends.
+      // Without an answer, the next comes in time.
       () => undefined,
     )
   }

@@ -14,7 +14,7 @@ export interface Unanswered {
 export type Completion =
   /**
    * Later claims find the record. `result` says whether they find the result too: false if it was null, larger than
-   * `mostResultBytes`, or if the server had no memory left for it.
+   * `mostResultBytes`, or if the server had no room for it.
    */
   { readonly type: 'completed'; readonly result: boolean } | NotMine | Unanswered
 
@@ -25,7 +25,8 @@ export type Abandonment = { readonly type: 'abandoned' } | { readonly type: 'com
  * Work under a key, claimed by this caller. It has the key's lock by a lease that is renewed until the run ends.
  *
  * The first of `complete`, `abandon` and `leave` ends the run. Whoever calls none of them and disposes the run, leaves it. A
- * lease that is lost does not end the run: it may still complete, unless another has claimed the key since.
+ * lease that is lost does not end the run, nor does closing the locker, which takes the lease away: it may still complete, unless
+ * another has claimed the key since.
  *
  * The locker's `waitUntil` gets a promise that settles when the run ends, so the work goes on when its caller has left.
  */
@@ -33,7 +34,10 @@ export interface Run extends BlockScoped {
   readonly key: string
   /** Grows with every grant of this key. The guarded resource may check it. */
   readonly fence: number
-  /** The fence of the run that left the key in doubt, if this one replaces it. That run may have had its effect. */
+  /**
+   * The fence of the run that left the key in doubt, if this one replaces it. That run may have had its effect. Only a completion
+   * ends the doubt that this run has taken over.
+   */
   readonly overtook: number | undefined
   /** Aborted with a `LeaseLostError` when the lease is lost. */
   readonly signal: AbortSignal
@@ -60,8 +64,8 @@ export interface Run extends BlockScoped {
    */
   complete(result: Uint8Array | null, options?: { readonly keep?: Duration | undefined }): Promise<Completion>
   /**
-   * Deletes the record and frees the lock, as if the key had never been claimed: the next request runs. Only for work that
-   * certainly had no effect.
+   * Frees the lock and leaves the key as if this run had never been: the next request runs. If this run replaced one in doubt
+   * (`overtook`), the key is in doubt again. Only for work that certainly had no effect.
    *
    * @throws LeaseholdError with code `LEASE_RELEASED` if the run has ended in another way
    */
