@@ -311,11 +311,6 @@ describe('when the store does not answer', () => {
     await setting.clock.advance(15_000)
     expect(await (await setting.send(handle, never)).text()).toBe('paid')
   })
-
-  it('and the locker is closed: 503', async () => {
-    await setting.settled(setting.locks.close({ grace: 0 }))
-    expect((await setting.send(setting.handle(), never)).status).toBe(503)
-  })
 })
 
 describe('a run that was overtaken', () => {
