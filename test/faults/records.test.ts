@@ -309,6 +309,19 @@ describe('on a server without memory left', () => {
       expect(await records.read('given-up', call())).toEqual({ type: 'state', record: null, lock: null })
     })
   })
+
+  it('so is that of a run which replaced one in doubt, and the key is in doubt again', async () => {
+    await begin(records, 'rerun')
+    await store.revoke('rerun', call())
+    const token = await begin(records, 'rerun', { rerun: true })
+    await store.revoke('rerun', call())
+    await whileFull(async () => {
+      for (let i = 0; i < 2; i++) {
+        expect(await records.abandon({ key: 'rerun', token }, call())).toMatchObject({ type: 'abandoned' })
+      }
+      expect(await records.claim(asked('rerun'), call())).toMatchObject({ type: 'in-doubt' })
+    })
+  })
 })
 
 it('every entry expires, whatever came between', async () => {

@@ -49,6 +49,23 @@ test('every snippet of a page type-checks', async () => {
   await outputOf('tsc', ['-p', folder, '--pretty', 'false'])
 })
 
+test('every snippet type-checks in the project of a Worker, which has no types of the DOM', async () => {
+  const types = 'worker/types.d.ts'
+  mkdirSync(join(folder, 'worker'))
+  writeFileSync(join(folder, 'wrangler.json'), JSON.stringify({ name: 'snippets', compatibility_date: '2026-11-02' }))
+  const wrangler = join(root, 'examples/worker-idempotent/node_modules/.bin/wrangler')
+  await outputOf(wrangler, ['types', types, '--include-env=false'], { WRANGLER_SEND_METRICS: 'false' })
+  const compilerOptions = { lib: ['ES2024', 'ESNext.Disposable'], types: [] }
+  const config = { extends: './tsconfig.json', compilerOptions, include: ['*.ts', types] }
+  writeFileSync(join(folder, 'tsconfig.worker.json'), JSON.stringify(config))
+
+  // Our sources are written against other types, and a reader gets them as declarations. So only the snippets count.
+  const args = ['-p', 'tsconfig.worker.json', '--pretty', 'false', '--listFiles']
+  const output = await outputOf('tsc', args).catch(({ message }: Error) => message)
+  expect(output).toContain(types)
+  expect(output.match(/^[\w.-]+\(\d+,\d+\): error .*/gm) ?? []).toEqual([])
+})
+
 test('the README has a program that runs', () => {
   expect(running.map(({ place }) => place)).toContainEqual(expect.stringMatching(/^README\.md:/))
 })

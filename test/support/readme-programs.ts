@@ -10,8 +10,16 @@ export interface ReadmePrograms extends Disposable {
   readonly snippets: readonly string[]
   /** What a program prints, line by line. */
   outputOf(program: string, env: Readonly<Record<string, string>>): Promise<readonly string[]>
-  /** What comes of one request to a Worker: its status, and the names in its JSON. */
-  outputOfWorker(worker: string, env: Readonly<Record<string, string>>): Promise<readonly string[]>
+  /**
+   * What comes of one request to a Worker: its status, and the names in its JSON.
+   *
+   * @param init its `path`, default `/p1`, and what else the request has; by default it is a plain GET
+   */
+  outputOfWorker(
+    worker: string,
+    env: Readonly<Record<string, string>>,
+    init?: Readonly<Record<string, unknown>>,
+  ): Promise<readonly string[]>
 }
 
 /** What a snippet says that it prints. */
@@ -41,20 +49,21 @@ export function readmePrograms(root: string, packages: Readonly<Record<string, s
       writeFileSync(join(folder, 'main.ts'), program)
       return run(env)
     },
-    outputOfWorker(worker, env) {
+    outputOfWorker(worker, env, init = {}) {
       writeFileSync(join(folder, 'worker.ts'), worker)
-      writeFileSync(join(folder, 'main.ts'), oneRequest)
+      writeFileSync(join(folder, 'main.ts'), oneRequest(init))
       return run(env)
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   }
 }
 
-const oneRequest = `
+const oneRequest = ({ path = '/p1', ...init }: Readonly<Record<string, unknown>>): string => `
 import worker from './worker.ts'
 const work: Promise<unknown>[] = []
 const ctx = { waitUntil: (promise: Promise<unknown>) => void work.push(promise) }
-const response = await worker.fetch(new Request('https://shop.example/p1'), process.env as never, ctx)
-console.log(response.status, Object.keys(await response.json()))
+const response = await worker.fetch(new Request('https://shop.example${path}', ${JSON.stringify(init)}), process.env as never, ctx)
+const body = await response.text()
+console.log(response.status, ...(body ? [Object.keys(JSON.parse(body))] : []))
 await Promise.all(work)
 `

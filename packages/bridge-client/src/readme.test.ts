@@ -19,8 +19,8 @@ beforeAll(async () => {
   gateway = await startTestGateway()
   bridge = await startTestBridge()
   env = {
-    REDIS_REST_URL: gateway.url,
-    REDIS_REST_TOKEN: gateway.token,
+    REDIS_URL: gateway.url,
+    REDIS_TOKEN: gateway.token,
     BRIDGE_URL: bridge.url,
     BRIDGE_TOKEN: bridgeToken,
   }

@@ -291,7 +291,7 @@ describe('a likely mistake', () => {
 
   it('gets no hint where nobody can tell', () => {
     expect(plan({ colour: 1 })).toThrow(/is not known$/)
-    expect(plan({ ttl: {} })).toThrow(/such as "5s"$/)
+    expect(plan({ ttl: {} })).toThrow(/such as "5m"$/)
   })
 
   it('gets no hint that is about something else: only the options of a call have a ttl', () => {

@@ -20,15 +20,25 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
 })
 
-it('the README has a Worker that answers', async () => {
+it('the README has a Worker that pays once, and only who may ask, by POST and with a key', async () => {
   const worker = readme.snippets.find((snippet) => snippet.includes('export default')) ?? ''
-  const env = { REDIS_REST_URL: gateway.url, REDIS_REST_TOKEN: gateway.token }
-  const paying = worker
-    .replace('fetch(request: Request,', 'fetch(_: Request,')
-    .replace('handle(request,', 'handle(payment(),')
-  const payment = `const payment = () => new Request('https://shop.example/', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: '{}' })`
-  for (let i = 0; i < 2; i++)
-    expect(await readme.outputOfWorker(`${paying}\n${payment}`, env)).toEqual(["200 [ 'paid', 'by' ]"])
+  const env = { REDIS_URL: gateway.url, REDIS_TOKEN: gateway.token, CUSTOMERS: 'ada:ada-secret bob:bob-secret' }
+  const headers = { authorization: 'Bearer ada:ada-secret', 'content-type': 'application/json' }
+  const keyed = { ...headers, 'idempotency-key': 'k' }
+  const ask = (init: object) =>
+    readme.outputOfWorker(worker, env, {
+      path: '/payments',
+      method: 'POST',
+      headers: keyed,
+      body: '{"amount":1}',
+      ...init,
+    })
+
+  for (const body of ['{"amount":1}', '{ "amount": 1 }']) expect(await ask({ body })).toEqual(["201 [ 'paid', 'by' ]"])
+  expect(await ask({ method: 'PUT', headers })).toEqual(['405'])
+  expect(await ask({ headers })).toEqual(["400 [ 'type', 'title', 'status', 'detail' ]"])
+  expect(await ask({ headers: { ...keyed, authorization: 'Bearer ada:' } })).toEqual(['401'])
+  expect(await ask({ path: '/' })).toEqual(['404'])
   const names = (await gateway.redis.command('KEYS', '*')) as string[]
-  expect(names.sort()).toEqual(['{lock:idempotency:shop:k}:fence', '{lock:idempotency:shop:k}:record'])
+  expect(names.sort()).toEqual(['{lock:idempotency:ada:k}:fence', '{lock:idempotency:ada:k}:record'])
 })

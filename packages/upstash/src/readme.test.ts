@@ -15,7 +15,8 @@ beforeAll(async () => {
     '@upstash/redis': join(root, 'node_modules/@upstash/redis'),
   })
   gateway = await startTestGateway()
-  env = { UPSTASH_REDIS_REST_URL: gateway.url, UPSTASH_REDIS_REST_TOKEN: gateway.token }
+  const { url, token } = gateway
+  env = { REDIS_URL: url, REDIS_TOKEN: token, UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token }
 })
 afterAll(async () => {
   readme[Symbol.dispose]()

@@ -28,9 +28,17 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
     const holder = locks.get(key, nowMs)
     const stored = records.get(key, nowMs)?.value
     const isMine = (token: string | undefined): boolean => acquisitionIdOf(token ?? '') === acquisitionId
-    const run = (token: string, overtook?: number): ClaimOutcome => {
-      records.set(key, { state: 'running', token, fingerprint, overtook }, nowMs + keepMs, nowMs)
-      return { type: 'claimed', token, fence: fenceOf(token), overtook }
+    const claimed = ({ token, before: [former] = [] }: Pick<RunRecord, 'token' | 'before'>): ClaimOutcome => ({
+      type: 'claimed',
+      token,
+      fence: fenceOf(token),
+      overtook: former === undefined ? undefined : fenceOf(former),
+    })
+    const run = (token: string, before?: readonly string[]): ClaimOutcome => {
+      const record: RunRecord = { state: 'running', token, fingerprint, before }
+      const expiresAtMs = Math.max(nowMs + keepMs, records.get(key, nowMs)?.expiresAtMs ?? 0)
+      records.set(key, record, expiresAtMs, nowMs)
+      return claimed(record)
     }
 
     if (stored ? stored.state === 'running' && isMine(stored.token) : isMine(holder?.value)) {
@@ -38,16 +46,17 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
       extend(key, ttlMs, nowMs)
       if (!stored) return run(holder.value)
       records.extend(key, nowMs + keepMs, nowMs)
-      return { type: 'claimed', token: stored.token, fence: fenceOf(stored.token), overtook: stored.overtook }
+      return claimed(stored)
     }
     if (stored && stored.fingerprint !== fingerprint) return { type: 'mismatch' }
     if (stored && stored.state !== 'running') return { type: 'done', record: recordSeen(key, stored, nowMs) }
     if (holder) return { type: 'busy', ...lockSeen(key, nowMs) } as ClaimOutcome
     if (stored && !rerun) return { type: 'in-doubt', record: recordSeen(key, stored, nowMs) }
 
-    const overtook = stored && fenceOf(stored.token)
-    const token = grant(request, overtook ?? 0, nowMs)
-    return token === undefined ? { type: 'spent' } : run(token, overtook)
+    const token = grant(request, stored ? fenceOf(stored.token) : 0, nowMs)
+    if (token === undefined) return { type: 'spent' }
+    // The runs in between are left out, for a chain of reruns may be long.
+    return run(token, stored && [stored.token, ...(stored.before?.slice(-1) ?? [])])
   }
 
   function complete({ key, token, fingerprint, result, keepMs }: CompleteRequest): CompleteOutcome {
@@ -75,13 +84,20 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
 
     const hasRecord = isMine(stored?.token)
     if (hasRecord && stored?.state !== 'running') return { type: 'completed' }
-    if (hasRecord) records.delete(key)
+    if (hasRecord) undo(key, stored as RunRecord, nowMs)
     if (holder !== undefined && isMine(holder))
       return { type: 'abandoned', announced: true, subscribers: free(key, holder, nowMs) }
     if (hasRecord && last?.random === claimed) last.ended = { random: claimed, how: 'released' }
     const { random, how } = last?.ended ?? {}
     if (hasRecord || (random === claimed && how === 'released')) return { type: 'abandoned', ...nobodyTold }
     return notMine(key, stored, nowMs)
+  }
+
+  /** Deletes the record of a run, or leaves it to the run in doubt that it had replaced. */
+  function undo(key: string, { before: [token, ...before] = [], ...record }: RunRecord, nowMs: number): void {
+    const { expiresAtMs = nowMs } = records.get(key, nowMs) ?? {}
+    records.delete(key)
+    if (token !== undefined) records.set(key, { ...record, token, before }, expiresAtMs, nowMs)
   }
 
   function read(key: string): ReadOutcome {

@@ -41,8 +41,8 @@ export interface RunRecord {
   /** That of its run. */
   readonly token: string
   readonly fingerprint: string
-  /** Of a run: the fence of the one that it replaced. */
-  readonly overtook?: number | undefined
+  /** Of a run: the token of the run in doubt that it replaced, and then that of the first such run, if there were more. */
+  readonly before?: readonly string[] | undefined
   /** Of work that is done. */
   readonly result?: Uint8Array | undefined
 }

@@ -1,4 +1,5 @@
--- Deletes the record of a run and frees the lock, as if the key had never been claimed. What is completed stays.
+-- Undoes the claim of a run and frees the lock, as if the run had never been: its record is deleted, or, if it replaced a run in
+-- doubt, is that run's again. Nobody has said what that one did. What is completed stays.
 -- @key lock      the lock's entry
 -- @key fences    the fence record (see acquire.lua), where a repeat finds that it was carried out
 -- @key record    the key's record (see claim.lua)
@@ -22,7 +23,7 @@ end
 local function abandon()
   local holder, last, stored = pcall('GET', lock), tostring(pcall('GET', fences)), pcall('GET', record)
   if type(stored) == 'table' then return {'failed', stored.err} end
-  local state, owner = match(stored or '', '^(%S+) (%S+) %S')
+  local state, owner, print, more = match(stored or '', '^(%S+) (%S+) (%S+) ?(.*)$')
   if stored and not owner then return {'other'} end
   local hasRecord, hasLock = isMine(owner), isMine(holder)
   if hasRecord and state ~= 'running' then return {'completed'} end
@@ -34,7 +35,13 @@ local function abandon()
   end
 
   local random, fence = match(hasRecord and owner or holder, '(%x+)%.(%d+)$')
-  if hasRecord then call('DEL', record) end
+  if hasRecord then
+    local left, before, first = call('PTTL', record), match(more, '^(%S+) ?(%S*)')
+    -- A full server refuses a SET, unless something was deleted before.
+    call('DEL', record)
+    if before then call('SET', record, 'running ' .. before .. ' ' .. print .. ' ' .. first) end
+    if before and left >= 0 then call('PEXPIRE', record, left) end
+  end
   if hasLock then call('DEL', lock) end
   local base, lastRandom = match(last, '^((%x+)%.%d+)')
   -- pcall, as in release.lua.

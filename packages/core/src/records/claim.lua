@@ -3,7 +3,7 @@
 -- @key lock          the lock's entry (see acquire.lua)
 -- @key fences        the fence record (see acquire.lua)
 -- @key record        "<state> <token of its run> <fingerprint> <more>"; more is the result of a done one, and of a running one the
---                    fence of the run that it replaced
+--                    token of the run in doubt that it replaced, and then that of the first such run, if there were more
 -- @each id           the acquisition id, kept through retries
 -- @each ttl          milliseconds until the lock frees itself
 -- @each fingerprint  tells requests with the same key apart
@@ -48,7 +48,7 @@ local function claim()
     extend(lock, ttl)
     extend(fences, kept)
     extend(record, keep)
-    return {'claimed', holder, more or ''}
+    return {'claimed', holder, match(more or '', '^%S*%.(%d+)') or ''}
   end
 
   if stored and print ~= fingerprint then return {'mismatch'} end
@@ -70,8 +70,15 @@ local function claim()
   local fence = math.max((lastFence or 0) + 1, (tonumber(overtook) or 0) + 1, now[1] * 1000000 + now[2])
   fence = string.format('%.0f', fence)
   local token = id .. '.' .. fence
+  local before = ''
+  if owner then
+    -- To undo this claim leaves the key in doubt as it was (see abandon.lua). The runs in between are left out, for a chain of
+    -- reruns may be long.
+    before = owner .. (match(' ' .. more, ' %S+$') or '')
+    keep = math.max(keep, call('PTTL', record))
+  end
   -- A full server refuses the first write, before anything has changed, and none after it.
-  local set = pcall('SET', record, 'running ' .. token .. ' ' .. fingerprint .. ' ' .. overtook, 'PX', keep)
+  local set = pcall('SET', record, 'running ' .. token .. ' ' .. fingerprint .. ' ' .. before, 'PX', keep)
   if set.err then return set end
   call('SET', lock, token, 'PX', ttl)
   -- The ending is carried over, as in acquire.lua.

@@ -6,8 +6,9 @@ import type { Refused, Unknown } from './lease-store.ts'
  * with what result.
  *
  * States: *absent* → *running*, claimed by one run → *done* with its result, or *too large* to keep one. A run that cannot go on
- * gives its claim up, and the record is absent again. A record that is running while nobody has the lock is **in doubt**: its run
- * died, or lost its lease, and nobody knows what it has done.
+ * gives its claim up, and the record is what it was before. A record that is running while nobody has the lock is **in doubt**: its
+ * run died, or lost its lease, and nobody knows what it has done. A claim that replaces such a run takes that doubt over, and only
+ * its completion ends it: if the claim is given up, the record is in doubt again, for the run before.
  *
  * A claim takes the key's lock as an acquire does and is renewed by `LeaseStore.renew` with its token. So runs and holders of the
  * lock exclude each other. The record outlives the lock. **The record's claim decides, not the order of writes:** a run that was
@@ -27,7 +28,10 @@ export interface RecordStore {
    * accepts a completion without result (`result: null`), which needs no more room than the claim.
    */
   complete(request: CompleteRequest, call: CallDeadline): Promise<CompleteOutcome>
-  /** Deletes the record of a run and frees the lock, as if it had never been claimed. A full server accepts it. */
+  /**
+   * Undoes the claim of a run and frees the lock, as if the run had never been: the record is deleted, or it is in doubt for the
+   * run that this one replaced, which may complete it. A full server accepts it.
+   */
   abandon(request: AbandonRequest, call: CallDeadline): Promise<AbandonOutcome>
   /** Reads a record and who has the lock. It changes nothing. */
   read(key: string, call: CallDeadline): Promise<ReadOutcome>
@@ -45,8 +49,9 @@ export interface ClaimRequest {
    */
   readonly fingerprint: string
   /**
-   * How long the store keeps the record of a run that does not end, in milliseconds from this claim, or from the last repeat of it.
-   * Until then a run that died leaves the key in doubt, and after that the key is free.
+   * How long the store keeps the record of a run that does not end, in milliseconds from this claim, or from the last repeat of it;
+   * longer if the record of a run that it replaces is kept longer. Until then a run that died leaves the key in doubt, and after
+   * that the key is free.
    */
   readonly keepMs: number
   /** Claims a record in doubt, too. Its former run may have had its effect already, so this may be the second. */
@@ -131,7 +136,7 @@ export type CompleteOutcome =
   ({ readonly type: 'completed' } & Ended) | NotMine | Unknown | Refused
 
 export type AbandonOutcome =
-  /** Record and lock are gone, by this request or by an earlier attempt of it. */
+  /** The claim is undone and the lock free, by this request or by an earlier attempt of it. */
   | ({ readonly type: 'abandoned' } & Ended)
   /** This run has completed its record. That stays. */
   | { readonly type: 'completed' }

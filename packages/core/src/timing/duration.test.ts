@@ -27,6 +27,12 @@ describe('a duration', () => {
     expect(parseDuration('ttl', value)).toBe(ms)
   })
 
+  it('is refused with an example that is long enough for a watchdog, too', () => {
+    const parsing = (value: unknown) => parseDuration('ttl', value, 120_000)
+    expect(() => parsing('30s')).toThrow('from 120000 to 2^53 ms, such as "5m"')
+    expect(parsing('5m')).toBe(300_000)
+  })
+
   it.each([
     ...[0, -1, -5, -0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
     ...[2 ** 53, 2 ** 53 + 2, 1e308, '9007199254740992ms', '2501999792984h', `${'9'.repeat(400)}s`],

@@ -23,6 +23,6 @@ export function parseDuration(option: string, value: unknown, leastMs = 1): numb
   const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value)
   const givenMs = match ? Number(match[1]) * (unitMs[match[2] as string] as number) : value
   const ms = typeof givenMs === 'number' && givenMs >= 0 ? Math.ceil(givenMs) : NaN
-  demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration from ${leastMs} to 2^53 ms, such as "5s"`, value)
+  demandOption(ms >= leastMs && ms < 2 ** 53, option, `a duration from ${leastMs} to 2^53 ms, such as "5m"`, value)
   return ms
 }

@@ -93,6 +93,60 @@ export function recordRepeatClaims(probe: Probe): void {
     expect(await records.state(key)).toBe('absent')
   })
 
+  claim('to give up a claim of a key in doubt, in either way, leaves it in doubt as it was', async (records) => {
+    for (const by of ['token', 'acquisition id']) {
+      const [key, acquisitionId] = [probe.key(), probe.acquisitionId()]
+      const first = await records.leaveInDoubt(key)
+      const second = await records.begin({ key, acquisitionId, rerun: true })
+      const request = by === 'token' ? { key, token: second.token } : { key, acquisitionId }
+      for (let i = 0; i < 2; i++) expect(await records.abandon(request)).toMatchObject({ type: 'abandoned' })
+      const record = { state: 'running', fence: first.fence, fingerprint: 'same' }
+      expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record })
+      expect(await records.claim({ key, fingerprint: 'other', rerun: true })).toEqual({ type: 'mismatch' })
+      expect(await records.claim({ key, acquisitionId, rerun: true })).toEqual({ type: 'spent' })
+      for (const { expiresInMs } of await probe.entriesOf(key)) expect(expiresInMs).toBeGreaterThan(0)
+      expect((await records.begin({ key, rerun: true })).overtook).toBe(first.fence)
+    }
+  })
+
+  claim('a claim of a key in doubt never shortens its doubt, even if it is given up', async (records) => {
+    const key = probe.key()
+    await records.begin({ key, ttlMs: shortMs, keepMs: 3 * longMs })
+    await probe.advance(shortMs)
+    const { token } = await records.begin({ key, rerun: true, keepMs: shortMs })
+    expect((await records.read(key)).record?.expiresInMs).toBeGreaterThan(3 * longMs - shortMs - slackMs)
+    await records.abandon({ key, token })
+    expect((await records.read(key)).record?.expiresInMs).toBeGreaterThan(3 * longMs - shortMs - slackMs)
+  })
+
+  claim('a run in doubt may complete once its successor has given up', async (records) => {
+    const key = probe.key()
+    const { token, fence } = await records.leaveInDoubt(key)
+    const second = await records.begin({ key, rerun: true })
+    expect(await records.complete({ key, token })).toMatchObject({ type: 'superseded' })
+    await records.abandon({ key, token: second.token })
+    expect(await records.complete({ key, token })).toMatchObject({ type: 'completed' })
+    expect(await records.claim({ key })).toMatchObject({ type: 'done', record: { fence } })
+  })
+
+  claim('the doubt of the first run outlasts all that were claimed after it and gave up', async (records) => {
+    const key = probe.key()
+    const runs = [await records.leaveInDoubt(key)]
+    for (let i = 0; i < 3; i++) {
+      runs.push(await records.begin({ key, ttlMs: shortMs, rerun: true }))
+      await probe.advance(shortMs)
+    }
+    const [first, , third, last] = runs.map(({ fence, token }) => ({ fence, token }))
+    if (!first || !third || !last) throw new Error('four runs')
+    expect(await records.abandon({ key, token: last.token })).toMatchObject({ type: 'abandoned' })
+    expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record: { fence: third.fence } })
+    expect(await records.abandon({ key, token: third.token })).toMatchObject({ type: 'abandoned' })
+    expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record: { fence: first.fence } })
+    // It said so itself, and nobody was there before it.
+    expect(await records.abandon({ key, token: first.token })).toMatchObject({ type: 'abandoned' })
+    expect(await records.state(key)).toBe('absent')
+  })
+
   claim('what is completed cannot be abandoned, nor what is another’s, nor what never was', async (records) => {
     const [done, never] = [probe.key(), probe.key()]
     const first = await records.begin({ key: done })
