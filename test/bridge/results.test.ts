@@ -1,4 +1,4 @@
-import { createLocker, type Locker, type WaitStrategy } from '@leasehold/core'
+import { createLocker, type Locker, type LockerEvent, type WaitStrategy } from '@leasehold/core'
 import { idempotent } from '@leasehold/idempotency'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
@@ -10,6 +10,8 @@ const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const atOnceMs = 400
 
 let bridge: TestBridge
+/** How many requests have found the first at work. */
+let contended = 0
 const lockers: Locker[] = []
 beforeAll(async () => {
   bridge = await startTestBridge()
@@ -21,7 +23,10 @@ afterAll(() => bridge[Symbol.asyncDispose]())
 
 const locker = (mode: 'sse' | 'long-poll'): Locker => {
   const notifier = bridgeNotifier({ url: bridge.url, token: bridgeToken, mode })
-  const locks = createLocker({ store: bridge.store, notifier, strategy: never, recheck: '1h' })
+  const onEvent = ({ type }: LockerEvent): void => {
+    if (type === 'contended') contended++
+  }
+  const locks = createLocker({ store: bridge.store, notifier, strategy: never, recheck: '1h', onEvent })
   lockers.push(locks)
   return locks
 }
@@ -45,9 +50,10 @@ describe('ten duplicates that wait for one result through a bridge are all told 
       )
     const first = send(locker(mode))
     await started.promise
+    contended = 0
     const waiting = Array.from({ length: 10 }, () => send(shared ?? locker(mode)))
     await bridge.opened(mode === 'sse' ? 'streams' : 'waits', mode === 'sse' ? 1 : 10)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await expect.poll(() => contended, { timeout: 5_000 }).toBe(10)
     go.resolve()
     await first
     const at = performance.now()

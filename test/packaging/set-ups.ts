@@ -5,6 +5,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, type RunningProgram, runProgram } from '../runtimes/running-program.ts'
 import { node24, oldestNode, runtimes } from '../runtimes/runtimes.ts'
+import { inWorkerd } from './in-workerd.ts'
 import { type Installation, installAll, testFolder } from './installation.ts'
 import { cellName, compile, compiled, programs, type TypeCell, typeCells, type Verdict } from './type-cells.ts'
 
@@ -24,7 +25,7 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
   if (!seven && resolution === 'bundler' && format === 'cjs') return 'TS5095'
   // CommonJS may require ESM from TypeScript 5.8 on, where its Node is taken for the newest.
   const strict = resolution === 'node16' || (resolution === 'nodenext' && !seven && typescript !== '5.9')
-  if (format === 'cjs' && strict && ['durable-object', 'conformance'].includes(program)) return 'TS1479'
+  if (format === 'cjs' && strict && ['durable-object', 'cloudflare', 'conformance'].includes(program)) return 'TS1479'
   // What others declare cannot be read by an old TypeScript, without `skipLibCheck`.
   const old = typescript === '5.0' || typescript === '5.4'
   if (['bridge', 'hono'].includes(program) && old) return 'TS2315 in hono'
@@ -136,6 +137,15 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
           }
         }
         print(['', ...names], rows)
+      },
+      timeoutMs,
+    )
+
+    test(
+      'run in workerd, as a Worker with its Durable Object',
+      async () => {
+        const worker = join(installation.folder, compiled(emitting('esm'), 'cloudflare'))
+        expect(await inWorkerd(worker, { WATCHDOG: 'LeaseWatchdog' })).toBe('released 0')
       },
       timeoutMs,
     )

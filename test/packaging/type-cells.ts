@@ -18,7 +18,7 @@ export interface Verdict {
 
 /** The programs, by what their project has beside our packages: a browser's library and nothing of Node, or Node's types. */
 const projects = {
-  edge: ['core', 'block', 'upstash', 'bridge-client', 'idempotency', 'hono'],
+  edge: ['core', 'block', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono'],
   node: ['ioredis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
 } as const
 
@@ -103,6 +103,7 @@ const reads: Readonly<Record<string, readonly string[]>> = {
   block: [],
   upstash: ['@leasehold/upstash'],
   'bridge-client': ['@leasehold/bridge-client', '@leasehold/upstash'],
+  cloudflare: ['@leasehold/cloudflare'],
   idempotency: ['@leasehold/idempotency'],
   hono: ['@leasehold/hono', '@leasehold/idempotency', 'hono'],
   ioredis: ['@leasehold/ioredis', 'ioredis'],

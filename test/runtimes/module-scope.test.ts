@@ -20,7 +20,12 @@ describe.each([
 ])('a Worker bundled %s', (_, conditions) => {
   let worker: Worker
   beforeAll(async () => {
-    worker = await startWorker({ entry: 'module-scope.ts', conditions, gateway: { url: proxy.url, token } })
+    worker = await startWorker({
+      entry: 'module-scope.ts',
+      conditions,
+      gateway: { url: proxy.url, token },
+      objects: { WATCHDOG: 'LeaseWatchdog' },
+    })
   })
   afterAll(() => worker[Symbol.asyncDispose]())
 
@@ -42,7 +47,7 @@ describe.each([
       worker.gates.open(`${store}/counted`)
       expect(await holding).toEqual({
         status: 200,
-        body: { fence: Number(stored.split('.').at(-1)), ended: 'released' },
+        body: { fence: Number(stored.split('.').at(-1)), ended: 'released', made: true },
       })
       expect(sent()).toBe(2)
       expect(Object.keys(proxy.requests)).toEqual(['/'])

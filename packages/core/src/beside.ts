@@ -1,7 +1,7 @@
 /*
- * What is known of lockers and stores, beside them, for capabilities that a user imports. A process that imports this package in
- * one place and requires it in another runs two builds of it, and has this module once: on servers `#beside` is the same file for
- * both. It imports nothing, so whoever uses it says what is in it.
+ * Maps from a locker or a store to what imported capabilities need of it. A process that imports this package in one place and
+ * requires it in another runs two builds of it, and has this module once: on servers `#beside` is the same file for both. It imports
+ * nothing, so whoever uses it says what is in it.
  */
 
 /** What the calls of each locker share. */

@@ -38,7 +38,10 @@ export interface AcquireOptions {
  * `AcquireTimeoutError` when nothing is left, and calls that begin after that are refused by the option's name.
  */
 export interface Budget {
-  /** How many are left. Each try or check of an acquire takes one; releases and renewals take none, and are never refused. */
+  /**
+   * How many are left. Each try or check of an acquire, a claim or a resume takes one. Releases and renewals take none, and are
+   * never refused.
+   */
   left: number
 }
 

@@ -2,7 +2,7 @@ import { LeaseLostError } from '@leasehold/core'
 import type { Context, Env } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 
-/** What servers commonly note in their log for it. */
+/** The status that servers commonly log when the client has left. */
 const status = 499 as StatusCode
 
 /**

@@ -105,7 +105,7 @@ describe('a lock that is held', () => {
     [0, '1'],
     [1_600, '2'],
     [60_000, '10'],
-  ])('that was held for the %i ms of a wait may be so again', async (waitedMs, seconds) => {
+  ])('after %i ms of waiting in vain says to come back in %s s', async (waitedMs, seconds) => {
     const error = new AcquireTimeoutError('order:1', { waitedMs, commands: 1, lateGrants: 0 })
     const app = routeOf({ locks: { withLock: () => Promise.reject(error) } }, vi.fn())
     expect((await problemOf(await app.request('/orders/1'))).retryAfter).toBe(seconds)

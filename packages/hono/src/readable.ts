@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 
-/** What Hono keeps of a body from which the bytes that came can be told, or the same JSON. A form that was parsed has lost them. */
+/** The cached forms of a body that still have its bytes, or at least the same JSON. A form that was parsed has lost them. */
 const exact = ['arrayBuffer', 'blob', 'json', 'text']
 
 /** The request with a body that can be read. Earlier middleware may have read it through Hono, which keeps what it read first. */

@@ -16,8 +16,8 @@ export type WorkContext =
   | { readonly run: undefined; readonly key: undefined }
 
 /**
- * What answers a request. Of guarded requests with one key it is called for one at a time, and after an answer was recorded for
- * none.
+ * What answers a request. Of guarded requests with one key it is called for one at a time, and for none while a recorded answer is
+ * kept.
  *
  * @param request the request with its body still to be read. If it is guarded, its signal is the run's: it is aborted when the
  *   lease is lost, and not when the client leaves

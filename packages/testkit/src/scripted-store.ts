@@ -29,6 +29,7 @@ import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.
  */
 export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
+  /** What the store says of itself. A test may set it, so that many requests of one turn leave as two commands. */
   overlaps = false
   readonly calls: StoreCall[] = []
 

@@ -1,10 +1,20 @@
-/* Imports every entry and makes everything that can be made, at module scope, and then takes and gives back one lock. */
+/*
+ * Imports every entry for Workers and makes all that they make, at module scope, and then takes and gives back one lock. The
+ * bridge's own is left out: it runs over TCP.
+ */
 
-import { env } from 'cloudflare:workers'
+import { env, waitUntil } from 'cloudflare:workers'
+import { bridgeNotifier } from '@leasehold/bridge-client'
+import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
-import { fencePredicate } from '@leasehold/core/fencing'
+import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
+import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
+import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
+import { idempotent } from '@leasehold/idempotency'
 import { fetchStore, fetchTransport, upstashStore } from '@leasehold/upstash'
 import { Redis } from '@upstash/redis/cloudflare'
 
@@ -17,6 +27,27 @@ const lockers: Readonly<Record<string, Locker>> = {
   memoryStore: createLocker({ store: memory, notifier: memoryNotifier(memory) }),
 }
 
+const [locks] = Object.values(lockers) as [Locker]
+checkClaims(locks, { inDoubtFor: '1h' })
+/** Kept, so that the bundle has all of it. */
+const made: readonly unknown[] = [
+  requestScope({ waitUntil }),
+  watchdog(env.WATCHDOG, { nameOf: shards(2) }),
+  bridgeNotifier(gateway),
+  idempotent({ locks, scope: 'shop' }),
+  idempotentRoute({ locks: () => locks, scope: 'shop' }),
+  locked({ locks, key: () => 'order' }),
+  claimRecord,
+  detach,
+  resume,
+  fenceGate,
+  keyLayout('lock:'),
+  new SignalCount(),
+  backoffMs,
+]
+
+export class LeaseWatchdog extends leaseWatchdog(() => ({ store: memory })) {}
+
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is
 export default {
   async fetch(request: Request): Promise<Response> {
@@ -26,6 +57,6 @@ export default {
     if (!lease) return new Response('There is no such store', { status: 404 })
     await env.TEST.fetch(`http://test${pathname}`)
     const { params } = fencePredicate('orders.fence', lease.fence)
-    return Response.json({ fence: params[0], ended: await lease.release() })
+    return Response.json({ fence: params[0], ended: await lease.release(), made: made.every(Boolean) })
   },
 }

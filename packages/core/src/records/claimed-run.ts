@@ -10,7 +10,6 @@ import type { Question } from '../store/question.ts'
 import { checkResult, mostResultBytes } from '../store/record-limits.ts'
 import type {
   AbandonOutcome,
-  ClaimOutcome,
   ClaimRequest,
   CompleteOutcome,
   CompleteRequest,
@@ -21,6 +20,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import { deadline } from '../timing/deadline.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { defaultKeep } from './figures.ts'
+import { keepRecord } from './record-keeping.ts'
 import type { Abandonment, Completion, Run, Unanswered } from './run.ts'
 
 /**
@@ -46,7 +46,7 @@ export class ClaimedRun implements Run, Releasing {
   #heldMs = 0
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
-  #cancelTimer: (() => void) | undefined
+  #keepNoLonger: (() => void) | undefined
   #ended: (() => void) | undefined
 
   /** @param renews whether the lease is renewed, and with it the record */
@@ -75,7 +75,7 @@ export class ClaimedRun implements Run, Releasing {
         this.#ended = resolve
       }),
     )
-    if (renews) this.#keepRecord()
+    if (renews) this.#keepNoLonger = keepRecord(context, records, claim, grant)
   }
 
   get signal(): AbortSignal {
@@ -218,35 +218,6 @@ export class ClaimedRun implements Run, Releasing {
     return { type: 'unknown', cause: outcome.cause }
   }
 
-  /** Sees to it that the record outlives the run, however long that takes. A repeat of the claim extends both. */
-  #keepRecord(): void {
-    // If another run has the record by now and has left it in doubt, this one does not take it.
-    const again = { ...this.#claim, rerun: false }
-    const repeat = (): void => {
-      this.#keepRecord()
-      void ask<ClaimOutcome>(this.#context, again.ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.claim(again, attempt)),
-      }).then(
-        ({ outcome }) =>
-          outcome.type === 'claimed' && outcome.token !== this.#grant.token && this.#replaced(outcome.token),
-        // Without an answer, the next comes before the record ends.
-        () => undefined,
-      )
-    }
-    this.#cancelTimer = this.#context.background.schedule(repeat, this.#claim.keepMs / 3, 'background')
-  }
-
-  /** The store had lost everything, and took the repeat for a claim. Nothing is claimed again in silence. */
-  #replaced(token: string): void {
-    const { key } = this
-    this.#context.work.background(() =>
-      ask<AbandonOutcome>(this.#context, this.#claim.ttlMs, {
-        send: (attempt) => attempt.follow(this.#records.abandon({ key, token }, attempt)),
-      }),
-    )
-    this.#grant.lose('gone')
-  }
-
   /** It ends, and can be lost no more. */
   #stop(): void {
     this.#leftMs = deadline(this.#context.clock, Math.max(0, this.#grant.remainingMs()))
@@ -256,7 +227,7 @@ export class ClaimedRun implements Run, Releasing {
 
   /** Renews no more. */
   #forget(): void {
-    this.#cancelTimer?.()
+    this.#keepNoLonger?.()
     this.#watch.forget(this.#grant)
   }
 

@@ -27,7 +27,7 @@ export type Abandonment = { readonly type: 'abandoned' } | { readonly type: 'com
  * The first of `complete`, `abandon` and `leave` ends the run. Whoever calls none of them and disposes the run, leaves it. A
  * lease that is lost does not end the run: it may still complete, unless another has claimed the key since.
  *
- * The locker's `waitUntil` is given the run until it ends, so that the work goes on when its caller has left.
+ * The locker's `waitUntil` gets a promise that settles when the run ends, so the work goes on when its caller has left.
  */
 export interface Run extends BlockScoped {
   readonly key: string

@@ -20,8 +20,8 @@ export interface LeaseStore {
   /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
   readonly prefix?: string | undefined
   /**
-   * Whether a second command sent at once costs little more, and is carried out while the client reads the answer to the first:
-   * so it is over one TCP connection. Then many requests of one turn leave as two commands. Default false.
+   * True over one TCP connection: the server carries out a second command while the client reads the answer to the first. Many
+   * requests of one turn then leave as two commands. Default false.
    */
   readonly overlaps?: boolean | undefined
   /**
@@ -136,7 +136,7 @@ export type ReleaseOutcome =
  * - `expired`: the store no longer had the entry
  * - `superseded`: another holder has the lock by now
  * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
- * - `detached`: nothing was given back. The lease was detached before, and the lock is whoever's resumes it
+ * - `detached`: nothing was given back. The lease was detached before, and the lock belongs to whoever resumes the lease
  */
 export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown' | 'detached'
 
