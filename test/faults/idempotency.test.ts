@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createLocker, type Locker } from '@leasehold/core'
+import { claimRecord, type RecordClaim, type Run } from '@leasehold/core/records'
 import {
   type IdempotencyEvent,
   type IdempotentHandle,
@@ -17,7 +18,7 @@ import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 import { quiet } from '../support/quiet.ts'
-import { elapse } from '../support/scale.ts'
+import { elapse, eventually } from '../support/scale.ts'
 
 /*
  * Idempotent handlers while Redis is silent, loses replies, gets requests twice or answers errors, at each step of a run: its
@@ -36,6 +37,9 @@ interface Way {
   readonly network: HttpProxy | TcpProxy
   /** The server carries the next request out, and its reply is lost. */
   loseReply(): Promise<void>
+  /** From now on every request fails at once, and is not carried out. */
+  goDown(): void
+  comeBack(): Promise<void>
 }
 
 const ends: (() => unknown)[] = []
@@ -53,7 +57,16 @@ async function overTcp(): Promise<Way> {
     () => locks.close({ grace: 0 }),
   )
   await once(client, 'ready')
-  return { locks, network, loseReply: () => network.dropNextReply() }
+  const goDown = (): void => {
+    network.cut()
+    network.refuse()
+  }
+  const comeBack = async (): Promise<void> => {
+    const ready = once(client, 'ready')
+    await network.accept()
+    await ready
+  }
+  return { locks, network, loseReply: () => network.dropNextReply(), goDown, comeBack }
 }
 
 async function overHttp(): Promise<Way> {
@@ -68,7 +81,13 @@ async function overHttp(): Promise<Way> {
     () => network.stop(),
     () => locks.close({ grace: 0 }),
   )
-  return { locks, network, loseReply: () => network.dropNextReply() }
+  return {
+    locks,
+    network,
+    loseReply: () => network.dropNextReply(),
+    goDown: () => network.answer({ status: 503, body: 'down' }),
+    comeBack: async () => network.restore(),
+  }
 }
 
 const marks = ({ headers }: Response): (string | null)[] =>
@@ -199,6 +218,70 @@ describe.each([
     expect([declined.status, marks(declined)]).toEqual([503, [null, null]])
     expect((await send(handle(), pay)).status).toBe(201)
   })
+
+  it('a failover refuses the completion: the answer goes out marked, and is recorded when that is over', async () => {
+    const first = await send(
+      handle({ ttl: '6s' }),
+      payThen(() => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '1')),
+    ).finally(() => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '0'))
+    expect([first.status, marks(first), events.map(({ type }) => type)]).toEqual([
+      201,
+      [null, 'unknown'],
+      ['unrecorded'],
+    ])
+    await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
+    expect(runs).toBe(1)
+  })
+
+  describe('a claim by itself', () => {
+    const claim = (rerun = false, signal?: AbortSignal): Promise<RecordClaim> =>
+      claimRecord(way.locks, scope, { fingerprint: 'same', ttl: '3s', wait: 0, rerun, signal })
+    const begin = async (rerun?: boolean): Promise<Run> => {
+      const found = await claim(rerun)
+      expect(found.type).toBe('claimed')
+      return (found as Extract<RecordClaim, { type: 'claimed' }>).run
+    }
+    const found = async (): Promise<string> => (await claim()).type
+
+    it('whose replies are lost, at each step, ends as it would have', async () => {
+      const lost = [way.loseReply()]
+      const run = await begin()
+      lost.push(way.loseReply())
+      expect(await run.abandon()).toEqual({ type: 'abandoned' })
+      const next = await begin()
+      lost.push(way.loseReply())
+      expect(await next.complete(Uint8Array.of(1))).toEqual({ type: 'completed', result: true })
+      await Promise.all(lost)
+      expect(await found()).toBe('done')
+    })
+
+    it('of a key in doubt, whose client leaves before the reply, leaves it in doubt', async () => {
+      const first = await begin()
+      await first.leave()
+      const left = new AbortController()
+      way.network.delay(300, 'toClient')
+      const claiming = claim(true, left.signal)
+      await eventually(async () => (await redis.command('EXISTS', `lock:${scope}`)) === 1)
+      left.abort('left')
+      await expect(claiming).rejects.toBe('left')
+      way.network.delay(0)
+      await expect.poll(found, { timeout: 10_000 }).toBe('in-doubt')
+      expect((await begin(true)).overtook).toBe(first.fence)
+    })
+
+    it('that was carried out when an outage began is undone when it is over, and nobody is in doubt', async () => {
+      const lost = way.loseReply().then(() => way.goDown())
+      const claiming = claim()
+      await lost
+      await expect(claiming).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      // The lease ends, and the first tries to undo the claim are in vain.
+      await eventually(async () => (await redis.command('EXISTS', `lock:${scope}`)) === 0)
+      await elapse(2_000)
+      await way.comeBack()
+      expect(await found()).toBe('in-doubt')
+      await expect.poll(found, { timeout: 15_000 }).toBe('claimed')
+    })
+  })
 })
 
 describe('over HTTP, where the gateway answers by itself', () => {
@@ -233,6 +316,21 @@ describe('over HTTP, where the gateway answers by itself', () => {
       expect([[409, 410].includes(next.status) || marks(next)[0] === 'true', runs]).toEqual([true, 1])
       await elapse(1_500)
     }
+  })
+
+  it('413 to the completion and not to what is smaller: the record says that the work is done', async () => {
+    const events: IdempotencyEvent[] = []
+    const first = await send(
+      'too-large',
+      () => {
+        way.network.answerNext({ status: 413, body: 'no' })
+        return new Response('paid', { status: 201 })
+      },
+      events,
+    )
+    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, null]])
+    expect(events).toMatchObject([{ type: 'not-kept', reason: 'store' }])
+    expect((await send('too-large', () => new Response('again'))).status).toBe(410)
   })
 
   it('every request arrives twice: thirty duplicates run once', async () => {

@@ -88,6 +88,23 @@ describe('the endings', () => {
     expect((await setting.send(judging, () => new Response(), { key: 'c' })).status).toBe(200)
   })
 
+  it('a rule that throws is told of, does not hide the error of the work, and leaves the key in doubt', async () => {
+    const mistake = new Error('mistake')
+    const thrown = (): never => {
+      throw mistake
+    }
+    const handle = setting.handle({ endings: { thrown } })
+    await expect(setting.send(handle, fail)).rejects.toBe(failure)
+    expect(setting.events).toMatchObject([{ type: 'misconfigured', cause: mistake }])
+    expect(await typeOf(await setting.send(handle, never))).toBe('/problems/in-doubt')
+  })
+
+  it('an answer that is not made of bytes is work that failed', async () => {
+    const text = new ReadableStream({ start: (controller) => controller.enqueue('text') })
+    await expect(setting.send(setting.handle(), () => new Response(text))).rejects.toThrow('not bytes')
+    expect(await typeOf(await setting.send(setting.handle(), never))).toBe('/problems/in-doubt')
+  })
+
   it('an answer that is none is work that failed', async () => {
     await expect(setting.send(setting.handle(), () => undefined as never)).rejects.toThrow(TypeError)
     expect(await typeOf(await setting.send(setting.handle(), never))).toBe('/problems/in-doubt')

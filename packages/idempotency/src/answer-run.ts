@@ -17,7 +17,7 @@ export async function answerRun(
   const { endings } = guarded.settings
   try {
     const { response, read } = await worked(guarded, () => work(run)).catch(async (error: unknown) => {
-      await failed(guarded, run, endings.ofError(error))
+      await failed(guarded, run, endingOf(guarded, error))
       throw error
     })
     if (read) return await completed(guarded, run, response, read)
@@ -26,6 +26,16 @@ export async function answerRun(
   } finally {
     // A run that has not been ended yet leaves its key in doubt.
     await run.leave()
+  }
+}
+
+/** What the rules say of an error. One that throws in turn must not hide it. */
+function endingOf(guarded: GuardedRequest, error: unknown): Ending {
+  try {
+    return guarded.settings.endings.ofError(error)
+  } catch (cause) {
+    guarded.tell({ type: 'misconfigured', request: guarded.title, cause })
+    return 'leave'
   }
 }
 

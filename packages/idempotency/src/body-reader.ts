@@ -25,7 +25,7 @@ export type BodyRead =
 /**
  * Reads a body, but no more of it than the bounds allow.
  *
- * @throws what the stream fails with
+ * @throws what the stream fails with; TypeError for a stream that somebody else reads, or that has something else than bytes
  */
 export async function readBody(body: ReadableStream<Uint8Array> | null, bounds: ReadingBounds): Promise<BodyRead> {
   if (!body) return { type: 'whole', bytes: new Uint8Array() }
@@ -47,6 +47,7 @@ export async function readBody(body: ReadableStream<Uint8Array> | null, bounds: 
         if (call.isOver) return undefined
         awaited = undefined
         if (done) return 'whole'
+        if (!ArrayBuffer.isView(value)) throw new TypeError('A chunk of the body is not bytes')
         chunks.push(value)
         size += value.byteLength
       }

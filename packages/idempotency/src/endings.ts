@@ -4,7 +4,8 @@ import { demandObject, demandOption } from '@leasehold/core/adapter'
  * What becomes of a key once its work has ended.
  *
  * - `complete`: the answer is recorded, and every later request with the key gets it
- * - `abandon`: nothing is recorded, and the next request runs. Only for answers that say that nothing happened
+ * - `abandon`: nothing is recorded, and the next request runs. Only for answers that say that nothing happened. If the run had
+ *   overtaken one in doubt, the key is in doubt again: nobody has spoken for that one
  * - `leave`: nobody knows what happened. The key is in doubt until `inDoubtFor` is over
  */
 export type Ending = 'complete' | 'abandon' | 'leave'

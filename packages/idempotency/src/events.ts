@@ -46,7 +46,10 @@ export interface UnavailableEvent extends About {
   readonly cause: unknown
 }
 
-/** The request could not be served for a mistake on our side, such as an empty scope. The client got a 500. */
+/**
+ * A mistake on our side. The request could not be served, such as for an empty scope, and the client got a 500; or the function
+ * `endings.thrown` threw, and the key is in doubt.
+ */
 export interface MisconfiguredEvent {
   readonly type: 'misconfigured'
   readonly request: string

@@ -29,8 +29,16 @@ describe('JSON', () => {
     ['[0.1000000000000000055]', '[0.1]'],
     ['{"__proto__":1}', '{}'],
     ['"\\ud800"', '"\\ud801"'],
+    ['{"a":1,"a":2}', '{"a":2}'],
+    ['[{"b":{"a":1,"\\u0061":2}}]', '[{"b":{"a":2}}]'],
+    ['{"__proto__":1,"__proto__":2}', '{"__proto__":2}'],
   ])('%s is not %s', async (a, b) => {
     expect(await print(a)).not.toBe(await print(b))
+  })
+
+  it('has its form whatever its strings hold', () => {
+    const text = '{":":"a:\\":","b":[{"c:":":"},{}]}'
+    expect(canonical(` ${text}`)).toBe(text)
   })
 
   it('is bytes if it is broken, no UTF-8, too deep, or has numbers that a double cannot keep', () => {

@@ -202,11 +202,32 @@ describe('before the store is asked', () => {
     await expect(setting.send(setting.handle({ scope }), pay)).rejects.toThrow('who are you?')
   })
 
-  it('a body that was read before is told of', async () => {
-    const request = requestOf()
-    await request.text()
-    const response = await setting.settled(setting.handle()(request, pay))
-    expect(await problemOf(response)).toBe('500 /problems/misconfigured')
+  it('a body that was read before, or is being read, is told of', async () => {
+    const [read, taken] = [requestOf(), requestOf()]
+    await read.text()
+    taken.body?.getReader()
+    for (const request of [read, taken]) {
+      const response = await setting.settled(setting.handle()(request, pay))
+      expect(await problemOf(response)).toBe('500 /problems/misconfigured')
+    }
+  })
+
+  it('a body that breaks off, or is not made of bytes, is a bad request', async () => {
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) })
+    const text = new ReadableStream({ start: (controller) => controller.enqueue('text') })
+    for (const body of [broken, text]) {
+      const response = await setting.send(setting.handle(), pay, { body })
+      expect(await problemOf(response)).toBe('400 /problems/body-broken')
+    }
+    expect([runs, setting.asked]).toEqual([0, []])
+  })
+
+  it('a client that leaves while it sends its body is told with its own reason', async () => {
+    const left = new AbortController()
+    const silent = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(10)) })
+    const sending = setting.send(setting.handle(), pay, { body: silent, signal: left.signal })
+    left.abort('left')
+    await expect(sending).rejects.toBe('left')
   })
 
   it('a body that never ends has a deadline, and is read no further than the limit', async () => {

@@ -72,7 +72,8 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
   try {
     name = await recordName(owner, key)
     if (around.includes(name)) throw new TypeError('Another handle around this one has this key')
-    if (request.bodyUsed) throw new TypeError('The body was read before; the handle needs it for the fingerprint')
+    const isTaken = request.bodyUsed || request.body?.locked
+    if (isTaken) throw new TypeError('The body was read before; the handle needs it for the fingerprint')
   } catch (error) {
     return guarded.misconfigured(error)
   }
@@ -82,7 +83,10 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
     largest: largestBody,
     withinMs: bodyWithinMs,
     signal: request.signal,
+  }).catch((error: unknown) => {
+    if (request.signal.aborted) throw error
   })
+  if (!read) return guarded.problem('body-broken')
   if (read.type !== 'whole') {
     read.drop()
     return guarded.problem(`body-${read.type}`)

@@ -40,7 +40,7 @@ export interface IdempotentOptions {
   readonly ttl?: Duration | undefined
   /** How long an answer is kept; default 24 h. */
   readonly keep?: Duration | undefined
-  /** How long a run that died leaves its key in doubt; default 1 h. */
+  /** How long a run that died leaves its key in doubt, from the end of its lease: at least that, and about a third more at most. Default 1 h. */
   readonly inDoubtFor?: Duration | undefined
   /** What to do about a key in doubt; default `reject`. */
   readonly inDoubt?: DoubtPolicy | undefined

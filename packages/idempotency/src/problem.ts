@@ -10,6 +10,7 @@ const problems = {
   'key-invalid': [400, 'Idempotency-Key is invalid', 'Send one key of visible ASCII without commas, quoted or not'],
   'key-reused': [422, 'Idempotency-Key is already used', 'It was sent with another request; send a new key'],
   'body-too-large': [413, 'Content too large', 'This request did nothing'],
+  'body-broken': [400, 'The body broke off', 'This request did nothing'],
   'body-too-slow': [408, 'Request timeout', 'The body came too slowly; this request did nothing'],
   'in-progress': [409, 'A request is outstanding for this Idempotency-Key', 'Ask again for its outcome'],
   'in-doubt': [

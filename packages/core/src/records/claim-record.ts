@@ -15,7 +15,7 @@ export interface ClaimOptions extends AcquireOptions {
   readonly fingerprint: string
   /**
    * How long a run that ends without a word leaves its key in doubt, counted from the end of its lease; default 1 h. It is at least
-   * that, and up to a third more.
+   * that, and at most a third of it and two ttls more. A claim that overtakes the run and is undone counts anew.
    */
   readonly inDoubtFor?: Duration | undefined
   /**

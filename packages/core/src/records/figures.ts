@@ -3,7 +3,7 @@
  * modules only.
  */
 
-/** How long a run that died leaves its key in doubt, unless its claim says otherwise. */
+/** How long a run that died leaves its key in doubt at least, unless its claim says otherwise. */
 export const defaultInDoubtFor = '1h'
 /** How long a completed record is kept, unless its completion says otherwise. Retries of a request come within a day. */
 export const defaultKeep = '24h'

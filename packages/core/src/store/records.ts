@@ -24,8 +24,9 @@ export interface RecordStore {
   /**
    * Stores the result of a run, and frees the lock if the run still has it. It does not ask whether the lease is still valid.
    *
-   * A server without memory left refuses a result (*unknown*, not executed) and changes nothing: the claim stays as it is. It
-   * accepts a completion without result (`result: null`), which needs no more room than the claim.
+   * A server without memory left refuses a result and changes nothing: the claim stays as it is. The outcome is *unknown*, not
+   * executed, with a cause whose message says `OOM`, or `HTTP 413` where a proxy refuses its size. Then the same completion is
+   * sent without result (`result: null`). It needs no more room than the claim, and is accepted.
    */
   complete(request: CompleteRequest, call: CallDeadline): Promise<CompleteOutcome>
   /**
