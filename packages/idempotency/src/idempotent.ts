@@ -107,5 +107,9 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
 function again(request: Request, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Request {
   const { url, method, headers, body, cf } = request as Request & { readonly cf?: unknown }
   const init = { method, headers, signal, body: body && bytes, ...(cf !== undefined && { cf }) }
-  return new Request(url, init)
+  const made = new Request(url, init)
+  // On Node a signal does not hold the requests that follow it. One that nobody holds is never aborted, and neither is what its work
+  // has given its signal to. The run holds its signal, and by this listener the request.
+  signal.addEventListener('abort', () => made, { once: true })
+  return made
 }
