@@ -1,6 +1,5 @@
 import { mostResultBytes } from '@leasehold/core/records'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { heapBytes } from '../../../test/support/heap.ts'
 import { type MemorySetting, memorySetting, requestOf } from '../test/memory-setting.ts'
 import type { OngoingRun } from './index.ts'
 
@@ -329,22 +328,6 @@ describe('when the store does not answer', () => {
     await setting.clock.advance(15_000)
     expect(await (await setting.send(handle, never)).text()).toBe('paid')
   })
-})
-
-it('work that only waits for its signal is told of a loss, whatever has been collected meanwhile', async () => {
-  const told = Promise.withResolvers<string>()
-  const begun = Promise.withResolvers<string>()
-  const answered = setting.handle()(requestOf(), async (request, { run }) => {
-    begun.resolve(run?.key ?? '')
-    await new Promise((resolve) => request.signal.addEventListener('abort', resolve))
-    told.resolve('told')
-    return new Response('late')
-  })
-  const key = await setting.settled(begun.promise)
-  await heapBytes()
-  await setting.elsewhere.revoke(key)
-  expect(await setting.settled(told.promise)).toBe('told')
-  expect((await setting.settled(answered)).status).toBe(200)
 })
 
 describe('a run that was overtaken', () => {
