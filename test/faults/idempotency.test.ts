@@ -62,7 +62,8 @@ async function overTcp(): Promise<Way> {
     network.refuse()
   }
   const comeBack = async (): Promise<void> => {
-    const ready = once(client, 'ready')
+    // Not by `once` of node:events, which rejects for an attempt to reconnect that was refused before.
+    const ready = new Promise((resolve) => client.once('ready', resolve))
     await network.accept()
     await ready
   }
