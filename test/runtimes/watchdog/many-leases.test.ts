@@ -1,5 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { systemClock } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 import { expect, test } from 'vitest'
 import { driven, world } from './world.ts'
@@ -33,7 +34,12 @@ test('1,000 leases that are due are one HTTP request', async () => {
     return fetch(url, init)
   }
   const { object, stub, clock, adoptAll, deliver } = driven()
-  world.settings = { ...world.settings, store: fetchStore({ ...gateway, fetch: counted as never }) }
+  world.settings = {
+    ...world.settings,
+    store: fetchStore({ ...gateway, fetch: counted as never }),
+    // A real request takes real time, and its deadline is as long as it says.
+    clock: { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule: systemClock.schedule },
+  }
   await adoptAll(count, 1, '120s', fetchStore(gateway))
   const dueInMs = await runInDurableObject(stub(), (_, { storage }) => storage.getAlarm())
   await clock.advance((dueInMs ?? 0) - clock.wallMs())
