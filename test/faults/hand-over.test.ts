@@ -1,43 +1,29 @@
-import { once } from 'node:events'
 import { createLocker, type Locker } from '@leasehold/core'
-import type { CallDeadline, LeaseStore } from '@leasehold/core/adapter'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { detach, type HandOverStore, handOverOf, type ResumeRequest, resume } from '@leasehold/core/hand-over'
-import { type RedisTransport, redisStore } from '@leasehold/core/redis'
-import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
-import { callUntil, startHttpProxy, startTcpProxy } from '@leasehold/testkit'
+import { ioredisStore } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { fetchStore } from '@leasehold/upstash'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listen } from '../../packages/bridge/src/bin/http-server.ts'
-import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
-import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
-import { quiet } from '../support/quiet.ts'
+import { type LossyWay, lossyWays, plainClient, unanswered } from '../support/lossy-ways.ts'
+import type { User } from '../support/ways.ts'
 
 /*
  * Leases that are handed over when replies are lost, when requests arrive twice, when the server has no memory left, and when it
  * forbids something.
  */
 
-interface Way {
-  readonly name: string
-  readonly store: LeaseStore
-  /** Lets the server carry the next request out, and loses its reply. */
-  loseReply(): Promise<unknown>
-  /** Lets the next request arrive twice, and delivers the second answer. */
-  twice(): Promise<unknown>
-}
-
-const ends: (() => unknown)[] = []
 let redis: RedisServer
 /** To the server itself. */
 let direct: LeaseStore
-const ways: Way[] = []
+let ways: readonly LossyWay[]
+const clients: Redis[] = []
 
 beforeAll(async () => {
   redis = await startRedis()
   direct = ioredisStore(client(redis.port))
-  ways.push(await overTcp(), await overHttp())
+  ways = await lossyWays(redis)
   // Every script is known to the server, so that a request is one command.
   for (const { store, name } of ways) {
     const key = `${name}-warm`
@@ -48,70 +34,22 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  for (const end of ends.reverse()) await end()
+  for (const way of ways) await way[Symbol.asyncDispose]()
+  for (const each of clients) each.disconnect()
   await redis.stop()
 })
 
-function client(port: number, user: object = {}): Redis {
-  const connection = quiet(new Redis({ port, autoResendUnfulfilledCommands: false, retryStrategy: () => 1, ...user }))
-  ends.push(() => connection.disconnect())
-  return connection
+/** To a server itself. */
+function client(port: number, user?: User): Redis {
+  const made = plainClient(port, user)
+  clients.push(made)
+  return made
 }
 
 function handOver(store: LeaseStore): HandOverStore {
   const offered = handOverOf(store)
   if (!offered) throw new Error('The store offers no hand-over')
   return offered
-}
-
-async function overTcp(): Promise<Way> {
-  const proxy = await startTcpProxy({ port: redis.port })
-  ends.push(() => proxy.stop())
-  const connection = client(proxy.port)
-  const transport = ioredisTransport(connection)
-  let doubled: (() => void) | undefined
-  const sendingTwice: RedisTransport = {
-    ...transport,
-    async run(calls, deadline) {
-      const done = doubled
-      doubled = undefined
-      if (done) await transport.run(calls, deadline)
-      done?.()
-      return transport.run(calls, deadline)
-    },
-  }
-  return {
-    name: 'tcp',
-    store: redisStore(sendingTwice),
-    async loseReply() {
-      const connected = once(connection, 'ready')
-      await proxy.dropNextReply()
-      // What is written before the client has noticed is lost, too.
-      await connected
-    },
-    twice: () =>
-      new Promise<void>((resolve) => {
-        doubled = resolve
-      }),
-  }
-}
-
-async function overHttp(): Promise<Way> {
-  const token = 'hand-over-token-0123456789abcdef02'
-  const gateway = ioredisGateway(`redis://127.0.0.1:${redis.port}`, { unansweredMs: 5_000 })
-  const http = await listen(createGateway({ redis: gateway, tokens: [token] }), { host: '127.0.0.1', port: 0 })
-  const proxy = await startHttpProxy({ target: http.url })
-  ends.push(
-    gateway.close,
-    () => http.close(0),
-    () => proxy.stop(),
-  )
-  return {
-    name: 'http',
-    store: fetchStore({ url: proxy.url, token }),
-    loseReply: () => proxy.dropNextReply(),
-    twice: () => proxy.duplicateNext('last'),
-  }
 }
 
 const call = () => callUntil(new AbortController().signal)
@@ -131,21 +69,11 @@ async function asked(key: string, store?: LeaseStore): Promise<ResumeRequest> {
   return { key, token, fence, acquisitionId: acquisitionId(), ttlMs: 60_000 }
 }
 
-/** Makes a call whose reply is lost, and which its caller then gives up. */
-async function unanswered<O>({ loseReply }: Way, ask: (call: CallDeadline) => Promise<O>): Promise<void> {
-  const stop = new AbortController()
-  const dropped = loseReply()
-  const asking = ask(callUntil(stop.signal))
-  await dropped
-  stop.abort()
-  expect(await asking).toMatchObject({ type: 'unknown', executed: 'unknown' })
-}
-
 describe.each([
   ['TCP', 0],
   ['HTTP', 1],
 ])('over %s', (_, at) => {
-  const way = (): Way => ways[at] as Way
+  const way = (): LossyWay => ways[at] as LossyWay
   const key = (what: string): string => `${way().name}-${what}`
   const locker = (name: string): Locker => createLocker({ store: way().store, name })
 

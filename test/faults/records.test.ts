@@ -1,42 +1,31 @@
-import { once } from 'node:events'
-import type { CallDeadline, LeaseStore } from '@leasehold/core/adapter'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { type ClaimRequest, type RecordStore, recordsOf } from '@leasehold/core/records'
-import { type RedisTransport, redisStore } from '@leasehold/core/redis'
-import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
-import { callUntil, startHttpProxy, startTcpProxy } from '@leasehold/testkit'
+import { ioredisStore } from '@leasehold/ioredis'
+import { callUntil } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { fetchStore } from '@leasehold/upstash'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listen } from '../../packages/bridge/src/bin/http-server.ts'
-import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
-import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
-import { quiet } from '../support/quiet.ts'
+import { type LossyWay, lossyWays, plainClient, unanswered } from '../support/lossy-ways.ts'
 
 /*
  * Records when replies are lost, when requests arrive twice, and when the server has no memory left. Each request is repeated
  * with what it had, and is told the truth.
  */
 
-interface Way {
-  readonly name: string
+interface Way extends LossyWay {
   readonly records: RecordStore
-  /** Lets the server carry the next request out, and loses its reply. */
-  loseReply(): Promise<unknown>
-  /** Lets the next request arrive twice, and delivers the second answer. */
-  twice(): Promise<unknown>
 }
 
-const ends: (() => unknown)[] = []
 let redis: RedisServer
 /** To the server itself. */
 let direct: RecordStore
-const ways: Way[] = []
+let ways: readonly Way[]
+const clients: Redis[] = []
 
 beforeAll(async () => {
   redis = await startRedis()
   direct = recordsIn(ioredisStore(client(redis.port)))
-  ways.push(await overTcp(), await overHttp())
+  ways = (await lossyWays(redis)).map((way) => ({ ...way, records: recordsIn(way.store) }))
   // Every script is known to the server, so that a request is one command.
   for (const { name, records } of ways) {
     const token = await begin(records, `${name}-warm`)
@@ -46,7 +35,8 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  for (const end of ends.reverse()) await end()
+  for (const way of ways) await way[Symbol.asyncDispose]()
+  for (const each of clients) each.disconnect()
   await redis.stop()
 })
 
@@ -56,60 +46,11 @@ function recordsIn(store: LeaseStore): RecordStore {
   return records
 }
 
+/** To a server itself. */
 function client(port: number): Redis {
-  const connection = quiet(new Redis({ port, autoResendUnfulfilledCommands: false, retryStrategy: () => 1 }))
-  ends.push(() => connection.disconnect())
-  return connection
-}
-
-async function overTcp(): Promise<Way> {
-  const proxy = await startTcpProxy({ port: redis.port })
-  ends.push(() => proxy.stop())
-  const connection = client(proxy.port)
-  const transport = ioredisTransport(connection)
-  let doubled: (() => void) | undefined
-  const sendingTwice: RedisTransport = {
-    ...transport,
-    async run(calls, deadline) {
-      const done = doubled
-      doubled = undefined
-      if (done) await transport.run(calls, deadline)
-      done?.()
-      return transport.run(calls, deadline)
-    },
-  }
-  return {
-    name: 'tcp',
-    records: recordsIn(redisStore(sendingTwice)),
-    async loseReply() {
-      const connected = once(connection, 'ready')
-      await proxy.dropNextReply()
-      // What is written before the client has noticed is lost, too.
-      await connected
-    },
-    twice: () =>
-      new Promise<void>((resolve) => {
-        doubled = resolve
-      }),
-  }
-}
-
-async function overHttp(): Promise<Way> {
-  const token = 'records-token-0123456789abcdef01'
-  const gateway = ioredisGateway(`redis://127.0.0.1:${redis.port}`, { unansweredMs: 5_000 })
-  const http = await listen(createGateway({ redis: gateway, tokens: [token] }), { host: '127.0.0.1', port: 0 })
-  const proxy = await startHttpProxy({ target: http.url })
-  ends.push(
-    gateway.close,
-    () => http.close(0),
-    () => proxy.stop(),
-  )
-  return {
-    name: 'http',
-    records: recordsIn(fetchStore({ url: proxy.url, token })),
-    loseReply: () => proxy.dropNextReply(),
-    twice: () => proxy.duplicateNext('last'),
-  }
+  const made = plainClient(port)
+  clients.push(made)
+  return made
 }
 
 const call = () => callUntil(new AbortController().signal)
@@ -132,18 +73,6 @@ async function begin(records: RecordStore, key: string, request: Partial<ClaimRe
   const outcome = await records.claim(asked(key, request), call())
   expect(outcome).toMatchObject({ type: 'claimed' })
   return (outcome as { token: string }).token
-}
-
-const lost = { type: 'unknown', executed: 'unknown' }
-
-/** Makes a call whose reply is lost, and which its caller then gives up. */
-async function unanswered<O>({ loseReply }: Way, ask: (call: CallDeadline) => Promise<O>): Promise<void> {
-  const stop = new AbortController()
-  const dropped = loseReply()
-  const asking = ask(callUntil(stop.signal))
-  await dropped
-  stop.abort()
-  expect(await asking).toMatchObject(lost)
 }
 
 describe.each([

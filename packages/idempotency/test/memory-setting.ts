@@ -1,8 +1,9 @@
 import { createLocker, type Locker, type LockerEvent } from '@leasehold/core'
-import { type CallDeadline, type LeaseStore, offerRecords } from '@leasehold/core/adapter'
+import { type CallDeadline, offerRecords } from '@leasehold/core/adapter'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type RecordStore, recordsOf } from '@leasehold/core/records'
 import { follow, ManualClock } from '@leasehold/testkit'
+import { storeLike } from '../../../test/support/store-like.ts'
 import {
   type IdempotencyEvent,
   type IdempotentHandle,
@@ -86,7 +87,7 @@ export function memorySetting(): MemorySetting {
     await new Promise<void>((resolve) => call.onOver(resolve))
     return { type: 'unknown', executed: 'unknown' } as const
   }
-  const disturbed = offerRecords(like(store), {
+  const disturbed = offerRecords(storeLike(store), {
     claim: (request, call) => meet('claim', call, () => records.claim(request, call)),
     complete: (request, call) => meet('complete', call, () => records.complete(request, call), request.result !== null),
     abandon: (request, call) => meet('abandon', call, () => records.abandon(request, call)),
@@ -131,19 +132,6 @@ export function memorySetting(): MemorySetting {
     settled,
   }
 }
-
-/** A store made of another, which does not offer what that one offers. */
-const like = (behind: LeaseStore): LeaseStore => ({
-  commandDeadlineMs: behind.commandDeadlineMs,
-  nodeOf: (key) => behind.nodeOf(key),
-  whenReady: (key, call) => behind.whenReady(key, call),
-  acquire: (requests, call) => behind.acquire(requests, call),
-  renew: (requests, call) => behind.renew(requests, call),
-  release: (requests, call) => behind.release(requests, call),
-  checkHolders: (requests, call) => behind.checkHolders(requests, call),
-  inspect: (key, call) => behind.inspect(key, call),
-  revoke: (key, call) => behind.revoke(key, call),
-})
 
 /** Hashes under way. They are made on another thread, which the clock knows nothing of. */
 let hashing = 0

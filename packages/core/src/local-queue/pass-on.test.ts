@@ -1,6 +1,6 @@
 import { callUntil, follow, ManualClock, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Lease, poll } from '../index.ts'
+import { type Lease, poll, type ReleaseResult } from '../index.ts'
 import { memoryStore } from '../memory/index.ts'
 import { offerPassOn } from '../store/offer-pass-on.ts'
 import type { PassOnOutcome, PassOnRequest } from '../store/pass-on.ts'
@@ -79,6 +79,16 @@ async function atTheEndOfARun(waiting: number, options: object = {}) {
   return { last, behind: behind as [(typeof behind)[0], ...typeof behind] }
 }
 
+/** Gives a lease back while the store takes its time, and answers how that ended. */
+async function givenBack(lease: Lease, meanwhile: () => unknown = () => undefined): Promise<ReleaseResult> {
+  const released = lease.release()
+  meanwhile()
+  await clock.advance(80)
+  const result = await released
+  await clock.advance(0)
+  return result
+}
+
 describe('at the end of a run of hand-offs', () => {
   it('the release brings the next waiter a grant: one request for each seventeen leases', async () => {
     const fences = await work(17 * 4)
@@ -97,9 +107,7 @@ describe('at the end of a run of hand-offs', () => {
     const { last, behind } = await atTheEndOfARun(1)
     fates.push('slow')
     await clock.advance(500)
-    const released = last.release()
-    await clock.advance(80)
-    expect(await released).toBe('released')
+    expect(await givenBack(last)).toBe('released')
     const lease = behind[0].value as Lease
     expect(lease.remaining()).toBe(10_000 - 102 - 80)
     expect(lease).toMatchObject({ waitedMs: 580, commands: 1 })
@@ -108,10 +116,7 @@ describe('at the end of a run of hand-offs', () => {
   it('a grant with too little time left for the next waiter is asked for again', async () => {
     const { last, behind } = await atTheEndOfARun(1, { minValidity: 9_850 })
     fates.push('slow')
-    const released = last.release()
-    await clock.advance(80)
-    await released
-    await clock.advance(0)
+    await givenBack(last)
     expect(behind[0].value?.remaining()).toBe(10_000 - 102)
     expect(store.called('acquire').at(-1)?.requests).toMatchObject([{ acquisitionId: passes[0]?.acquisitionId }])
   })
@@ -178,11 +183,7 @@ describe('a waiter that leaves while the lock is passed on to it', () => {
     const { last } = await atTheEndOfARun(1, { signal: stop.signal })
     const second = follow(locks.acquire('k'), clock)
     fates.push('slow')
-    const released = last.release()
-    stop.abort()
-    await clock.advance(80)
-    await released
-    await clock.advance(0)
+    await givenBack(last, () => stop.abort())
     expect({ second: second.state, acquires: calls('acquire') }).toEqual({ second: 'fulfilled', acquires: 1 })
     await second.value?.release()
     expect(await isHeld()).toBe(false)
@@ -193,11 +194,7 @@ describe('a waiter that leaves while the lock is passed on to it', () => {
     const { last } = await atTheEndOfARun(1, { signal: stop.signal })
     const second = follow(locks.acquire('k', { ttl: '20s' }), clock)
     fates.push('slow')
-    const released = last.release()
-    stop.abort()
-    await clock.advance(80)
-    await released
-    await clock.advance(0)
+    await givenBack(last, () => stop.abort())
     expect(second.value?.remaining()).toBeGreaterThan(10_000)
     expect(store.called('acquire').at(-1)?.requests).toMatchObject([{ acquisitionId: passes[0]?.acquisitionId }])
   })
@@ -206,11 +203,7 @@ describe('a waiter that leaves while the lock is passed on to it', () => {
     const stop = new AbortController()
     const { last, behind } = await atTheEndOfARun(1, { signal: stop.signal })
     fates.push('slow')
-    const released = last.release()
-    stop.abort()
-    await clock.advance(80)
-    expect(await released).toBe('released')
-    await clock.advance(0)
+    expect(await givenBack(last, () => stop.abort())).toBe('released')
     expect(behind[0].state).toBe('rejected')
     expect(await isHeld()).toBe(false)
     expect(clock.pending).toBe(0)
@@ -219,10 +212,7 @@ describe('a waiter that leaves while the lock is passed on to it', () => {
   it('because its wait is over has nothing either, and leaves the lock free', async () => {
     const { last, behind } = await atTheEndOfARun(1, { wait: 50 })
     fates.push('slow')
-    const released = last.release()
-    await clock.advance(80)
-    await released
-    await clock.advance(0)
+    await givenBack(last)
     expect(behind[0].state).toBe('rejected')
     expect(await isHeld()).toBe(false)
   })

@@ -1,5 +1,6 @@
 import { follow, ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { storeLike } from '../../../../test/support/store-like.ts'
 import { type CallDeadline, type LeaseStore, offerRecords } from '../adapter/index.ts'
 import { InvalidOptionError, LeaseholdError, LeaseLostError, StoreUnavailableError } from '../errors.ts'
 import { createLocker, type Locker, type LockerEvent } from '../index.ts'
@@ -51,7 +52,7 @@ beforeEach(() => {
   arrive = []
   events = []
   // Only the store under test is disturbed; `elsewhere` has one of its own over the same tables.
-  disturbed = like(store)
+  disturbed = storeLike(store)
   offerRecords(disturbed, {
     claim: (request, call) => meet('claim', call, (given) => records.claim(request, given)),
     complete: (request, call) =>
@@ -187,7 +188,7 @@ describe('a claimed run', () => {
   it('does not begin without a lease when its locker is closed in that moment, and its key is free', async () => {
     const ends = new Set<string>()
     for (let turns = 0; turns < 12; turns++) {
-      const closing = like(store)
+      const closing = storeLike(store)
       const locker = createLocker({ store: closing, clock })
       const soon = async (): Promise<void> => {
         for (let turn = 0; turn < turns; turn++) await undefined
@@ -573,22 +574,9 @@ it('bad options are refused by name, before anything is sent', async () => {
   checkClaims(locks, { ttl: '1s', rerun: true })
   await expect(claim('')).rejects.toMatchObject({ option: 'key' })
   await expect(claim('k', {}, {} as Locker)).rejects.toMatchObject({ option: 'locks' })
-  const without = createLocker({ store: like(store), clock })
+  const without = createLocker({ store: storeLike(store), clock })
   await expect(claim('k', {}, without)).rejects.toMatchObject({ option: 'locks' })
   expect(sent).toEqual([])
-})
-
-/** A store made of another, with calls of its own: it does not offer what that one offers. */
-const like = (behind: LeaseStore): LeaseStore => ({
-  commandDeadlineMs: behind.commandDeadlineMs,
-  nodeOf: (key) => behind.nodeOf(key),
-  whenReady: (key, deadline) => behind.whenReady(key, deadline),
-  acquire: (requests, deadline) => behind.acquire(requests, deadline),
-  renew: (requests, deadline) => behind.renew(requests, deadline),
-  release: (requests, deadline) => behind.release(requests, deadline),
-  checkHolders: (requests, deadline) => behind.checkHolders(requests, deadline),
-  inspect: (key, deadline) => behind.inspect(key, deadline),
-  revoke: (key, deadline) => behind.revoke(key, deadline),
 })
 
 const unending = (): CallDeadline => ({
