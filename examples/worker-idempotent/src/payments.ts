@@ -11,6 +11,9 @@ interface Payment {
   readonly currency: string
 }
 
+/** How long the payment service may take. */
+const longestPaymentMs = 10_000
+
 const once = idempotent({
   locks,
   scope: customerOf,
@@ -56,7 +59,9 @@ function paymentFrom(body: string): Payment {
 async function payFor(payment: Payment, key: string, signal: AbortSignal): Promise<Response> {
   try {
     const headers = { 'content-type': 'application/json', 'idempotency-key': key }
-    const init = { method: 'POST', headers, body: JSON.stringify(payment), signal }
+    // A service that never answers would keep the lease, and the client, for ever.
+    const orTimeout = AbortSignal.any([signal, AbortSignal.timeout(longestPaymentMs)])
+    const init = { method: 'POST', headers, body: JSON.stringify(payment), signal: orTimeout }
     const { status, body } = await fetch(`${env.PAYMENTS_URL}/payments`, init)
     if (status < 500) return new Response(body, { status, headers: { 'content-type': 'application/json' } })
   } catch {
