@@ -9,7 +9,7 @@ async function answer(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   const [, statementOf] = /^\/statements\/(\d{4}-\d\d)$/.exec(pathname) ?? []
   if (pathname !== '/payments' && !statementOf) {
-    throw new Problem(404, 'not-found', 'There are /payments and /statements/<year>-<month>')
+    throw new Problem(404, 'not-found', 'There is /payments, and /statements/2026-10')
   }
   if (request.method !== 'POST') throw new Problem(405, 'method-not-allowed', 'Send a POST', { allow: 'POST' })
   return statementOf ? orderStatement(request, statementOf) : pay(request)
