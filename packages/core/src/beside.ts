@@ -12,3 +12,6 @@ export const recordOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The hand-over that stores offer themselves. */
 export const handOverOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The queues that stores offer themselves. */
+export const queueOffers: WeakMap<object, unknown> = new WeakMap()
