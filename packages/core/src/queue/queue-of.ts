@@ -1,0 +1,13 @@
+import type { LeaseStore } from '../store/lease-store.ts'
+import { offeredQueue } from '../store/offer-queue.ts'
+import type { QueueStore } from '../store/queue.ts'
+
+/**
+ * What keeps the queues of a store's locks, if it offers that. The Redis store and the memory store do.
+ *
+ * @example
+ * ```ts
+ * const outcome = await queueOf(store)?.inspect('job', call)
+ * ```
+ */
+export const queueOf = (store: LeaseStore): QueueStore | undefined => offeredQueue(store)
