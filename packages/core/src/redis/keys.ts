@@ -47,6 +47,9 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
 /** The name of a key's record of work done, beside its lock: `{lock:order:1}:record`. It is no part of the layout that every store has. */
 export const workRecord = ({ prefix }: KeyLayout, key: string): string => recordBeside(prefix + key, 'record')
 
+/** The channel of an inbox: `lock:turn:5f0c…`. It is none of the release channels, so that nobody else hears of turns. */
+export const inboxChannel = ({ prefix }: Pick<KeyLayout, 'prefix'>, inbox: string): string => `${prefix}turn:${inbox}`
+
 /** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
 export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
   `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`
