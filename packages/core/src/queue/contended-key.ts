@@ -1,6 +1,6 @@
 import type { Unknown } from '../store/lease-store.ts'
+import { mostNamed } from '../store/queue-figures.ts'
 import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.ts'
-import { mostNamed } from './figures.ts'
 
 /** A waiter, as far as a look is about it. */
 export interface Named {
@@ -44,6 +44,11 @@ export class ContendedKey<W extends Named> {
     void this.#subscription.ready.then(() => {
       if (!this.#isClosed && this.#subscription.live) onRelease()
     })
+  }
+
+  get isQueuedFor(): boolean {
+    for (const { isQueued } of this.waiters) if (isQueued) return true
+    return false
   }
 
   /** The first waiters in the queue. */

@@ -20,6 +20,7 @@ import type {
   QueueInspection,
   QueuedWaiter as WaiterInQueue,
 } from '../store/queue.ts'
+import { httpAliveMs, httpWindowMs, mostRecheckMs, priorityStepMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
@@ -28,7 +29,6 @@ import type { Instant } from '../timing/validity.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
-import { longestRecheckMs, priorityStepMs, unheardAliveMs, unheardWindowMs } from './figures.ts'
 import { leaveOnce, leaveQueue } from './leaving.ts'
 import type { Order, Queues, Wish } from './queues.ts'
 import type { Member, Waiters } from './waiters.ts'
@@ -98,7 +98,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   get recheckMs(): number {
-    return this.#waiters?.recheckMs(this.plan) ?? longestRecheckMs
+    return this.#waiters?.recheckMs(this.plan) ?? mostRecheckMs
   }
 
   get priorityClass(): number {
@@ -238,16 +238,16 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 
 /** A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. */
 function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: WaitPlan): Waiter {
-  const { strategy, recheckMs = notifier?.recheckMs ?? longestRecheckMs } = plan
+  const { strategy, recheckMs = notifier?.recheckMs ?? mostRecheckMs } = plan
   const often: WaitPlan = {
     ...plan,
-    recheckMs: Math.min(recheckMs, longestRecheckMs),
-    strategy: { delayMs: (tries, jitter) => Math.min(strategy.delayMs(tries, jitter), longestRecheckMs) },
+    recheckMs: Math.min(recheckMs, mostRecheckMs),
+    strategy: { delayMs: (tries, jitter) => Math.min(strategy.delayMs(tries, jitter), mostRecheckMs) },
   }
   return notifier?.waiter(clock, often) ?? pollingWaiter(clock, often)
 }
 
-const alone = { listens: false, aliveMs: unheardAliveMs, windowMs: unheardWindowMs }
+const alone = { listens: false, aliveMs: httpAliveMs, windowMs: httpWindowMs }
 
 const released: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
 const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {

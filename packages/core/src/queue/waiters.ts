@@ -4,22 +4,14 @@ import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import type { LookOutcome, QueueStore } from '../store/queue.ts'
+import { aliveMs, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
 import type { Inbox, OpenInbox } from '../waiting/inbox.ts'
 import { recheckMs } from '../waiting/pacing.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { ContendedKey, type Named } from './contended-key.ts'
-import {
-  afterExpiryMs,
-  aliveMs,
-  leastLookPauseMs,
-  longestRecheckMs,
-  mostEnded,
-  mostKeysPerLook,
-  readyMs,
-  windowMs,
-} from './figures.ts'
+import { afterExpiryMs, leastLookPauseMs, mostEnded, mostKeysPerLook, readyMs } from './figures.ts'
 import { leaveOnce } from './leaving.ts'
 
 /** A waiter, as its process knows it. */
@@ -86,7 +78,7 @@ export class Waiters {
   }
 
   recheckMs(plan: Plan): number {
-    return Math.min(recheckMs(plan, this.#notifier), longestRecheckMs)
+    return Math.min(recheckMs(plan, this.#notifier), mostRecheckMs)
   }
 
   /**
@@ -216,9 +208,11 @@ export class Waiters {
     const nowMs = this.#context.clock.monotonicMs()
     const byNode = new Map<string, Key[]>()
     for (const contended of this.#keys.values()) {
-      if (contended.isLooking) continue
-      const earlyMs = contended.isRecheck ? longestRecheckMs / 4 : 1
-      if (contended.dueMs > nowMs + earlyMs) continue
+      const earlyMs = contended.isRecheck ? mostRecheckMs / 4 : 1
+      if (contended.isLooking || contended.dueMs > nowMs + earlyMs) continue
+      contended.dueMs = Infinity
+      // While all its waiters ask, they learn as much themselves.
+      if (!contended.isQueuedFor) continue
       const node = this.#context.store.nodeOf(contended.key)
       byNode.set(node, [...(byNode.get(node) ?? []), contended])
     }
@@ -242,7 +236,6 @@ export class Waiters {
     const requests = asked.map(({ contended, waiters }) => {
       contended.isLooking = true
       contended.lookedMs = askedMs
-      contended.dueMs = Infinity
       const numbers = waiters.map(({ number }) => number)
       return { key: contended.key, inbox: this.inbox, aliveMs, numbers }
     })
@@ -275,7 +268,8 @@ export class Waiters {
     }
     if (contended.waiters.size > 0) {
       const againInMs = outcome.type === 'looked' ? outcome.againInMs : null
-      this.#lookIn(contended, againInMs, contended.recheckMs())
+      const passedMs = this.#context.clock.monotonicMs() - askedMs
+      this.#lookIn(contended, againInMs, Math.max(0, contended.recheckMs() - passedMs))
     }
   }
 
