@@ -18,5 +18,6 @@ export type {
   ReleasePermitsRequest,
   ResizeOutcome,
 } from '../store/queue.ts'
+export { inspectQueue, type QueueState } from './inspect-queue.ts'
 export { fifo, priority } from './order.ts'
 export { queueOf } from './queue-of.ts'
