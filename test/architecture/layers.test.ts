@@ -99,6 +99,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
       'local-queue',
       'locker',
       'options',
+      'redis',
       'sharing',
       'store',
       'timing',
