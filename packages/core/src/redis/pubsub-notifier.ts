@@ -72,6 +72,6 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
     },
   }
   return offerInbox(notifier, {
-    open: (name, listener) => shared.listen(inboxChannel(layout, name), listener),
+    open: (name, listener) => shared.listen(inboxChannel(layout.prefix, name), listener),
   })
 }
