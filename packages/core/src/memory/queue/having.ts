@@ -13,8 +13,9 @@ import { acquisitionIdOf, parseToken } from '../../store/token.ts'
 import { exclusiveHolding, permitHolding } from './holding.ts'
 import type { QueueVisit } from './queue-visit.ts'
 
-/** Extends the lease of one of several holders. It knows nothing of the queue. */
+/** Extends the lease of one of several holders. It moves nothing but the queue's time. */
 export function renew({ keeper, key, queue, nowMs }: QueueVisit, { token, ttlMs }: HeldPermitsRequest): RenewOutcome {
+  queue.queueTime(nowMs)
   const holding = permitHolding(keeper, key, queue, nowMs)
   if (holding.permitsOf(token) === 0) return { type: 'gone' }
   holding.extend(token, ttlMs)

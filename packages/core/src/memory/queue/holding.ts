@@ -59,6 +59,8 @@ export function permitHolding(
       return [...holders.values()].reduce((sum, { permits }) => sum + permits, 0)
     },
     get first() {
+      const plain = tables.locks.get(key, nowMs)
+      if (plain) return { token: plain.value, expiresAtMs: plain.expiresAtMs }
       const ends = [...holders].map(([token, { expiresAtMs }]) => ({ token, expiresAtMs }))
       return ends.sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.token < b.token ? -1 : 1))[0]
     },
