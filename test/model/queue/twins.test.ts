@@ -69,9 +69,9 @@ async function play(seed: number, steps: number): Promise<void> {
   const permitsOf = new Map<string, number>()
   const ids: string[] = []
   const tokens: string[] = []
-  const newId = (): string => {
+  const newId = (isPlain = false): string => {
     const id = `${chance(0.5) ? 'someone.' : ''}${Array.from({ length: 32 }, () => whole(16).toString(16)).join('')}`
-    ids.push(id)
+    if (!isPlain) ids.push(id)
     return id
   }
   const idOf = new Map<string, string>()
@@ -137,7 +137,7 @@ async function play(seed: number, steps: number): Promise<void> {
     } else if (what < 0.91) {
       listening(inbox, http.has(inbox) ? 0 : whole(2))
     } else if (what < 0.95) {
-      const request = { key: 'k', acquisitionId: newId(), ttlMs: ttl(), fences: 1 }
+      const request = { key: 'k', acquisitionId: newId(true), ttlMs: ttl(), fences: 1 }
       const outcome = await both('plain acquire', request, (_, at) => (at ? lua : memory).acquire([request], call))
       if (outcome[0]?.type === 'granted') tokens.push(outcome[0].token)
     } else if (what < 0.97 && tokens.length > 0) {
