@@ -51,7 +51,11 @@ function order({ waiters, grants, faults, behaviour, wipedFence, isShared }: Wor
   // Several may have the turn at once, and take it in any order.
   const servedMs = (it: ModelWaiter): number => (isShared ? it.servedMs : grantedMs.get(it)) ?? Infinity
   const isKept = (it: ModelWaiter): boolean =>
-    servedMs(it) < Infinity && it.enteredMs !== undefined && !it.passedOver && it.draws === 1 && it.gaveUpMs === undefined
+    servedMs(it) < Infinity &&
+    it.enteredMs !== undefined &&
+    !it.passedOver &&
+    it.draws === 1 &&
+    it.gaveUpMs === undefined
   const served = waiters.filter(isKept).sort((a, b) => servedMs(a) - servedMs(b))
   // What passed between the last request and the moment in which the clock was set back is lost.
   const slackMs = faults.setBackMs > 0 ? behaviour.recheckMs : 1

@@ -28,7 +28,8 @@ export async function measure(setting: Setting, seeds: readonly number[]): Promi
     recoveryMs = Math.max(recoveryMs, worstRecoveryMs(world))
     for (const waiter of world.waiters) {
       if (waiter.passedOver && !waiter.process.dead) passedOver++
-      if (waiter.beganMs === undefined || waiter.arrivedMs === undefined || waiter.process.faulty || waiter.plain) continue
+      if (waiter.beganMs === undefined || waiter.arrivedMs === undefined || waiter.process.faulty || waiter.plain)
+        continue
       waitMs += waiter.beganMs - waiter.arrivedMs
       waits++
     }

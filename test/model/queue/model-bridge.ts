@@ -1,6 +1,6 @@
 import { httpAliveMs } from '../../../packages/core/src/store/queue-figures.ts'
-import type { ModelWaiter } from './model-waiter.ts'
 import { key } from './model-store.ts'
+import type { ModelWaiter } from './model-waiter.ts'
 import type { World } from './world.ts'
 
 const pollMs = 25_000
@@ -68,10 +68,14 @@ export class ModelBridge {
     const request = { key, inbox: waiter.process.inbox, aliveMs: bridgeKeeps ? httpAliveMs : 0, numbers: [number] }
     world.ask('look', request, (reply) => {
       if (reply.type !== 'looked') throw new Error('A look is always answered')
-      if (reply.turns.length > 0 || reply.missing.length > 0) world.at(world.nowMs + world.delay(), () => this.answer(name))
+      if (reply.turns.length > 0 || reply.missing.length > 0)
+        world.at(world.nowMs + world.delay(), () => this.answer(name))
       const againMs = reply.againInMs ?? Infinity
       if (againMs < recheckMs) {
-        world.at(world.nowMs + world.delay() + Math.max(10, againMs), () => this.#polls.get(name) === waiter && this.#look([waiter]))
+        world.at(
+          world.nowMs + world.delay() + Math.max(10, againMs),
+          () => this.#polls.get(name) === waiter && this.#look([waiter]),
+        )
       }
     })
   }

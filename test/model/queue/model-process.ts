@@ -1,6 +1,6 @@
-import type { ModelWaiter } from './model-waiter.ts'
 import type { Reply, Request, Verb } from './model-store.ts'
 import { key } from './model-store.ts'
+import type { ModelWaiter } from './model-waiter.ts'
 import type { World } from './world.ts'
 
 /** One process: an inbox, and a safety timer. */

@@ -1,6 +1,6 @@
+import type { AcquireOutcome } from '@leasehold/core/adapter'
 import type { QueuedAcquireOutcome } from '../../../packages/core/src/store/queue.ts'
 import { httpAliveMs, httpWindowMs, priorityStepMs } from '../../../packages/core/src/store/queue-figures.ts'
-import type { AcquireOutcome } from '@leasehold/core/adapter'
 import type { ModelProcess } from './model-process.ts'
 import { key } from './model-store.ts'
 import type { World } from './world.ts'

@@ -1,6 +1,6 @@
-import type { QueuedWaiter } from '../../../packages/core/src/store/queue.ts'
 import type { TellTurn } from '../../../packages/core/src/memory/queue/lock-queue.ts'
 import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
+import type { QueuedWaiter } from '../../../packages/core/src/store/queue.ts'
 import type { Rules } from './model-store.ts'
 
 /** Hears what happens to waiters, by their names. */

@@ -1,5 +1,14 @@
 import { LockQueue } from '../../../packages/core/src/memory/queue/lock-queue.ts'
-import { type Behaviour, type Faults, type Load, noFaults, readWrite, ruled, semaphoreOf, usualLoad } from './setting.ts'
+import {
+  type Behaviour,
+  type Faults,
+  type Load,
+  noFaults,
+  readWrite,
+  ruled,
+  semaphoreOf,
+  usualLoad,
+} from './setting.ts'
 import type { Setting } from './world.ts'
 
 export interface Scenario {
@@ -10,7 +19,13 @@ export interface Scenario {
   readonly budget: number
 }
 
-const badNetwork: Partial<Faults> = { messageLoss: 0.3, requestLoss: 0.05, replyLoss: 0.05, late: 0.03, duplicate: 0.03 }
+const badNetwork: Partial<Faults> = {
+  messageLoss: 0.3,
+  requestLoss: 0.05,
+  replyLoss: 0.05,
+  late: 0.03,
+  duplicate: 0.03,
+}
 const everything: Partial<Faults> = { ...badNetwork, killed: 1, frozen: 2, aborts: 0.15, plain: 0.1, tries: 0.05 }
 const someFaults: Partial<Faults> = { ...badNetwork, killed: 1, frozen: 1, aborts: 0.1, tries: 0.05 }
 const shortHolds: Partial<Load> = { holdMs: [20, 60], longHolds: 0 }
@@ -62,12 +77,11 @@ export class FewDrops extends LockQueue {
   }
 }
 
-const scenario = (
-  faults: Partial<Faults>,
-  load: Partial<Load>,
-  recoveryMs?: number,
-  budget = 8,
-): Scenario => ({ setting: settingOf(faults, load), recoveryMs, budget })
+const scenario = (faults: Partial<Faults>, load: Partial<Load>, recoveryMs?: number, budget = 8): Scenario => ({
+  setting: settingOf(faults, load),
+  recoveryMs,
+  budget,
+})
 
 /** What is played with every seed. All of it must go well. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
@@ -82,7 +96,11 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'the front is killed': scenario({ killed: 1 }, front, 3_000 + thenTurnMs),
   'the front is killed, nobody counts it': scenario({ killed: 1, uncounted: true }, front, 3_000 + thenTurnMs),
   'the front is frozen': scenario({ frozen: 1 }, front, 3_000 + thenTurnMs),
-  'of 60 processes 30 are killed, nobody counts them': scenario({ killed: 30, uncounted: true }, crowd, 12_000 + thenTurnMs),
+  'of 60 processes 30 are killed, nobody counts them': scenario(
+    { killed: 30, uncounted: true },
+    crowd,
+    12_000 + thenTurnMs,
+  ),
   'of 60 processes 30 are killed': scenario({ killed: 30 }, crowd, 12_000 + 3_000 + 100),
   'everything at once, nobody is counted': scenario({ ...everything, uncounted: true }, {}),
   'everything at once': scenario({ ...everything, deaf: 1 }, {}),
@@ -104,8 +122,16 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     { clients: 50, processes: 7, classes: 3, http: 0.2 },
   ),
   priorities: scenario(someFaults, { classes: 4 }),
-  'priorities, all at one instant': scenario({}, { clients: 100, arriveMs: 100, classes: 4, holdMs: [1, 5], longHolds: 0 }, 30, 4),
-  'of 80 clients 60 % are plain': scenario({ plain: 0.6 }, { clients: 80, holdMs: [20, 60], longHolds: 0, arriveMs: 2_000 }),
+  'priorities, all at one instant': scenario(
+    {},
+    { clients: 100, arriveMs: 100, classes: 4, holdMs: [1, 5], longHolds: 0 },
+    30,
+    4,
+  ),
+  'of 80 clients 60 % are plain': scenario(
+    { plain: 0.6 },
+    { clients: 80, holdMs: [20, 60], longHolds: 0, arriveMs: 2_000 },
+  ),
   'a flapping process': scenario(...flapping, 3_000 + thenTurnMs),
   'the clock is set back by 60 s': scenario({ ...badNetwork, frozen: 1, setBackMs: 60_000 }, {}),
   'priorities, and the clock is set back': scenario(...setBack, 30),
@@ -119,5 +145,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'a calm semaphore of 3': scenario({ tries: 0.1 }, { kind: semaphoreOf(3) }, 30, 4),
   'readers and writers': scenario(someFaults, { kind: readWrite }),
   'calm readers and writers': scenario({ tries: 0.1 }, { kind: readWrite }, 30, 4),
-  'readers and writers, a hot key': scenario({}, { kind: readWrite, clients: 100, arriveMs: 200, ...shortHolds }, 30, 4),
+  'readers and writers, a hot key': scenario(
+    {},
+    { kind: readWrite, clients: 100, arriveMs: 200, ...shortHolds },
+    30,
+    4,
+  ),
 }

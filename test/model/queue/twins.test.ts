@@ -9,7 +9,7 @@ import { MemoryStore } from '../../../packages/core/src/memory/memory-store.ts'
 import { openTables } from '../../../packages/core/src/memory/tables.ts'
 import { queueOf } from '../../../packages/core/src/queue/queue-of.ts'
 import type { QueueKind, QueueStore } from '../../../packages/core/src/store/queue.ts'
-import { type VirtualServer, virtualTransport } from './virtual-redis.ts'
+import { inOneForm, type VirtualServer, virtualTransport } from './virtual-redis.ts'
 
 /*
  * The memory store and the Redis scripts are asked the same, at the same virtual time, and answer the same.
@@ -57,7 +57,10 @@ async function play(seed: number, steps: number): Promise<void> {
   server.subscribers['lock:release:k'] = 1
   const listening = (inbox: string, count: number): void => {
     if (count > 0 && !stops.has(inbox)) {
-      stops.set(inbox, memory.listenInbox(inbox, (payload) => heard.push(`lock:turn:${inbox} ${payload}`)))
+      stops.set(
+        inbox,
+        memory.listenInbox(inbox, (payload) => heard.push(`lock:turn:${inbox} ${payload}`)),
+      )
     } else if (count === 0) {
       stops.get(inbox)?.()
       stops.delete(inbox)
@@ -78,12 +81,16 @@ async function play(seed: number, steps: number): Promise<void> {
   const log: string[] = []
   const ttl = (): number => pick([300, 1_000, 3_000, 10_000])
 
-  const both = async <T>(name: string, request: unknown, ask: (queue: QueueStore, at: 0 | 1) => Promise<T>): Promise<T> => {
+  const both = async <T>(
+    name: string,
+    request: unknown,
+    ask: (queue: QueueStore, at: 0 | 1) => Promise<T>,
+  ): Promise<T> => {
     const before = server.nowMs
     const answers = [await ask(queues[0], 0), await ask(queues[1], 1)] as const
-    const shown = answers.map(plain)
+    const shown = answers.map(inOneForm)
     log.push(`${before - start} ${name} ${JSON.stringify(request)} → ${shown[0]}`)
-    expect(shown[1], `seed ${seed}\n${log.slice(-Number(process.env["LOG"] ?? 12)).join('\n')}\n`).toBe(shown[0])
+    expect(shown[1], `seed ${seed}\n${log.slice(-Number(process.env['LOG'] ?? 12)).join('\n')}\n`).toBe(shown[0])
     return answers[0]
   }
 
@@ -91,7 +98,8 @@ async function play(seed: number, steps: number): Promise<void> {
     server.nowMs += pick([0, 1, 7, 50, 50, 200, 700, 2_000])
     if (chance(0.01)) server.nowMs += 15_000
     // What is past its expiry is gone, and does not come back when the clock is set back.
-    for (const table of [tables.locks, tables.fences, tables.queues]) if (!table.get('k', server.nowMs)) table.delete('k')
+    for (const table of [tables.locks, tables.fences, tables.queues])
+      if (!table.get('k', server.nowMs)) table.delete('k')
     if (chance(Number(process.env['BACK'] ?? 0))) server.nowMs -= 6_000
     const inbox = pick(inboxes)
     const number = whole(5)
@@ -100,7 +108,9 @@ async function play(seed: number, steps: number): Promise<void> {
     if (what < 0.4) {
       const id = (chance(0.7) && idOf.get(name)) || newId()
       idOf.set(name, id)
-      const permits = permitsOf.get(name) ?? (kind.name === 'exclusive' ? 1 : kind.name === 'semaphore' ? 1 + whole(3) : pick([1, 1, 1_000_000]))
+      const permits =
+        permitsOf.get(name) ??
+        (kind.name === 'exclusive' ? 1 : kind.name === 'semaphore' ? 1 + whole(3) : pick([1, 1, 1_000_000]))
       permitsOf.set(name, permits)
       const other = chance(0.03) ? pick(kinds) : kind
       const asked = other.capacity < permits ? kind : other
@@ -110,12 +120,26 @@ async function play(seed: number, steps: number): Promise<void> {
         permits,
         acquisitionId: id,
         ttlMs: ttl(),
-        waiter: { inbox, number, priorityClass: whole(3), listens: !http.has(inbox), aliveMs: pick([6_000, 12_000]), windowMs: 4_000 },
+        waiter: {
+          inbox,
+          number,
+          priorityClass: whole(3),
+          listens: !http.has(inbox),
+          aliveMs: pick([6_000, 12_000]),
+          windowMs: 4_000,
+        },
       }
       const outcome = await both('acquire', request, (queue) => queue.acquire(request, call))
       if (outcome.type === 'granted') tokens.push(outcome.token)
     } else if (what < 0.45) {
-      const request = { key: 'k', kind, permits: 1, acquisitionId: chance(0.3) && ids.length ? pick(ids) : newId(), ttlMs: ttl(), waiter: undefined }
+      const request = {
+        key: 'k',
+        kind,
+        permits: 1,
+        acquisitionId: chance(0.3) && ids.length ? pick(ids) : newId(),
+        ttlMs: ttl(),
+        waiter: undefined,
+      }
       const outcome = await both('try', request, (queue) => queue.acquire(request, call))
       if (outcome.type === 'granted') tokens.push(outcome.token)
     } else if (what < 0.6) {
@@ -126,13 +150,20 @@ async function play(seed: number, steps: number): Promise<void> {
       await both('leave', request, (queue) => queue.leave(request, call))
     } else if (what < 0.82 && tokens.length > 0) {
       const token = chance(0.8) ? (tokens.at(-1) as string) : pick(tokens)
-      const request = { key: 'k', exclusive: chance(0.97) ? kind.name === 'exclusive' : chance(0.5), token, keep: kind.name !== 'exclusive' && chance(0.2) ? 1 : 0 }
+      const request = {
+        key: 'k',
+        exclusive: chance(0.97) ? kind.name === 'exclusive' : chance(0.5),
+        token,
+        keep: kind.name !== 'exclusive' && chance(0.2) ? 1 : 0,
+      }
       await both('release', request, (queue) => queue.release([request], call))
     } else if (what < 0.86 && tokens.length > 0) {
       const request = { key: 'k', token: chance(0.7) ? (tokens.at(-1) as string) : pick(tokens), ttlMs: ttl() }
       await both('renew', request, (queue) => queue.renew([request], call))
     } else if (what < 0.88) {
-      const request = chance(0.9) ? { name: kind.name, capacity: kind.name === 'semaphore' ? 1 + whole(6) : kind.capacity } : pick(kinds)
+      const request = chance(0.9)
+        ? { name: kind.name, capacity: kind.name === 'semaphore' ? 1 + whole(6) : kind.capacity }
+        : pick(kinds)
       await both('resize', request, (queue) => queue.resize('k', request, call))
     } else if (what < 0.91) {
       listening(inbox, http.has(inbox) ? 0 : whole(2))
@@ -162,17 +193,6 @@ const checked = `
     if not redis.call('ZSCORE', 'virtual:expiries', key) then immortal[#immortal + 1] = key end
   end
   return {messages, immortal}`
-
-/** As text, with what has no order in one. */
-function plain(outcome: unknown): string {
-  return JSON.stringify(outcome, (key, value) => {
-    if (typeof value === 'string') return value.replace('is a lock for several holders', 'holds something that is not a lock')
-    if (key === 'turns') return [...value].sort()
-    if (key === 'holders' && Array.isArray(value)) return value.map((it) => JSON.stringify(sorted(it))).sort()
-    return value && typeof value === 'object' && !Array.isArray(value) ? sorted(value) : value
-  })
-}
-const sorted = (value: object): object => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 function dice(seed: number) {
   const { random } = seededRandom(seed)

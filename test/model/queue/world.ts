@@ -171,7 +171,8 @@ export class World {
     const waiter = this.waiters[Math.floor(acquisition / 1_000)] as ModelWaiter
     this.grants.push({ atMs: this.nowMs, waiter, fence })
     const { held, waiting, capacity } = this.#store.state()
-    if (held > capacity) this.confused.push(`store: ${waiter} was granted beside others: ${held} of ${capacity} permits are held`)
+    if (held > capacity)
+      this.confused.push(`store: ${waiter} was granted beside others: ${held} of ${capacity} permits are held`)
     if (waiter.wish.tries && waiting > 0) this.confused.push(`try: ${waiter} took what ${waiting} queue for`)
   }
 
@@ -193,7 +194,12 @@ export class World {
         waiter(name).servedMs ??= this.nowMs + ++this.#ticks * 1e-9
       },
     }
-    const store = new ModelStore(() => startMs + Math.floor(this.nowMs) + this.#skewMs, this.#rules, observer, this.faults.uncounted)
+    const store = new ModelStore(
+      () => startMs + Math.floor(this.nowMs) + this.#skewMs,
+      this.#rules,
+      observer,
+      this.faults.uncounted,
+    )
     store.listen(key, (payload) => this.#announced(payload))
     return store
   }

@@ -12,7 +12,7 @@
 -- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
 -- inboxes are on the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
-local turnBase, most, remembered, slack = 1e15, 100, 60000, 30000
+local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
 local lock, fences, queue, waiters, inboxes, state, holders
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
@@ -47,7 +47,7 @@ end
 -- Reads a lock and its queue. Answers the server's error if something else is there.
 local function open(at)
   lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
-  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, most, false, false, remembered, remembered
+  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, mostDropped, false, false, remembered, remembered
   token, isShared = pcall('GET', lock), false
   if type(token) == 'table' then
     local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
@@ -76,7 +76,7 @@ local function open(at)
     held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
     local size = call('ZCARD', lock)
     if size ~= count or size ~= call('HLEN', holders) then recount() end
-    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, most)) do drop(member) end
+    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do drop(member) end
   elseif tonumber(known[4] or 0) > 0 then
     call('DEL', holders)
   end
@@ -230,7 +230,7 @@ local function move(channels, channel, believes, asking, grant)
   while entry and entry.permits <= capacity - held - reserved do
     if entry.name == asking then
       grant()
-    elseif #turns < most then
+    elseif #turns < mostTurns then
       give(entry, channels, channel, believes)
     else
       break
