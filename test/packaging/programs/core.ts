@@ -10,8 +10,10 @@ import { sharesBetweenCalls } from '@leasehold/core/adapter'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+import { type PermitLease, semaphore } from '@leasehold/core/semaphore'
 
 const silent: RedisTransport = {
   commandDeadlineMs: 100,
@@ -45,6 +47,11 @@ export async function main(): Promise<string> {
   if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
+
+  const permits: PermitLease = await semaphore(locks, 'pool', { permits: 3 }).acquire({ permits: 2 })
+  if (permits.permits !== 2 || (await permits.release()) !== 'released') throw permits
+  const read: ReadLease = await readWriteLock(locks, 'doc').read()
+  if ((await readWriteLock(locks, 'doc').tryWrite()) || (await read.release()) !== 'released') throw read
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)
