@@ -70,7 +70,8 @@ local function acquire()
   end
 
   -- On a full server who waits already goes on: it accepts what comes after a command that takes no memory.
-  if waiting > 0 and inbox and call('ZSCORE', queue, name) then call('ZREM', queue, '') end
+  local isIn = waiting > 0 and inbox and call('ZSCORE', queue, name)
+  if isIn then call('ZREM', queue, '') end
   local member = memberOf(id)
   if waiting > 0 then begin() end
   if inbox and waiting > 0 then hear(inbox, alive, listens, channels, believes) end
@@ -83,7 +84,7 @@ local function acquire()
   if waiting > 0 then
     front()
     waiting = call('ZCARD', queue)
-    asking = inbox and find(name)
+    asking = isIn and stands(entryOf(name))
   end
   if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
   local isOther = token and wanted ~= 'exclusive' or kind and (kind ~= wanted or capacity ~= permitted) or permits > permitted
@@ -109,7 +110,7 @@ local function acquire()
       call('ZADD', queue, place, name)
       call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
       longestWait = max(longestWait, alive + window)
-      asking = true
+      entries[name], inFront, hasEntered, asking = nil, nil, true, true
     end
     move(channels, channel, believes, name, grant)
   elseif waiting > 0 then
