@@ -69,10 +69,10 @@ local function acquire()
     call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
   end
 
-  -- On a full server who waits already goes on: it accepts what comes after a command that takes no memory.
+  -- On a full server who waits already, or has the lock, goes on: it accepts what comes after a command that takes no memory.
   local isIn = waiting > 0 and inbox and call('ZSCORE', queue, name)
-  if isIn then call('ZREM', queue, '') end
   local member = memberOf(id)
+  if isIn or member then call('ZREM', queue, '') end
   if waiting > 0 then begin() end
   if inbox and waiting > 0 then hear(inbox, alive, listens, channels, believes) end
   if member or lastRandom == random then
@@ -101,8 +101,8 @@ local function acquire()
   elseif inbox then
     if not asking then
       hear(inbox, alive, listens, channels, believes)
-      -- There may be a void one of the same name.
-      remove(name)
+      -- A void one of the same name.
+      if entryOf(name) then remove(name) end
       local own = box(inbox)
       own.generation = own.generation or format('%.0f', ticket)
       own.entries = own.entries + 1
