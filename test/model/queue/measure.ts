@@ -5,17 +5,19 @@ import { type Setting, World } from './world.ts'
 export interface Measured {
   readonly runs: number
   readonly grants: number
-  /** Commands a grant. */
+  /** Commands a grant: acquires, releases, and whatever else is neither a look nor a renewal. */
   readonly perGrant: number
   /** At worst, in milliseconds. */
   readonly recoveryMs: number
   /** From arrival to grant, on average over the waiters of sound processes. */
   readonly waitMs: number
-  /** How many waiters lost their place. */
+  /** How often waiters lost their place, and entered again. */
   readonly passedOver: number
   /** The first problem of each invariant, with its seed. */
   readonly problems: readonly string[]
 }
+
+const asides = /look|renew/
 
 /** Plays the runs of all seeds. */
 export async function measure(setting: Setting, seeds: readonly number[]): Promise<Measured> {
@@ -24,10 +26,10 @@ export async function measure(setting: Setting, seeds: readonly number[]): Promi
   for (const seed of seeds) {
     const world = await new World(seed, setting).run()
     grants += world.grants.length
-    for (const count of world.commands.values()) commands += count
+    for (const [verb, count] of world.commands) if (!asides.test(verb)) commands += count
     recoveryMs = Math.max(recoveryMs, worstRecoveryMs(world))
     for (const waiter of world.waiters) {
-      if (waiter.passedOver && !waiter.process.dead) passedOver++
+      if (!waiter.process.dead) passedOver += Math.max(0, waiter.entries - 1)
       if (waiter.beganMs === undefined || waiter.arrivedMs === undefined || waiter.process.faulty || waiter.plain)
         continue
       waitMs += waiter.beganMs - waiter.arrivedMs

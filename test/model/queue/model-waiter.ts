@@ -50,6 +50,8 @@ export class ModelWaiter {
   // What the observer saw:
   enteredMs: number | undefined
   servedMs: number | undefined
+  /** How often it entered. */
+  entries = 0
   passedOver = false
   #acquisitionId = ''
   #token = ''

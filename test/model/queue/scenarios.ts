@@ -77,7 +77,7 @@ export class FewDrops extends LockQueue {
   }
 }
 
-const scenario = (faults: Partial<Faults>, load: Partial<Load>, recoveryMs?: number, budget = 8): Scenario => ({
+const scenario = (faults: Partial<Faults>, load: Partial<Load>, recoveryMs?: number, budget = 5): Scenario => ({
   setting: settingOf(faults, load),
   recoveryMs,
   budget,
@@ -85,11 +85,11 @@ const scenario = (faults: Partial<Faults>, load: Partial<Load>, recoveryMs?: num
 
 /** What is played with every seed. All of it must go well. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
-  calm: scenario({}, {}, 30, 4),
-  'a hot key, with holds of 0 to 2 ms': scenario({}, { holdMs: [0, 2], longHolds: 0, arriveMs: 100 }, 30, 4),
-  'long holds': scenario({}, { longHolds: 1, clients: 15 }, 30, 40),
-  'of messages 30 % are lost': scenario({ messageLoss: 0.3 }, {}, 1_050),
-  'all messages are lost': scenario({ messageLoss: 1 }, {}, 1_050),
+  calm: scenario({}, {}, 30, 3),
+  'a hot key, with holds of 0 to 2 ms': scenario({}, { holdMs: [0, 2], longHolds: 0, arriveMs: 100 }, 30, 3),
+  'long holds': scenario({}, { longHolds: 1, clients: 15 }, 30, 3),
+  'of messages 30 % are lost': scenario({ messageLoss: 0.3 }, {}, 1_050, 3),
+  'all messages are lost': scenario({ messageLoss: 1 }, {}, 1_050, 3),
   'a bad network': scenario(badNetwork, {}),
   'a bad network, 100 clients': scenario(badNetwork, { clients: 100, processes: 8 }),
   'late answers, and freezes': scenario(lateAndFrozen, {}),
@@ -120,35 +120,39 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       deaf: 1,
     },
     { clients: 50, processes: 7, classes: 3, http: 0.2 },
+    undefined,
+    7,
   ),
   priorities: scenario(someFaults, { classes: 4 }),
   'priorities, all at one instant': scenario(
     {},
     { clients: 100, arriveMs: 100, classes: 4, holdMs: [1, 5], longHolds: 0 },
     30,
-    4,
+    3,
   ),
   'of 80 clients 60 % are plain': scenario(
     { plain: 0.6 },
     { clients: 80, holdMs: [20, 60], longHolds: 0, arriveMs: 2_000 },
+    30,
+    11,
   ),
   'a flapping process': scenario(...flapping, 3_000 + thenTurnMs),
   'the clock is set back by 60 s': scenario({ ...badNetwork, frozen: 1, setBackMs: 60_000 }, {}),
-  'priorities, and the clock is set back': scenario(...setBack, 30),
+  'priorities, and the clock is set back': scenario(...setBack, 30, 3),
   'a process is heard and hears nothing': scenario(...mute, 1_000 + 3_000 + thenTurnMs),
   'a restart without data': scenario({ ...badNetwork, frozen: 1, wiped: true }, {}),
-  'subscribers at a replica': scenario({ uncounted: true }, {}, 30, 4),
-  'HTTP and TCP': scenario({ ...badNetwork, aborts: 0.1 }, { http: 0.5 }, undefined, 20),
-  'over HTTP, 30 % die before their first poll': scenario(...unpolled, 12_000 + 100, 40),
+  'subscribers at a replica': scenario({ uncounted: true }, {}, 30, 3),
+  'HTTP and TCP': scenario({ ...badNetwork, aborts: 0.1 }, { http: 0.5 }, undefined, 5),
+  'over HTTP, 30 % die before their first poll': scenario(...unpolled, 12_000 + 100, 4),
   'a semaphore of 3': scenario(someFaults, { kind: semaphoreOf(3) }),
   'a semaphore that is resized': scenario({ ...someFaults, resizes: 4 }, { kind: semaphoreOf(3) }),
-  'a calm semaphore of 3': scenario({ tries: 0.1 }, { kind: semaphoreOf(3) }, 30, 4),
+  'a calm semaphore of 3': scenario({ tries: 0.1 }, { kind: semaphoreOf(3) }, 30, 3.5),
   'readers and writers': scenario(someFaults, { kind: readWrite }),
-  'calm readers and writers': scenario({ tries: 0.1 }, { kind: readWrite }, 30, 4),
+  'calm readers and writers': scenario({ tries: 0.1 }, { kind: readWrite }, 30, 3.5),
   'readers and writers, a hot key': scenario(
     {},
     { kind: readWrite, clients: 100, arriveMs: 200, ...shortHolds },
     30,
-    4,
+    3,
   ),
 }

@@ -38,6 +38,8 @@ export interface Faults {
   readonly setBackMs: number
   /** How often the capacity changes. */
   readonly resizes: number
+  /** To how much. */
+  readonly resizeTo: Range
 }
 
 /** Who wants the lock. */
@@ -105,6 +107,7 @@ export const noFaults: Faults = {
   unpolled: 0,
   setBackMs: 0,
   resizes: 0,
+  resizeTo: [1, 4],
 }
 
 export const exclusive: QueueKind = { name: 'exclusive', capacity: 1 }

@@ -183,8 +183,8 @@ export class World {
     const observer: Observer = {
       onEntered: (name) => {
         const it = waiter(name)
-        if (it.enteredMs === undefined) it.enteredMs = this.nowMs
-        else it.passedOver = true
+        it.enteredMs ??= this.nowMs
+        if (it.entries++ > 0) it.passedOver = true
       },
       onPassedOver: (name) => {
         waiter(name).passedOver = true
@@ -303,7 +303,8 @@ export class World {
       })
     }
     for (let resize = 0; resize < faults.resizes; resize++) {
-      const capacity = 1 + Math.floor(this.#random() * 4)
+      const [least, most] = faults.resizeTo
+      const capacity = Math.floor(this.between(least, most + 1))
       this.at(this.between(300, load.arriveMs + 3_000), () => this.#resize(capacity))
     }
   }

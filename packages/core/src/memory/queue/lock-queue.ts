@@ -25,8 +25,6 @@ export class LockQueue {
   readonly holders: Map<string, PermitHolder> = new Map()
   /** The queue's time in the present request. */
   timeMs = 0
-  /** Whether there are dead waiters left to be dropped by the next request. */
-  moreToDrop = false
 
   readonly #time: QueueTime = new QueueTime()
   readonly #waiters: Map<string, Waiter> = new Map()
@@ -37,6 +35,7 @@ export class LockQueue {
   #lastTicket = 0
   #lastGeneration = 0
   #dropsLeft = 0
+  #moreToDrop = false
 
   constructor(kind: QueueKind) {
     this.kind = kind
@@ -44,6 +43,11 @@ export class LockQueue {
 
   get length(): number {
     return this.#waiters.size
+  }
+
+  /** Whether the present request has left dead waiters to the next. */
+  get moreToDrop(): boolean {
+    return this.#moreToDrop
   }
 
   /** In order. */
@@ -81,7 +85,7 @@ export class LockQueue {
   begin(nowMs: number, held: number): void {
     this.timeMs = this.queueTime(nowMs)
     this.#dropsLeft = this.mostDropped
-    this.moreToDrop = false
+    this.#moreToDrop = false
     this.withdrawOvertaken(held)
     for (let next = this.#turns.first; next && (next.turnUntilMs as number) <= this.timeMs; next = this.#turns.first) {
       this.onMissed(next)
@@ -129,7 +133,7 @@ export class LockQueue {
   heard(inbox: string, aliveMs: number, subscribers: number): void {
     const record = this.#inboxes.get(inbox)
     if (!record) return
-    record.aliveUntilMs = Math.max(record.aliveUntilMs, this.timeMs + aliveMs)
+    record.aliveUntilMs = this.timeMs + aliveMs
     record.counted = record.listens && subscribers > 0
   }
 
@@ -206,6 +210,11 @@ export class LockQueue {
     return takes
   }
 
+  /** Without a waiter only what nobody queues for is taken. */
+  isFree(permits: number, held: number): boolean {
+    return this.length === 0 && held + permits <= this.kind.capacity
+  }
+
   fits(waiter: Waiter, held: number): boolean {
     return held + this.#turns.permits + waiter.permits <= this.kind.capacity
   }
@@ -215,7 +224,7 @@ export class LockQueue {
     for (let next = this.#line.first; next; next = this.#line.first) {
       if (this.stands(next) && this.isAlive(next)) return next
       if (this.#dropsLeft === 0) {
-        this.moreToDrop = true
+        this.#moreToDrop = true
         return undefined
       }
       this.#dropsLeft--

@@ -39,7 +39,7 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
   const take = (): QueuedAcquireOutcome => granted(visit.holding.take({ acquisitionId, ttlMs, permits }))
   const holder = (): string | null => parseToken(visit.holding.first?.token)?.name ?? null
   if (!waiter) {
-    if (queue.length === 0 && visit.holding.permits + permits <= queue.kind.capacity) return take()
+    if (queue.isFree(permits, visit.holding.permits)) return take()
     visit.give()
     const expiresAtMs = visit.holding.first?.expiresAtMs ?? Infinity
     return {
