@@ -114,7 +114,9 @@ local function acquire()
     end
     move(channels, channel, believes, name, grant)
   elseif waiting > 0 then
+    -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
+    if call('ZCARD', queue) == 0 and permits <= capacity - held then grant() end
   end
   finish()
   if reply then return reply end

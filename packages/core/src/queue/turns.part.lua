@@ -187,7 +187,7 @@ end
 -- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
 local function hear(inbox, ms, listens, channels, believes)
   local own = box(inbox)
-  own.alive = max(own.alive, beat + ms)
+  own.alive = beat + ms
   longestWait = max(longestWait, tonumber(ms))
   if listens == '' then
     own.ear = '-'
