@@ -66,7 +66,7 @@ export function inspect(visit: QueueVisit): QueueInspection {
     kind: visit.kinds()[0] ?? null,
     holders: [
       ...(entry ? [holder(entry.value, 1, entry.expiresAtMs)] : []),
-      ...[...queue.holders].map(([token, { permits, expiresAtMs }]) => holder(token, permits, expiresAtMs)),
+      ...[...queue.holders.values()].map(({ token, permits, expiresAtMs }) => holder(token, permits, expiresAtMs)),
     ],
     waiters: queue.first(mostShown).map(({ permits, turnUntilMs }) => ({ permits, hasTurn: turnUntilMs !== null })),
     waiting: queue.length,
