@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createLocker } from '@leasehold/core'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { type Semaphore, semaphore } from '@leasehold/core/semaphore'
@@ -40,6 +41,7 @@ describe('a key that is a lock of one kind', () => {
         const answer = expect(asked(key), `${kind} of a key that is ${key}`)
         await (kind === key ? answer.resolves.toBeNull() : answer.rejects.toMatchObject({ ...mismatch, key }))
       }
+      if (key !== 'plain') await expect(others.inspect(key)).rejects.toMatchObject(mismatch)
       lease.assertValid()
       expect(await lease.release()).toBe('released')
     }
@@ -54,6 +56,23 @@ describe('a key that is a lock of one kind', () => {
     await lease.release()
     const six = await semaphore(client(), 'numbers', { permits: 6 }).acquire({ permits: 6 })
     expect(await six.release()).toBe('released')
+  })
+})
+
+describe('a semaphore that an operator revokes', () => {
+  it('takes all permits from their holders, who learn of it, and gives them to who waits', async () => {
+    const [pool, other] = [client(), client()].map((locks) => semaphore(locks, 'revoked', { permits: 3 }))
+    if (!pool || !other) throw new Error('Two are made')
+    const leases = [await pool.acquire({ ttl: 1_500 }), await pool.acquire({ ttl: 1_500, permits: 2 })]
+    const losses = leases.map(({ signal }) => once(signal, 'abort'))
+    const next = other.acquire({ permits: 3, wait: '20s' })
+    await eventually(async () => (await pool.inspect()).waiting === 1)
+    expect(await client().revoke('revoked')).toBe(true)
+    const lease = await next
+    await Promise.all(losses)
+    for (const { signal } of leases) expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
+    lease.assertValid()
+    expect(await lease.release()).toBe('released')
   })
 })
 
