@@ -39,7 +39,7 @@ local function again(member)
     call('PEXPIRE', lock, ttl)
   end
   if tonumber(kept) > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(member, '%S+$')
+  return match(member, '^%S+')
 end
 
 local function acquire()
@@ -59,7 +59,7 @@ local function acquire()
       call('SET', lock, reply, 'PX', ttl)
       token, held = reply, 1
     else
-      local member = permits .. ' ' .. reply
+      local member = reply .. ' ' .. permits
       extend(member, tonumber(ttl))
       call('HSET', holders, id, member)
       keep(holders, longest)
@@ -94,6 +94,7 @@ local function acquire()
     return found
   end
   if not asking then kind, capacity = wanted, permitted end
+  if inbox and not asking then ticket = max(ticket + 1, micros + offset) end
   if waiting == 0 and permits <= capacity - held then
     grant()
   elseif inbox then
@@ -102,9 +103,9 @@ local function acquire()
       -- There may be a void one of the same name.
       remove(name)
       local own = box(inbox)
-      own.generation = own.generation or nextTicket()
+      own.generation = own.generation or format('%.0f', ticket)
       own.entries = own.entries + 1
-      local place = format('%.0f', nextTicket() + step)
+      local place = format('%.0f', ticket + step)
       call('ZADD', queue, place, name)
       call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
       longestWait = max(longestWait, alive + window)

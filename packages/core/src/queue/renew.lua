@@ -19,7 +19,10 @@ local function renew(at, whole, ttl)
   local failed = open(at)
   if failed then return {'failed', failed.err} end
   local member = isShared and memberOf(match(whole, '^(.*)%.%d+$'))
-  if not member or match(member, '%S+$') ~= whole then return {'gone'} end
+  if not member or match(member, '^%S+') ~= whole then
+    if hasState then finish() end
+    return {'gone'}
+  end
   -- On a full server, too: it accepts what comes after a command that takes no memory.
   call('ZREM', queue, '')
   extend(member, tonumber(ttl))

@@ -1,6 +1,6 @@
 -- The rules that the scripts of the queue share. Each of them includes this text, opens a lock, changes it and closes it.
 --
--- lock     for one holder the plain lock's entry; for several a sorted set of "<permits> <token>", scored by expiry, in ms
+-- lock     for one holder the plain lock's entry; for several a sorted set of "<token> <permits>", scored by expiry, in ms
 -- queue    a sorted set of waiters' names, "<inbox>.<number>". Who has the turn has the score <end of its window> - 1e15, in ms, so
 --          that it comes first; everybody else has a ticket, in µs
 -- waiters  a hash: name → "<generation> <ticket> <permits> <window>"
@@ -12,7 +12,7 @@
 -- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
 -- inboxes are on the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
-local turnBase, most, slack = 1e15, 100, 30000
+local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
 local lock, fences, queue, waiters, inboxes, state, holders
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
@@ -25,7 +25,7 @@ local function keep(key, ms)
 end
 
 local function drop(member)
-  local permits, id = match(member, '^(%d+) (.*)%.%d+$')
+  local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
   call('ZREM', lock, member)
   call('HDEL', holders, id)
   held, count = held - permits, count - 1
@@ -37,20 +37,21 @@ local function recount()
   held, count = 0, 0
   call('DEL', holders)
   for _, member in ipairs(call('ZRANGE', lock, 0, -1)) do
-    local permits, id = match(member, '^(%d+) (.*)%.%d+$')
+    local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
     held, count = held + permits, count + 1
     call('HSET', holders, id, member)
   end
+  call('PEXPIRE', holders, max(0, call('PTTL', lock)) + slack)
 end
 
 -- Reads a lock and its queue. Answers the server's error if something else is there.
 local function open(at)
   lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
-  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, most, false, false, slack, slack
+  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, mostDropped, false, false, remembered, remembered
   token, isShared = pcall('GET', lock), false
   if type(token) == 'table' then
     local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
-    if not first or first.err or not match(first[1], '^%d+ .*%x+%.%d+$') then return token end
+    if not first or first.err or not match(first[1], '%x%.%d+ %d+$') then return token end
     token, isShared = false, true
   end
   local known = pcall('HMGET', state, 'kind', 'capacity', 'held', 'count', 'ticket', 'seen', 'offset')
@@ -75,7 +76,7 @@ local function open(at)
     held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
     local size = call('ZCARD', lock)
     if size ~= count or size ~= call('HLEN', holders) then recount() end
-    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, most)) do drop(member) end
+    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do drop(member) end
   elseif tonumber(known[4] or 0) > 0 then
     call('DEL', holders)
   end
@@ -125,11 +126,6 @@ local function remove(name)
   end
   call('HDEL', waiters, name)
   return call('ZREM', queue, name) == 1
-end
-
-local function nextTicket()
-  ticket = max(ticket + 1, micros + offset)
-  return format('%.0f', ticket)
 end
 
 local function withdraw(at)
@@ -234,7 +230,7 @@ local function move(channels, channel, believes, asking, grant)
   while entry and entry.permits <= capacity - held - reserved do
     if entry.name == asking then
       grant()
-    elseif #turns < most then
+    elseif #turns < mostTurns then
       give(entry, channels, channel, believes)
     else
       break
@@ -259,6 +255,7 @@ local function soonest()
   return left
 end
 
+-- Writes down what has changed; of a lock that is new, that somebody waits for it, or of several that they have it.
 local function finish()
   for inbox, own in pairs(boxes) do
     if own.entries > 0 then
@@ -286,12 +283,12 @@ end
 -- The member of an acquisition among several holders, or its token; nil if it has nothing.
 local function memberOf(id)
   if isShared then return call('HGET', holders, id) or nil end
-  return token and match(token, '^(.*)%.%d+$') == id and token or nil
+  return kind == 'exclusive' and token and match(token, '^(.*)%.%d+$') == id and token or nil
 end
 
 -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
 local function nameOf(value)
-  local name, random = match(value or '', '^%d* ?([%w_-]+)%.(%x+)%.%d+$')
+  local name, random = match(value or '', '^([%w_-]+)%.(%x+)%.%d+ ?%d*$')
   return name and #random == 32 and name or ''
 end
 
@@ -325,6 +322,9 @@ end
 local function release(member, id)
   if isShared then
     drop(member)
+    -- The key ends with the last of those that are left, so that a plain acquire is not refused for nobody.
+    local last = call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
+    if last then call('PEXPIRE', lock, last - now) end
   else
     call('DEL', lock)
     token, held = false, 0
