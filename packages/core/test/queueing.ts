@@ -8,6 +8,8 @@ import { fifo } from '../src/queue/index.ts'
 export interface QueueingProcess extends TestLocker<ReturnType<typeof memoryNotifier>> {
   /** It hears no message while this is true: of no turn, and of no release. */
   isDeaf: boolean
+  /** Decides which messages it hears while it is not deaf; default all. */
+  hears: () => boolean
   /** Acquires `k` in order of arrival, unless the options say otherwise. */
   queue(options?: AcquireOptions): Settlement<Lease>
   /** The names of its commands so far, without those it had when this was called last. */
@@ -36,7 +38,7 @@ export function queueing(): Queueing {
       const heard =
         (listener: (payload: string) => void) =>
         (payload: string): void => {
-          if (!made.isDeaf) listener(payload)
+          if (!made.isDeaf && made.hears()) listener(payload)
         }
       const notifier = memoryNotifier({
         listen: (key, listener) => memory.listen(key, heard(listener)),
@@ -47,6 +49,7 @@ export function queueing(): Queueing {
       const made: QueueingProcess = {
         ...tested,
         isDeaf: false,
+        hears: () => true,
         queue: (acquire) => follow(tested.locks.acquire('k', acquire), clock),
         commands: () => store.calls.splice(0).map(({ name }) => name),
       }
