@@ -11,6 +11,7 @@ import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { once } from '@leasehold/core/once'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
 import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
@@ -39,6 +40,7 @@ const made: readonly unknown[] = [
   locked({ locks, key: () => 'order' }),
   claimRecord,
   detach,
+  once,
   resume,
   fenceGate,
   keyLayout('lock:'),
