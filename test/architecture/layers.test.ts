@@ -74,9 +74,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
-  once: [
-    ...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing'],
-  ],
+  once: [...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing']],
   'hand-over': [
     ...[
       'acquire',
