@@ -7,6 +7,7 @@ import {
   LeaseLostError,
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type Leadership, lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
@@ -50,6 +51,11 @@ export async function main(): Promise<string> {
   const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
   const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])
   if (one.fence !== other.fence) throw other
+
+  const terms: Leadership[] = []
+  const candidate = lead(locks, 'leader', (term) => terms.push(term), { ttl: '5s' })
+  await candidate.ended
+  if (terms.length !== 1 || (await leaderOf(locks, 'leader'))) throw terms
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

@@ -8,6 +8,7 @@ import { bridgeNotifier } from '@leasehold/bridge-client'
 import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
@@ -41,6 +42,8 @@ const made: readonly unknown[] = [
   claimRecord,
   detach,
   once,
+  lead,
+  leaderOf,
   resume,
   fenceGate,
   keyLayout('lock:'),
