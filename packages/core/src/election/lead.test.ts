@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { storeLike } from '../../../../test/support/store-like.ts'
 import type { LeaseStore } from '../adapter/index.ts'
 import { LeaseholdError } from '../errors.ts'
-import { createLocker, type Locker, type LockerOptions } from '../index.ts'
-import { memoryNotifier } from '../memory/index.ts'
+import { createLocker, type Locker, type LockerEvent, type LockerOptions } from '../index.ts'
+import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables } from '../memory/tables.ts'
 import { type ElectionEvent, type Leadership, type LeadOptions, lead, leaderOf } from './index.ts'
@@ -16,7 +16,13 @@ let silent: boolean
 
 beforeEach(() => {
   clock = new ManualClock()
-  store = new MemoryStore(clock, 600_000, openTables(clock))
+  // Its timer only frees memory. Without it, a test sees what an election leaves.
+  const still = {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    schedule: () => () => undefined,
+  }
+  store = new MemoryStore(still, 600_000, openTables(still))
   silent = false
 })
 
@@ -143,7 +149,7 @@ describe('of several candidates', () => {
     await first.candidate.stop()
     expect(first.ended.state).toBe('fulfilled')
     expect(await leaderOf(first.locks, 'job')).toBeNull()
-    expect(clock.timers.filter(({ background }) => !background)).toEqual([])
+    expect(clock.pending).toBe(0)
     expect(first.told).toEqual(['campaigning', 'elected', 'resigned'])
     expect(first.events.at(-1)).toMatchObject({ outcome: 'released' })
   })
@@ -230,6 +236,79 @@ describe('a leader that the store does not answer', () => {
     await clock.advance(5_000)
     expect(first.told).toEqual(['campaigning', 'elected'])
   })
+})
+
+describe('a locker whose calls give up, or do not renew,', () => {
+  it.each(['held', 'silent'])('has candidates that do not, though the lock is %s', async (why) => {
+    const holder = why === 'held' ? await locker('other').acquire('job') : undefined
+    silent = why === 'silent'
+    const first = new Standing('here', {}, locker('here', { budget: 3, wait: '1s' }))
+    await clock.advance(60_000)
+    expect([first.ended.state, first.terms.length]).toEqual(['pending', 0])
+    silent = false
+    await holder?.release()
+    await clock.advance(20_000)
+    expect(first.told.at(-1)).toBe('elected')
+  })
+
+  it('has leaders that do, and of whom nobody tells that they lead for long', async () => {
+    const told: string[] = []
+    const options = { renew: false, longHeld: '1m', onEvent: ({ type }: LockerEvent) => told.push(type) } as const
+    const first = new Standing('here', {}, locker('here', options))
+    await clock.advance(600_000)
+    expect([first.told, told]).toEqual([['campaigning', 'elected'], ['acquired']])
+  })
+})
+
+it('a grant that comes late is no election, for there would be no time to renew it', async () => {
+  let late = true
+  const slow = storeLike(store, {
+    async acquire(requests, call) {
+      const answers = await store.acquire(requests, call)
+      // The process is busy, and reads the answer late.
+      if (late) clock.block(6_000)
+      late = false
+      return answers
+    },
+  })
+  const first = new Standing('here', {}, createLocker({ store: slow, clock }))
+  await clock.advance(60_000)
+  expect(first.told).toEqual(['campaigning', 'elected'])
+  expect(late).toBe(false)
+})
+
+it('work does not begin if its candidate is stopped in that moment, and hears of it if it has begun', async () => {
+  const begun = new Set<boolean>()
+  for (let turns = 0; turns < 20; turns++) {
+    const stop = new AbortController()
+    const soon = async (): Promise<void> => {
+      for (let turn = 0; turn < turns; turn++) await undefined
+      stop.abort()
+    }
+    const store = memoryStore({ clock })
+    const watched = storeLike(store, {
+      async acquire(requests, call) {
+        const answers = await store.acquire(requests, call)
+        void soon()
+        return answers
+      },
+    })
+    const first = new Standing('here', { signal: stop.signal }, createLocker({ store: watched, clock }))
+    await clock.advance(100)
+    expect([first.ended.state, await leaderOf(first.locks, 'job')]).toEqual(['fulfilled', null])
+    begun.add(first.terms.length > 0)
+  }
+  expect(begun).toEqual(new Set([true, false]))
+})
+
+it('work does not begin if its candidate is stopped by its own listener', async () => {
+  const locks = locker('here')
+  let begun = false
+  const candidate = lead(locks, 'job', () => (begun = true), {
+    onEvent: ({ type }) => type === 'elected' && candidate.stop(),
+  })
+  await candidate.ended
+  expect([begun, await leaderOf(locks, 'job')]).toEqual([false, null])
 })
 
 describe('a leader that loses the lock', () => {
