@@ -74,6 +74,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
+  once: [...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing']],
+  election: ['context', 'errors', 'events', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   'hand-over': [
     ...[
       'acquire',

@@ -54,6 +54,24 @@ describe.each([
   })
 })
 
+/** What further capabilities add, each beside what it is built on. Who does not import them ships nothing of them. */
+const withRecords = `export { claimRecord } from '@leasehold/core/records'`
+test.each([
+  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_280],
+  ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
+])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
+  const base = `${exported}; ${beside}`
+  for (const conditions of [[], ['workerd']]) {
+    const [code, without] = await Promise.all(
+      [`${base}; ${source}`, base].map((contents) => edgeBundle(contents, { folder, conditions })),
+    )
+    const size = compressedBytes(code as string) - compressedBytes(without as string)
+    console.log(`${name}${conditions}: ${size} of ${limit} bytes`)
+    expect(size).toBeLessThanOrEqual(limit)
+    expect((code as string).match(/node:|\bprocess\b|\bBuffer\b|\brequire\b/g)).toBeNull()
+  }
+})
+
 test('the check would find a module that sets a timer or draws randomness', () => {
   for (const code of ['setTimeout(() => {}, 1)', 'crypto.randomUUID()', 'Math.random()', 'Date.now()', 'fetch("/")']) {
     expect(() => runInContext(code, languageOnly())).toThrow()
