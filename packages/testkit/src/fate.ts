@@ -1,8 +1,16 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
 
-/** The calls of the store port, and `resume` of its hand-over. */
-export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke' | 'resume'
+/** The calls of the store port, `resume` of its hand-over, and `acquireAll`, which is for several locks. */
+export type StoreCallName =
+  | 'acquire'
+  | 'acquireAll'
+  | 'renew'
+  | 'release'
+  | 'checkHolders'
+  | 'inspect'
+  | 'revoke'
+  | 'resume'
 
 /** One call as it reached the store. */
 export interface StoreCall {

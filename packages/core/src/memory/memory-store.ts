@@ -13,6 +13,7 @@ import type {
   RevokeOutcome,
 } from '../store/lease-store.ts'
 import { offerHandOver } from '../store/offer-hand-over.ts'
+import { offerMany } from '../store/offer-many.ts'
 import { offerRecords } from '../store/offer-records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
@@ -20,6 +21,7 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
+import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
@@ -73,6 +75,7 @@ export class MemoryStore implements LeaseStore {
     }
     offerRecords(this, memoryRecords(keeper))
     offerHandOver(this, memoryHandOver(keeper))
+    offerMany(this, memoryMany(keeper))
   }
 
   nodeOf(): string {
