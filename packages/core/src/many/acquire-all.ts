@@ -2,11 +2,13 @@ import { AcquireTimeoutError, demandOption } from '../errors.ts'
 import { failedCall, refuseWaiting, type Shared, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, planFor } from '../options.ts'
-import { instant } from '../timing/validity.ts'
+import { type Instant, instant } from '../timing/validity.ts'
+import type { SetAcquired } from './acquire-group.ts'
 import { SetAcquisition } from './acquire-set.ts'
 import { keySet } from './key-set.ts'
 import { leaseGrants } from './lease-grants.ts'
 import { HeldSet, type LeaseSet } from './lease-set.ts'
+import { lineFor } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
 
 /**
@@ -66,12 +68,40 @@ export async function acquireSet(
   const plan: SetPlan = planFor(set[0] as string, callSettings(defaults)(options), waitMs)
   const since = instant(context.clock)
   try {
-    const found = await new SetAcquisition(shared, set, plan, since).run()
-    if (found.grants.length > 0) return new HeldSet(leaseGrants(shared, found.grants, plan, found), found)
+    context.work.assertOpen()
+    const found = await inTurn(shared, set, plan, since)
+    if (found instanceof HeldSet) return found
     if (waitMs === 0) return null
     throw new AcquireTimeoutError(plan.key, found, plan)
   } catch (error) {
     failedCall(context, plan, since, error)
+  }
+}
+
+/** Acquires the set when it is this call's turn. Answers how that ended if it was in vain. */
+async function inTurn(
+  shared: Shared,
+  keys: readonly string[],
+  plan: SetPlan,
+  since: Instant,
+): Promise<HeldSet | SetAcquired> {
+  const { context } = shared
+  const line = lineFor(shared, keys, plan)
+  let toldContended = false
+  const pass = await line?.turn(plan, since, () => {
+    toldContended = true
+    context.emit?.({ type: 'contended', key: plan.key })
+  })
+  const acquisition = new SetAcquisition(shared, keys, plan, { since, toldContended, line })
+  if (line && !pass) return acquisition.inLine(line)
+  try {
+    const found = await acquisition.run()
+    if (found.grants.length === 0) return found
+    line?.hold()
+    const leases = leaseGrants(shared, found.grants, plan, found, pass)
+    return new HeldSet(leases, found)
+  } finally {
+    if (!line?.isHeld) pass?.()
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Acquired, Acquisition, nothingKnown, type Terms } from '../acquire/acquisition.ts'
+import { type Acquired, Acquisition, type Terms } from '../acquire/acquisition.ts'
 import { undoAcquire } from '../acquire/claim.ts'
 import type { Context } from '../context.ts'
 import { LeaseholdError } from '../errors.ts'
@@ -20,7 +20,7 @@ export interface SetAcquired extends Omit<Acquired, 'grant'> {
 /** The request cannot span these keys. Nothing was carried out. */
 export const apart: unique symbol = Symbol('apart')
 
-type GroupTerms = Pick<Terms, 'since' | 'toldContended' | 'onFinding'>
+type GroupTerms = Pick<Terms, 'since' | 'known' | 'toldContended' | 'onFinding'>
 
 /** Acquires the locks of one group, one request for all. A group of one is a lock like any other. */
 export async function acquireGroup(
@@ -34,7 +34,7 @@ export async function acquireGroup(
   plan.key = key
   const group = many && keys.length > 1 ? new Group(context, many, keys, plan) : undefined
   try {
-    const acquisition = new Acquisition(group?.context ?? context, plan, { ...terms, fences: 1, known: nothingKnown() })
+    const acquisition = new Acquisition(group?.context ?? context, plan, { ...terms, fences: 1 })
     const { grant, ...rest } = await acquisition.run()
     return { ...rest, grants: !grant ? [] : (group?.grantsBehind(grant) ?? [grant]) }
   } catch (error) {

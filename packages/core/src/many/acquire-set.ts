@@ -1,3 +1,4 @@
+import { type Finding, nothingKnown } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Shared } from '../key-locker.ts'
 import type { Grant } from '../lease/grant.ts'
@@ -10,7 +11,16 @@ import { acquireGroup, apart, type SetAcquired } from './acquire-group.ts'
 import { rollbackMs } from './figures.ts'
 import { giveBack } from './give-back.ts'
 import { manyOf } from './many-of.ts'
+import type { SetLine } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
+
+interface SetTerms {
+  readonly since: Instant
+  /** Whether its event `contended` has been emitted already, because it stood in line. */
+  readonly toldContended: boolean
+  /** Those behind it learn what it finds. */
+  readonly line: SetLine | undefined
+}
 
 /**
  * Acquires a set, all of it or nothing, group after group, in the order of the keys. Whoever waits holds only what comes before that
@@ -30,14 +40,17 @@ export class SetAcquisition {
   /** Renews what is held while the rest is waited for. */
   readonly #watch: Watch
   #lateGrants = 0
-  #toldContended = false
+  #toldContended: boolean
+  readonly #line: SetLine | undefined
 
-  constructor(shared: Shared, keys: readonly string[], plan: SetPlan, since: Instant) {
+  constructor(shared: Shared, keys: readonly string[], plan: SetPlan, { since, toldContended, line }: SetTerms) {
     this.#shared = shared
     this.#context = shared.context
     this.#keys = keys
     this.#plan = plan
     this.#since = since
+    this.#toldContended = toldContended
+    this.#line = line
     this.#watch = shared.queue() ? shared.jointRenewal : new Renewal(shared.context)
   }
 
@@ -68,12 +81,12 @@ export class SetAcquisition {
     let answer: SetAcquired | typeof apart | undefined
     try {
       for (const group of groups) {
+        const known = nothingKnown()
         const found = await acquireGroup(this.#context, many, group, this.#plan, {
           since: this.#since,
+          known,
           toldContended: this.#toldContended,
-          onFinding: (finding) => {
-            this.#toldContended ||= finding === 'held'
-          },
+          onFinding: (finding) => this.#learn(finding, known.holder),
         })
         if (found === apart) answer = found
         else {
@@ -91,6 +104,22 @@ export class SetAcquisition {
     if (!answer && this.#isOfUse(taken)) return this.#complete(taken)
     await settledWithin(this.#context.clock, rollbackMs, this.#giveBack(taken))
     return answer
+  }
+
+  /**
+   * How the call ends when its time was over before it had the turn.
+   *
+   * @throws StoreUnavailableError if nobody can say that the set is held
+   */
+  inLine(line: SetLine): SetAcquired {
+    line.assertAnswered()
+    if (!line.isHeld) this.#plan.key = line.key
+    return { ...this.#inVain(line.isHeld ? this.#context.name : line.holder), heldHere: line.isHeld }
+  }
+
+  #learn(finding: Finding, holder: string | null): void {
+    this.#toldContended ||= finding === 'held'
+    if (this.#line) Object.assign(this.#line, { finding, key: this.#plan.key, holder })
   }
 
   #goesOn(): boolean {

@@ -3,7 +3,7 @@ import { demandOption } from '../errors.ts'
 import type { HeldLease } from '../lease/held-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type EndGrant, releaseGrant } from '../lease/release.ts'
-import type { ReleaseResult } from '../store/lease-store.ts'
+import type { LeaseStore, ReleaseResult } from '../store/lease-store.ts'
 import type { LeaseSet } from './lease-set.ts'
 import { together } from './together.ts'
 
@@ -37,11 +37,11 @@ export async function releaseAll(leases: Iterable<Lease> | LeaseSet): Promise<re
 
 /** Ends grants of one turn with one command for each node, whichever locker has them. */
 function endTogether(): EndGrant {
-  const contexts = new Map<Context, Context>()
+  const callsTo = new Map<LeaseStore, Context['calls']>()
   return (context, grant, holder) => {
-    const joined = contexts.get(context) ?? together(context)
-    contexts.set(context, joined)
-    return releaseGrant(joined, grant, holder)
+    const calls = callsTo.get(context.store) ?? together(context).calls
+    callsTo.set(context.store, calls)
+    return releaseGrant({ ...context, calls }, grant, holder)
   }
 }
 
