@@ -25,8 +25,10 @@ transportConformance('@upstash/redis 1.28', async () => ({
 const direct = redisStoreAccess([gateway.redis], options.prefix)
 const skip = { ...direct.skip, 'subscriber-count': 'over HTTP nobody knows how many servers there are behind' }
 const access = { ...direct, skip, fenceMemoryMs: 2_000, close }
-storeConformance('fetch', async () => ({ ...access, store: fetchStore({ url, token, ...options }) }))
-storeConformance('@upstash/redis', async () => ({
-  ...access,
-  store: upstashStore(new Redis({ url, token }), options),
-}))
+const sideBySide = { concurrent: true }
+storeConformance('fetch', async () => ({ ...access, store: fetchStore({ url, token, ...options }) }), sideBySide)
+storeConformance(
+  '@upstash/redis',
+  async () => ({ ...access, store: upstashStore(new Redis({ url, token }), options) }),
+  sideBySide,
+)

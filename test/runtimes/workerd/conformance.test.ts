@@ -12,5 +12,10 @@ transportConformance('fetch', async () => ({ transport: fetchTransport(gateway),
 transportConformance('@upstash/redis', async () => ({ transport: upstashTransport(new Redis(gateway)), close }))
 
 const access = { ...gatewayAccess(gateway, options.prefix), fenceMemoryMs: 2_000, close }
-storeConformance('fetch', async () => ({ ...access, store: fetchStore({ ...gateway, ...options }) }))
-storeConformance('@upstash/redis', async () => ({ ...access, store: upstashStore(new Redis(gateway), options) }))
+const sideBySide = { concurrent: true }
+storeConformance('fetch', async () => ({ ...access, store: fetchStore({ ...gateway, ...options }) }), sideBySide)
+storeConformance(
+  '@upstash/redis',
+  async () => ({ ...access, store: upstashStore(new Redis(gateway), options) }),
+  sideBySide,
+)

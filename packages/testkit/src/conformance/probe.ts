@@ -15,8 +15,8 @@ import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest
 /** A ttl that no claim outlives. */
 export const longMs = 60_000
 
-/** A ttl that a claim waits out. Long enough for a slow machine between two requests. */
-export const shortMs = 500
+/** A ttl that a claim waits out. Long enough for a slow machine between two requests, beside other claims. */
+export const shortMs = 1_000
 
 /** How far a remaining time may be below what was asked for: what a slow machine may take between two requests. */
 export const slackMs = 10_000
