@@ -5,6 +5,7 @@ import {
   replyAfter,
   replyLost,
   requestLost,
+  ScriptedNotifier,
   ScriptedStore,
   type Settlement,
   testLocker,
@@ -17,7 +18,8 @@ import {
   LeaseLostError,
   StoreUnavailableError,
 } from '../errors.ts'
-import type { LockerEvent } from '../index.ts'
+import { type LockerEvent, poll } from '../index.ts'
+import { delegatedRenewal } from '../lease/delegated-renewal.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { acquireAll, type LeaseSet, tryAcquireAll, withLocks } from './index.ts'
 
@@ -156,6 +158,47 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
     expect(await heldOf('a', 'b')).toEqual([false, false])
   })
 
+  it('whose caller gives up at the very moment of the grant is given back', async () => {
+    for (let turns = 0; turns < 40; turns++) {
+      const abort = new AbortController()
+      const giveUp = async (): Promise<void> => {
+        for (let turn = 0; turn < turns; turn++) await undefined
+        abort.abort('enough')
+      }
+      store.next(store.apart ? 'acquire' : 'acquireAll', ({ execute }) => {
+        const answer = execute()
+        void answer.then(giveUp)
+        return answer
+      })
+      const set = await acquireAll(locks, ['a'], { signal: abort.signal }).catch(() => undefined)
+      await set?.release()
+      await clock.advance(0)
+      expect(await heldOf('a'), `after ${turns} microtasks`).toEqual([false])
+    }
+  })
+
+  it('is not fooled by an answer to somebody else', async () => {
+    store.next(store.apart ? 'acquire' : 'acquireAll', async (sending) => {
+      const [outcome] = await sending.execute()
+      const token = `${'0'.repeat(32)}.5`
+      return [
+        {
+          ...(outcome as object),
+          token,
+          fence: 5,
+          grants: [
+            { token, fence: 5 },
+            { token, fence: 5 },
+          ],
+        } as never,
+      ]
+    })
+    const set = await settled(acquireAll(locks, ['a', 'b']))
+    for (const { token } of set.leases.values()) expect(token).not.toMatch(/^0{32}/)
+    await set.release()
+    expect(await heldOf('a', 'b')).toEqual([false, false])
+  })
+
   it('is refused for good when the store refuses one of its keys', async () => {
     const error = new LeaseholdError('KIND_MISMATCH', 'no lock')
     store.next(store.apart ? 'acquire' : 'acquireAll', refusing(error))
@@ -242,6 +285,18 @@ describe('a set of one request', () => {
     expect(later.at(-1)).not.toBe(first)
   })
 
+  it('and so it does where the client sends a request twice by itself', async () => {
+    store.next('acquireAll', async ({ execute }) => {
+      await execute()
+      await elsewhere.revoke('b')
+      return execute()
+    })
+    const set = await settled(acquireAll(locks, ['a', 'b', 'c']))
+    await set.release()
+    expect(await heldOf('a', 'b', 'c')).toEqual([false, false, false])
+    expect(set.commands).toBe(2)
+  })
+
   it('takes its keys one by one where the store turns out to keep them apart', async () => {
     store.next('acquireAll', async ({ requests }) => {
       store.apart = true
@@ -306,6 +361,45 @@ describe('a set of several requests', () => {
     expect(set.remaining()).toBeLessThan(5_000)
     await clock.advance(5_000)
     expect(set.signal.reason).toMatchObject({ reason: 'max-hold' })
+  })
+
+  it('settles when what it had has been given back, or a moment later', async () => {
+    await elsewhere.acquire('b')
+    store.next('release', replyAfter(100), replyAfter(1_000))
+    const [quick, slow] = [follow(tryAcquireAll(locks, ['a', 'b']), clock), undefined]
+    await clock.advance(99)
+    expect([quick.state, slow]).toEqual(['pending', undefined])
+    await clock.advance(1)
+    expect(quick).toMatchObject({ state: 'fulfilled', value: null })
+    const late = follow(tryAcquireAll(locks, ['a', 'b']), clock)
+    await clock.advance(249)
+    expect(late.state).toBe('pending')
+    await clock.advance(1)
+    expect(late).toMatchObject({ state: 'fulfilled', value: null })
+  })
+
+  it('leaves its renewal to a watchdog, though one of ours was still under way', async () => {
+    const adopted: string[] = []
+    const elsewhereRenewed = delegatedRenewal({
+      minTtlMs: 1,
+      adopt: async ({ key }) => {
+        adopted.push(key)
+        return {
+          lost: new Promise(() => undefined),
+          remaining: async () => ({ validForMs: 3_000 }),
+          end: async () => undefined,
+        }
+      },
+    })
+    const b = await elsewhere.acquire('b', { ttl: '1h', renew: false })
+    const call = follow(acquireAll(locks, ['a', 'b'], { ttl: '3s', renew: elsewhereRenewed }), clock)
+    store.always('renew', replyAfter(300))
+    while (store.called('renew').length === 0) await clock.advance(10)
+    await b.release()
+    await clock.advance(100)
+    expect(call.state).toBe('fulfilled')
+    await clock.advance(2_000)
+    expect(adopted.toSorted()).toEqual(['a', 'b'])
   })
 
   it('gives back what it had when a later request gets no answer', async () => {
@@ -414,6 +508,71 @@ describe('work under several locks', () => {
       return 'result'
     })
     await expect(settled(unaware)).rejects.toMatchObject({ code: 'LEASE_LOST', key: 'b', result: 'result' })
+  })
+
+  it('ends soon after a loss, though its release is not answered', async () => {
+    let lostAtMs = 0
+    const call = follow(
+      withLocks(locks, ['a', 'b'], { ttl: '30s' }, async ({ signal }) => {
+        await elsewhere.revoke('b')
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        lostAtMs = clock.monotonicMs()
+      }),
+      clock,
+    )
+    await clock.advance(0)
+    store.always('release', requestLost)
+    await clock.advance(15_000)
+    expect(reasonOf(call)).toMatchObject({ code: 'LEASE_LOST', key: 'b' })
+    expect(call.atMs).toBe(lostAtMs + 250)
+  })
+})
+
+describe('waiting for a set', () => {
+  it('keeps one subscription where each may be a connection, and that of each lock otherwise', async () => {
+    for (const checks of [true, false]) {
+      const clock = new ManualClock()
+      const notifier = new ScriptedNotifier({ checks })
+      const { locks, elsewhere } = testLocker({ clock, notifier })
+      const [a, b] = await Promise.all(['a', 'b'].map((key) => elsewhere.acquire(key, { ttl: '1h', renew: false })))
+      const call = follow(acquireAll(locks, ['a', 'b'], { wait: '1h', recheck: '1h' }), clock)
+      await clock.advance(10)
+      await a?.release()
+      notifier.signal()
+      await clock.advance(10)
+      expect(notifier.subscriptions.map(({ key, closed }) => [key, closed])).toEqual([
+        ['a', checks],
+        ['b', false],
+      ])
+      await b?.release()
+      notifier.signal()
+      await clock.advance(10)
+      expect(call.state).toBe('fulfilled')
+      expect(notifier.subscriptions.every(({ closed }) => closed)).toBe(true)
+    }
+  })
+
+  it('tells the notifier of a release that it has not heard', async () => {
+    const clock = new ManualClock()
+    const notifier = new ScriptedNotifier()
+    const { locks, elsewhere } = testLocker({ clock, notifier })
+    const b = await elsewhere.acquire('b', { ttl: '1h', renew: false })
+    const call = follow(acquireAll(locks, ['a', 'b'], { wait: '1h', recheck: '1s' }), clock)
+    await clock.advance(10)
+    await b.release()
+    await clock.advance(1_100)
+    expect(call.state).toBe('fulfilled')
+    expect(notifier.subscriptions[0]?.suspected).toHaveLength(1)
+  })
+
+  it('is told to a waiter of this process that polls', async () => {
+    const { locks, clock } = testLocker()
+    const set = await acquireAll(locks, ['a', 'b'], { ttl: '1h' })
+    const waiting = follow(locks.acquire('b', { wait: '1h', strategy: poll({ every: '30m' }) }), clock)
+    await clock.advance(1_000)
+    await set.release()
+    await clock.advance(0)
+    expect(waiting.state).toBe('fulfilled')
   })
 })
 

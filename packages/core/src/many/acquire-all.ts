@@ -68,7 +68,6 @@ export async function acquireSet(
   const plan: SetPlan = planFor(set[0] as string, callSettings(defaults)(options), waitMs)
   const since = instant(context.clock)
   try {
-    context.work.assertOpen()
     const found = await inTurn(shared, set, plan, since)
     if (found instanceof HeldSet) return found
     if (waitMs === 0) return null

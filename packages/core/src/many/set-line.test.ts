@@ -1,7 +1,10 @@
 import { follow, replyLost, requestLost, testLocker } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AcquireOptions } from '../index.ts'
+import { type Shared, sharedOf } from '../key-locker.ts'
+import { callSettings, planFor } from '../options.ts'
 import { acquireAll, type LeaseSet, tryAcquireAll } from './index.ts'
+import { lineFor } from './set-line.ts'
 
 const setUp = () => testLocker({ name: 'here' })
 let { locks, elsewhere, store, clock, events } = setUp()
@@ -127,6 +130,19 @@ describe('calls of one process for the same set', () => {
     await first.value?.release()
     await clock.advance(2_000)
     expect(second.state).toBe('fulfilled')
+  })
+
+  it('leave nothing behind', async () => {
+    const shared = sharedOf(locks) as Shared
+    const line = () => lineFor(shared, pair, planFor('x', callSettings({ wait: '1h' })()))
+    const before = line()
+    const [first, second] = [called(), called()]
+    await clock.advance(0)
+    expect(line()).toBe(before)
+    await first.value?.release()
+    await clock.advance(0)
+    await second.value?.release()
+    expect(line()).not.toBe(before)
   })
 
   it('are not stopped by an answer that one of them never gets', async () => {
