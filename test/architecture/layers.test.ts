@@ -108,6 +108,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ],
     'waiting',
   ],
+  many: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+    'waiting',
+  ],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

@@ -22,7 +22,10 @@ export function virtualTransport(real: RedisTransport, server: VirtualServer): R
     const text = command === 'EVAL' ? body : texts.get(body)
     if (text === undefined) return unknown
     const given = [...args, String(server.nowMs), JSON.stringify(server.subscribers)]
-    const [reply] = await real.run([{ command: 'EVAL', body: prelude + limited(text, server.mostDropped), keys, args: given }], call)
+    const [reply] = await real.run(
+      [{ command: 'EVAL', body: prelude + limited(text, server.mostDropped), keys, args: given }],
+      call,
+    )
     return reply ?? unknown
   }
 
@@ -51,7 +54,8 @@ function limited(text: string, mostDropped: number | undefined): string {
 /** An outcome as text. What has no order is put in one, and a lock for several is called one. */
 export function inOneForm(outcome: unknown): string {
   return JSON.stringify(outcome, (key, value) => {
-    if (typeof value === 'string') return value.replace('is a lock for several holders', 'holds something that is not a lock')
+    if (typeof value === 'string')
+      return value.replace('is a lock for several holders', 'holds something that is not a lock')
     if (key === 'turns') return [...value].sort()
     if (key === 'holders' && Array.isArray(value)) return value.map((it) => JSON.stringify(sorted(it))).sort()
     return value && typeof value === 'object' && !Array.isArray(value) ? sorted(value) : value

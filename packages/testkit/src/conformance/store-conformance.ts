@@ -8,6 +8,7 @@ import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
 import { recordClaims } from './record-claims.ts'
@@ -54,6 +55,7 @@ export function storeConformance(
     describe('records', () => recordClaims(probe))
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
+    describe('several locks at once', () => manyClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
