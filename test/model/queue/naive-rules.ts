@@ -1,5 +1,6 @@
+import type { Inbox } from '../../../packages/core/src/memory/queue/inboxes.ts'
 import type { TellTurn } from '../../../packages/core/src/memory/queue/lock-queue.ts'
-import type { Inbox, Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
+import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
 import { FewDrops } from './scenarios.ts'
 
 /*

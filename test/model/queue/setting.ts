@@ -110,7 +110,7 @@ export const noFaults: Faults = {
   resizeTo: [1, 4],
 }
 
-export const exclusive: QueueKind = { name: 'exclusive', capacity: 1 }
+const exclusive: QueueKind = { name: 'exclusive', capacity: 1 }
 export const semaphoreOf = (capacity: number): QueueKind => ({ name: 'semaphore', capacity })
 export const readWrite: QueueKind = { name: 'read-write', capacity: 1_000_000 }
 

@@ -30,7 +30,7 @@ local function giveBack(at, channel, whole, exclusive, rest)
   local permits = tonumber(isMine and match(member, ' (%d+)$') or 1)
   rest = tonumber(rest)
   -- On a full server, too: it accepts what comes after a command that takes no memory.
-  call('ZREM', queue, '')
+  if waiting > 0 or isShared then call('ZREM', queue, '') end
   if waiting > 0 then begin() end
   local reply
   if not isMine then

@@ -17,7 +17,8 @@ local lock, fences, queue, waiters, inboxes, state, holders
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
 local token, isShared, kind, capacity, held, count, ticket, offset, waiting, hasState
-local boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
+-- What was read of inboxes and entries, who has a turn, and who is in front, as long as that is so.
+local boxes, entries, turns, inFront, hasEntered, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
 
 -- Expiries are set long enough that a busy queue does not set them with each call.
 local function keep(key, ms)
@@ -47,7 +48,8 @@ end
 -- Reads a lock and its queue. Answers the server's error if something else is there.
 local function open(at)
   lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
-  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, mostDropped, false, false, remembered, remembered
+  boxes, entries, turns, inFront, hasEntered = {}, {}, {}, nil, false
+  reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = 0, mostDropped, false, false, remembered, remembered
   token, isShared = pcall('GET', lock), false
   if type(token) == 'table' then
     local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
@@ -93,10 +95,21 @@ local function box(inbox)
   return boxes[inbox]
 end
 
+-- Reads what is known of waiters, at most a few hundred.
+local function readEntries(names)
+  local texts = names[1] and call('HMGET', waiters, unpack(names)) or {}
+  for i, name in ipairs(names) do
+    local generation, place, permits, window = match(texts[i] or '', '^(%d+) (%d+) (%d+) (%d+)$')
+    entries[name] = generation
+      and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+      or false
+  end
+end
+
+-- What is known of a waiter; false for nothing.
 local function entryOf(name)
-  local generation, place, permits, window = match(call('HGET', waiters, name) or '', '^(%d+) (%d+) (%d+) (%d+)$')
-  return generation
-    and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+  if entries[name] == nil then readEntries({name}) end
+  return entries[name]
 end
 
 local function inboxOf(name)
@@ -113,17 +126,12 @@ local function stands(entry)
   return isCounted(entry) and entry.permits <= capacity
 end
 
--- The entry of this name, if it stands.
-local function find(name)
-  local place, entry = call('ZSCORE', queue, name), entryOf(name)
-  return place and stands(entry) and entry
-end
-
 local function remove(name)
   if isCounted(entryOf(name)) then
     local own = box(inboxOf(name))
     own.entries = own.entries - 1
   end
+  entries[name], inFront = false, nil
   call('HDEL', waiters, name)
   return call('ZREM', queue, name) == 1
 end
@@ -131,12 +139,12 @@ end
 local function withdraw(at)
   local entry = table.remove(turns, at)
   call('ZADD', queue, entry.place, entry.name)
-  reserved = reserved - entry.permits
+  reserved, inFront = reserved - entry.permits, nil
 end
 
 -- All entries of an inbox are void.
 local function forget(inbox)
-  boxes[inbox] = {alive = 0, entries = 0}
+  boxes[inbox], inFront = {alive = 0, entries = 0}, nil
   for at = #turns, 1, -1 do
     if inboxOf(turns[at].name) == inbox then withdraw(at) end
   end
@@ -155,16 +163,21 @@ end
 -- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
 -- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
 local function begin()
-  local list = call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')
-  for i = 1, #list, 2 do
-    local entry = entryOf(list[i])
+  local names, tills = {}, {}
+  for i, text in ipairs(call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')) do
+    local list = i % 2 == 1 and names or tills
+    list[#list + 1] = text
+  end
+  readEntries(names)
+  for i, name in ipairs(names) do
+    local entry = entries[name]
     if entry then
-      entry.till = list[i + 1] + turnBase
+      entry.till = tills[i] + turnBase
       turns[#turns + 1] = entry
       reserved = reserved + entry.permits
     else
       -- What is known of it was evicted.
-      call('ZREM', queue, list[i])
+      call('ZREM', queue, name)
     end
   end
   while turns[1] and held + reserved > capacity do withdraw(lastTurn()) end
@@ -174,7 +187,7 @@ end
 -- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
 local function hear(inbox, ms, listens, channels, believes)
   local own = box(inbox)
-  own.alive = max(own.alive, beat + ms)
+  own.alive = beat + ms
   longestWait = max(longestWait, tonumber(ms))
   if listens == '' then
     own.ear = '-'
@@ -195,24 +208,27 @@ local function give(entry, channels, channel, believes)
   if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
   entry.till = beat + entry.window
   turns[#turns + 1] = entry
-  reserved = reserved + entry.permits
+  reserved, inFront = reserved + entry.permits, nil
   call('ZADD', queue, entry.till - turnBase, entry.name)
 end
 
 -- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
 local function front()
-  while true do
+  while not inFront do
     local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
     if not name then return nil end
     local entry = entryOf(name)
-    if stands(entry) and box(inboxOf(name)).alive > beat then return entry end
-    if dropsLeft == 0 then
+    if stands(entry) and box(inboxOf(name)).alive > beat then
+      inFront = entry
+    elseif dropsLeft == 0 then
       hasMore = true
       return nil
+    else
+      dropsLeft = dropsLeft - 1
+      remove(name)
     end
-    dropsLeft = dropsLeft - 1
-    remove(name)
   end
+  return inFront
 end
 
 -- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
@@ -272,7 +288,8 @@ local function finish()
     if kind then call('HSET', state, 'kind', kind, 'capacity', capacity) end
     call('HSET', state, 'held', held, 'count', count, 'ticket', ticket, 'seen', micros, 'offset', offset)
     keep(state, max(longest, longestWait))
-    if waiting > 0 then
+    -- They are made when somebody enters, and kept together.
+    if waiting > 0 and (hasEntered or call('PTTL', queue) < longestWait) then
       for _, key in ipairs({queue, waiters, inboxes}) do keep(key, longestWait) end
     end
   elseif hasState then

@@ -41,6 +41,8 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
   if (!waiter) {
     if (queue.isFree(permits, visit.holding.permits)) return take()
     visit.give()
+    // Perhaps all who wait are dead, and that shows only when one of them is told of its turn.
+    if (queue.isFree(permits, visit.holding.permits)) return take()
     const expiresAtMs = visit.holding.first?.expiresAtMs ?? Infinity
     return {
       type: 'held',
