@@ -179,6 +179,19 @@ describe('a queued waiter whose tries stay unanswered', () => {
     expect(waiting.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', key: 'k' })
   })
 
+  it('is told that the lock is held if its own try was answered since', async () => {
+    const { clock, process } = queueing()
+    const [one, two] = [process(), process()]
+    await one.locks.acquire('k')
+    two.queue()
+    await clock.advance(100)
+    two.store.always('queue.look', requestLost)
+    await clock.advance(2_400)
+    const waiting = two.queue({ wait: '200ms' })
+    await clock.advance(200)
+    expect(waiting.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT' })
+  })
+
   it('is told that the lock is held if the store has answered again', async () => {
     const { clock, process } = queueing()
     const [one, two] = [process({ name: 'one' }), process()]

@@ -1,7 +1,8 @@
-import { answered, follow, requestLost, ScriptedNotifier } from '@leasehold/testkit'
+import { answered, type Fate, follow, replyAfter, requestLost, ScriptedNotifier } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
 import type { ReleaseNotifier } from '../adapter/index.ts'
+import { LeaseholdError } from '../index.ts'
 import { type OpenInbox, offerInbox } from '../waiting/inbox.ts'
 import { fifo, inspectQueue } from './index.ts'
 
@@ -127,7 +128,7 @@ it('a call enters the queue once its inbox hears, and waits for that no longer t
   ])
 })
 
-it('many that have fallen out of the queue are back in it soon: who finds all missing that it named looks again', async () => {
+it('many that have fallen out of the queue enter it again: a look names those who have not been asked about', async () => {
   const { clock, process } = queueing()
   const [one, two] = [process({ queue: undefined }), process()]
   const held = await one.locks.acquire('k', { queue: fifo() })
@@ -141,7 +142,9 @@ it('many that have fallen out of the queue are back in it soon: who finds all mi
   await one.locks.acquire('k')
   two.store.always('queue.look', answered)
   two.isDeaf = false
-  await clock.advance(1_100)
+  two.store.calls.length = 0
+  await clock.advance(3_100)
+  expect(two.store.called('queue.acquire')).toHaveLength(250)
   expect((await inspectQueue(one.locks, 'k')).waiting).toBe(250)
 })
 
@@ -163,4 +166,31 @@ it('who relies on a longer one is looked for every two seconds all the same: its
   two.queue({ recheck: '1m' })
   await clock.advance(20_000)
   expect(two.store.called('queue.look').length).toBeGreaterThanOrEqual(10)
+})
+
+it('a look that is answered after the last waiter has gone leads to no other', async () => {
+  const { clock, process } = queueing()
+  const [one, two] = [process({ renew: false, ttl: '1h', longHeld: '1h' }), process()]
+  await one.locks.acquire('k')
+  const idle = clock.pending
+  two.store.next('queue.look', replyAfter(300))
+  const stop = new AbortController()
+  two.queue({ signal: stop.signal })
+  await clock.advance(100)
+  stop.abort()
+  await clock.advance(400)
+  expect(clock.pending).toBe(idle)
+})
+
+it('a look that is refused makes a waiter ask itself, and it says why', async () => {
+  const { clock, process } = queueing()
+  const [one, two] = [process(), process()]
+  await one.locks.acquire('k')
+  const waiting = two.queue()
+  await clock.advance(100)
+  const refused: Fate = async () => [{ type: 'refused', error: new LeaseholdError('KIND_MISMATCH', 'no lock') }]
+  two.store.always('queue.look', refused)
+  two.store.always('queue.acquire', refused)
+  await clock.advance(1_000)
+  expect(waiting.reason).toMatchObject({ code: 'KIND_MISMATCH', key: 'k' })
 })

@@ -130,7 +130,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   close(): void {
-    this.#told.forget()
+    // A pause that has ended leaves nothing behind.
   }
 
   onGrant(): void {
