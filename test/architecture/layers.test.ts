@@ -112,6 +112,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
     'waiting',
   ],
+  're-entry': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need
