@@ -27,7 +27,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   timing: ['errors'],
   sharing: ['timing'],
   store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
-  waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
+  waiting: ['beside', 'errors', 'timing'], //                                           the port: a hint that it may be free
   roster: [],
   watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
@@ -90,6 +90,27 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
       'store',
       'timing',
     ],
+  ],
+  queue: [
+    ...[
+      'acquire',
+      'context',
+      'errors',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'locker',
+      'options',
+      'redis',
+      'sharing',
+      'store',
+      'timing',
+    ],
+    'waiting',
+  ],
+  many: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+    'waiting',
   ],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],

@@ -11,6 +11,9 @@ export interface Drift {
 /**
  * The modules to generate from the Lua scripts under `src`: path relative to `src` → content.
  *
+ * A script may open with `-- @include <name>.part.lua`, at the end of its header: the text of that file beside it takes the place of
+ * the line.
+ *
  * @throws LuaScriptError naming the script.
  */
 export function scriptModules(src: string): ReadonlyMap<string, string> {
@@ -18,6 +21,7 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
   const short = new Map<string, ShortNames>()
   return new Map(
     globSync('**/*.lua', { cwd: src })
+      .filter((script) => !script.endsWith(partEnding))
       .sort()
       .map((script) => {
         const name = basename(script, '.lua')
@@ -26,7 +30,7 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
         short.set(folder, names)
         const typeImport = relative(folder, 'redis/scripts/script.ts').replace(/^(?!\.)/, './')
         try {
-          const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'), names)
+          const parsed = parseLuaScript(sourceOf(join(src, script)), names)
           return [join(folder, `${name}.ts`), renderScriptModule(name, parsed, typeImport)]
         } catch (error) {
           if (error instanceof LuaScriptError) throw new LuaScriptError(`${script} ${error.message}`, { cause: error })
@@ -34,6 +38,18 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
         }
       }),
   )
+}
+
+/** What ends the name of a file that is a part of scripts and none by itself. */
+const partEnding = '.part.lua'
+
+/** A script's source, with the part that its header includes between the header and its code. */
+function sourceOf(path: string): string {
+  const source = readFileSync(path, 'utf8')
+  return source.replace(/^-- @include (\S+)\n/m, (_, part: string) => {
+    if (!part.endsWith(partEnding)) throw new LuaScriptError(`includes ${part}, which is no part`)
+    return readFileSync(join(dirname(path), part), 'utf8')
+  })
 }
 
 /** How the committed modules under `src` differ from those to generate. */

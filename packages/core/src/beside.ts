@@ -15,3 +15,9 @@ export const handOverOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The queues that stores offer themselves. */
 export const queueOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The inboxes that notifiers offer. */
+export const inboxOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The requests for several locks that stores offer themselves. */
+export const manyOffers: WeakMap<object, unknown> = new WeakMap()

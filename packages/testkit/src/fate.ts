@@ -1,8 +1,18 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
+import type { QueuedWaiter, QueueStore } from '@leasehold/core/queue'
 
-/** The calls of the store port, and `resume` of its hand-over. */
-export type StoreCallName = 'acquire' | 'renew' | 'release' | 'checkHolders' | 'inspect' | 'revoke' | 'resume'
+/** The calls of the store port, `resume` of its hand-over, `acquireAll`, which is for several locks, and those of its queues. */
+export type StoreCallName =
+  | 'acquire'
+  | 'acquireAll'
+  | 'renew'
+  | 'release'
+  | 'checkHolders'
+  | 'inspect'
+  | 'revoke'
+  | 'resume'
+  | `queue.${keyof QueueStore}`
 
 /** One call as it reached the store. */
 export interface StoreCall {
@@ -11,9 +21,11 @@ export interface StoreCall {
   readonly atMs: number
   readonly requests: readonly {
     readonly key: string
-    readonly acquisitionId?: string
+    readonly acquisitionId?: string | undefined
     readonly token?: string
     readonly ttlMs?: number
+    readonly waiter?: QueuedWaiter | undefined
+    readonly numbers?: readonly number[]
   }[]
 }
 

@@ -15,9 +15,11 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerQueue } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
+import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
+import { type QueueStore, queueOf } from '@leasehold/core/queue'
 import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
 
@@ -31,6 +33,8 @@ export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
   /** What the store says of itself. A test may set it, so that many requests of one turn leave as two commands. */
   overlaps = false
+  /** A test may set it: then no request spans several keys, as on a cluster. */
+  apart = false
   readonly calls: StoreCall[] = []
 
   readonly #behind: LeaseStore
@@ -48,6 +52,15 @@ export class ScriptedStore implements LeaseStore {
     this.commandDeadlineMs = behind.commandDeadlineMs
     const handOver = handOverOf(behind)
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
+    const queue = queueOf(behind)
+    if (queue) offerQueue(this, this.#queue(queue))
+    const many = manyOf(behind)
+    if (many) {
+      offerMany(this, {
+        groupsOf: (keys) => (this.apart ? keys.map((key) => [key]) : many.groupsOf(keys)),
+        acquireAll: (request, call) => this.#acquireAll(many, request, call),
+      })
+    }
   }
 
   /** Decides about the calls to come, one fate each. */
@@ -95,11 +108,11 @@ export class ScriptedStore implements LeaseStore {
   }
 
   inspect(key: string, call: CallDeadline): Promise<InspectOutcome> {
-    return this.#carryOne('inspect', key, call.signal, () => this.#behind.inspect(key, this.#call))
+    return this.#carryOne('inspect', { key }, call.signal, () => this.#behind.inspect(key, this.#call))
   }
 
   revoke(key: string, call: CallDeadline): Promise<RevokeOutcome> {
-    return this.#carryOne('revoke', key, call.signal, () => this.#behind.revoke(key, this.#call))
+    return this.#carryOne('revoke', { key }, call.signal, () => this.#behind.revoke(key, this.#call))
   }
 
   async #resume(behind: HandOverStore, request: ResumeRequest, { signal }: CallDeadline): Promise<ResumeOutcome> {
@@ -107,13 +120,39 @@ export class ScriptedStore implements LeaseStore {
     return (await this.#carry('resume', [request], signal, execute))[0] as ResumeOutcome
   }
 
+  #queue(behind: QueueStore): QueueStore {
+    const on = this.#call
+    return {
+      acquire: (request, { signal }) =>
+        this.#carryOne('queue.acquire', request, signal, () => behind.acquire(request, on)),
+      look: (requests, { signal }) => this.#carry('queue.look', requests, signal, () => behind.look(requests, on)),
+      leave: (request, { signal }) => this.#carryOne('queue.leave', request, signal, () => behind.leave(request, on)),
+      renew: (requests, { signal }) => this.#carry('queue.renew', requests, signal, () => behind.renew(requests, on)),
+      release: (requests, { signal }) =>
+        this.#carry('queue.release', requests, signal, () => behind.release(requests, on)),
+      resize: (key, kind, { signal }) =>
+        this.#carryOne('queue.resize', { key }, signal, () => behind.resize(key, kind, on)),
+      inspect: (key, { signal }) => this.#carryOne('queue.inspect', { key }, signal, () => behind.inspect(key, on)),
+    }
+  }
+
+  async #acquireAll(
+    behind: ManyStore,
+    request: AcquireAllRequest,
+    { signal }: CallDeadline,
+  ): Promise<AcquireAllOutcome> {
+    const requests = request.locks.map((lock) => ({ ...lock, ttlMs: request.ttlMs }))
+    const execute = async (): Promise<[AcquireAllOutcome]> => [await behind.acquireAll(request, this.#call)]
+    return (await this.#carry('acquireAll', requests, signal, execute))[0] as AcquireAllOutcome
+  }
+
   async #carryOne<O>(
     name: StoreCallName,
-    key: string,
+    request: StoreCall['requests'][number],
     signal: AbortSignal,
     execute: () => Promise<O>,
   ): Promise<O | Unknown | Refused> {
-    const [outcome] = await this.#carry(name, [{ key }], signal, async () => [await execute()])
+    const [outcome] = await this.#carry(name, [request], signal, async () => [await execute()])
     return outcome as O
   }
 

@@ -28,7 +28,9 @@ export type {
   Unknown,
 } from '../store/lease-store.ts'
 export { offerHandOver } from '../store/offer-hand-over.ts'
+export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
+export { offerQueue } from '../store/offer-queue.ts'
 export { offerRecords } from '../store/offer-records.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
 export { checkFingerprint, checkResult } from '../store/record-limits.ts'
@@ -38,6 +40,7 @@ export { Call, type CallDeadline } from '../timing/call-deadline.ts'
 export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
 export { parseDuration } from '../timing/duration.ts'
 export { driftMs } from '../timing/validity.ts'
+export { type Inbox, inboxOf, type OpenInbox, offerInbox } from '../waiting/inbox.ts'
 export { notifiedWaiter } from '../waiting/notified-waiter.ts'
 export type {
   Contention,

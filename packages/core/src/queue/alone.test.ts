@@ -1,0 +1,86 @@
+import { follow, ManualClock, ScriptedStore, testLocker } from '@leasehold/testkit'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { queueing } from '../../test/queueing.ts'
+import { poll } from '../index.ts'
+import { memoryStore } from '../memory/index.ts'
+import { fifo } from './index.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+/** A locker without a notifier, on a store of its own. */
+function alone() {
+  const clock = new ManualClock()
+  const untimed = {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    schedule: () => () => undefined,
+  }
+  const behind = memoryStore({ clock: untimed })
+  const queueing = (): ReturnType<typeof testLocker> =>
+    testLocker({ clock, store: new ScriptedStore(clock, behind), queue: fifo(), wait: '1m' })
+  return { clock, one: queueing(), two: queueing() }
+}
+
+describe('a queued waiter that nobody tells', () => {
+  it('polls, has an inbox of its own, and says that nobody listens to it', async () => {
+    const { clock, one, two } = alone()
+    const held = await one.locks.acquire('k')
+    const waiting = [1, 2].map(() => follow(two.locks.acquire('k', { strategy: poll({ every: '200ms' }) }), clock))
+    await clock.advance(3_000)
+    const waiters = two.store.called('queue.acquire').map(({ requests: [request] }) => request?.waiter)
+    expect(new Set(waiters.map((waiter) => waiter?.inbox)).size).toBe(2)
+    expect(waiters[0]).toMatchObject({ listens: false, aliveMs: 18_000, windowMs: 6_000 })
+    await held.release()
+    await clock.advance(300)
+    expect(waiting[0]?.state).toBe('fulfilled')
+    expect(waiting[1]?.state).toBe('pending')
+    await waiting[0]?.value?.release()
+    await clock.advance(300)
+    expect(waiting[1]?.state).toBe('fulfilled')
+  })
+
+  it('polls every two seconds, whatever its strategy: it lives by that, and keeps its place', async () => {
+    const { clock, one, two } = alone()
+    const held = await one.locks.acquire('k')
+    const waiting = follow(two.locks.acquire('k', { strategy: { delayMs: () => 60_000 } }), clock)
+    await clock.advance(30_000)
+    const next = follow(one.locks.acquire('k'), clock)
+    await clock.advance(0)
+    await held.release()
+    await clock.advance(2_000)
+    expect(waiting.state).toBe('fulfilled')
+    expect(next.state).toBe('pending')
+  })
+})
+
+describe('where calls share nothing', () => {
+  it('each waiter is alone, though there is a notifier', async () => {
+    vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+    const { clock, process } = queueing()
+    const one = process()
+    const held = await one.locks.acquire('k')
+    const waiting = [one.queue(), one.queue()]
+    await clock.advance(100)
+    const waiters = one.store.called('queue.acquire').flatMap(({ requests: [request] }) => request?.waiter ?? [])
+    expect(waiters.every(({ listens }) => !listens)).toBe(true)
+    expect(new Set(waiters.map(({ inbox }) => inbox)).size).toBe(3)
+    expect(one.store.called('queue.look')).toEqual([])
+    await held.release()
+    await clock.advance(2_000)
+    expect(waiting.map(({ state }) => state)).toEqual(['fulfilled', 'pending'])
+  })
+
+  it('each lease renews itself, by a timer of its own that ends with it', async () => {
+    vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+    const { clock, process } = queueing()
+    const one = process()
+    const leases = await Promise.all(['a', 'b'].map((key) => one.locks.acquire(key)))
+    expect(clock.pending).toBe(2)
+    await clock.advance(60_000)
+    expect(leases.map(({ signal }) => signal.aborted)).toEqual([false, false])
+    for (const lease of leases) await lease.release()
+    expect(clock.pending).toBe(0)
+  })
+})

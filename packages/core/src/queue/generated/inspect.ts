@@ -1,0 +1,7 @@
+// Generated from ../inspect.lua; run `pnpm generate`.
+import type { Script } from '../../redis/scripts/script.ts'
+
+export const inspect: Script<[], [lock: string, queue: string, waiters: string, state: string], []> = {
+  sha1: '6599386f29159762e0aead8a3c9e7d697f53618d',
+  text: `local a,b,c=redis.call,redis.pcall,string.match;local l,n,o,q=unpack(KEYS)local d,e=1000,100;local function f()local v=b('GET',l)local g={}local h={}if type(v)=='table'then h=c(v.err,'WRONGTYPE')and b('ZRANGE',l,0,d-1,'WITHSCORES')if not h or h.err or not c(h[1],'%x%.%d+ %d+$')then return{'failed',v.err}end;v=false elseif v then g={v,1,a('PTTL',l)}end;local Z=b('HMGET',q,'kind','capacity')if Z.err then return{'failed',Z.err}end;local time=a('TIME')local t=math.floor((time[1]*1000000+time[2])/1000)for i=1,#h,2 do local value,T=c(h[i],'^(.*) (%d+)$')local left=h[i+1]-t;if left>0 then g[#g+1]=value;g[#g+1]=tonumber(T)g[#g+1]=left end end;local j=a('ZRANGE',n,0,e-1,'WITHSCORES')local k={}for i=1,#j,2 do local T=c(a('HGET',o,j[i])or'','^%d+ %d+ (%d+)')k[i]=tonumber(T or 1)k[i+1]=tonumber(j[i+1])<0 and 1 or 0 end;local D=a('ZCARD',n)local x,y=Z[1]or'',tonumber(Z[2]or 0)if v or D==0 and not h[1]then x,y=v and'exclusive'or'',1 end;return{'state',x,y,g,k,D}end;return{f()}`,
+}

@@ -1,0 +1,35 @@
+-- Takes a waiter out of the queue, with its turn, or gives back the lock that it has taken meanwhile.
+-- @arg channels   what the channels of inboxes begin with
+-- @arg believes   "1" where a PUBLISH counts every subscriber; otherwise empty
+-- @key lock       the lock's entry (see turns.part.lua for this and the following)
+-- @key fences     the fence record (see acquire.lua of the plain lock)
+-- @key queue      who waits, in order
+-- @key waiters    what is known of each
+-- @key inboxes    what is known of each inbox
+-- @key state      what is known of the lock
+-- @key holders    those of a lock for several
+-- @each channel   the lock's release channel
+-- @each name      the waiter's
+-- @each id        the acquisition id of its tries; empty for none
+-- @returns "left"             now, or the lock was given back before
+-- @returns {"absent"}         there was nothing
+-- @returns {"failed", error}  the server's own error about a key; WRONGTYPE: something else is there
+-- @include turns.part.lua
+local channels, believes, channel, name, id = unpack(ARGV)
+
+local function leave()
+  local failed = open(0)
+  if failed then return {'failed', failed.err} end
+  local member = id ~= '' and memberOf(id)
+  -- On a full server, too: it accepts what comes after a command that takes no memory.
+  call('ZREM', queue, '')
+  if waiting > 0 then begin() end
+  if member then release(member, id) end
+  local wasIn = waiting > 0 and leaveTurn(name)
+  if waiting > 0 then move(channels, channel, believes) end
+  if hasState then finish() end
+  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
+  return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
+end
+
+return {leave()}

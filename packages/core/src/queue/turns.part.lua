@@ -1,0 +1,351 @@
+-- The rules that the scripts of the queue share. Each of them includes this text, opens a lock, changes it and closes it.
+--
+-- lock     for one holder the plain lock's entry; for several a sorted set of "<token> <permits>", scored by expiry, in ms
+-- queue    a sorted set of waiters' names, "<inbox>.<number>". Who has the turn has the score <end of its window> - 1e15, in ms, so
+--          that it comes first; everybody else has a ticket, in µs
+-- waiters  a hash: name → "<generation> <ticket> <permits> <window>"
+-- inboxes  a hash: inbox → "<generation> <alive until> <entries> <ear>". The ear is 1 if the server has counted a subscriber in the
+--          last call of the inbox, 0 if not, and - if the inbox is a name only
+-- state    a hash: kind, capacity; permits and holders of a lock for several; last ticket, and the queue's clock
+-- holders  a hash: acquisition id → member of a lock for several
+--
+-- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
+-- inboxes are on the queue's own time, which goes on when the server's clock is set back.
+local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
+local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
+local lock, fences, queue, waiters, inboxes, state, holders
+-- The server's time, in µs and in ms, and the queue's, in ms.
+local micros, now, beat
+local token, isShared, kind, capacity, held, count, ticket, offset, waiting, hasState
+local boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
+
+-- Expiries are set long enough that a busy queue does not set them with each call.
+local function keep(key, ms)
+  if call('PTTL', key) < ms then call('PEXPIRE', key, ms + slack) end
+end
+
+local function drop(member)
+  local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
+  call('ZREM', lock, member)
+  call('HDEL', holders, id)
+  held, count = held - permits, count - 1
+  isShared = count > 0
+end
+
+-- After an eviction, what is known of the holders may not be what there are.
+local function recount()
+  held, count = 0, 0
+  call('DEL', holders)
+  for _, member in ipairs(call('ZRANGE', lock, 0, -1)) do
+    local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
+    held, count = held + permits, count + 1
+    call('HSET', holders, id, member)
+  end
+  call('PEXPIRE', holders, max(0, call('PTTL', lock)) + slack)
+end
+
+-- Reads a lock and its queue. Answers the server's error if something else is there.
+local function open(at)
+  lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
+  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, mostDropped, false, false, remembered, remembered
+  token, isShared = pcall('GET', lock), false
+  if type(token) == 'table' then
+    local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
+    if not first or first.err or not match(first[1], '%x%.%d+ %d+$') then return token end
+    token, isShared = false, true
+  end
+  local known = pcall('HMGET', state, 'kind', 'capacity', 'held', 'count', 'ticket', 'seen', 'offset')
+  if known.err then return known end
+  waiting = pcall('ZCARD', queue)
+  if type(waiting) == 'table' then return waiting end
+
+  local time = call('TIME')
+  micros = time[1] * 1000000 + time[2]
+  now = floor(micros / 1000)
+  offset = tonumber(known[7] or 0) + max(0, (known[6] or 0) - micros)
+  beat, ticket = floor((micros + offset) / 1000), tonumber(known[5] or 0)
+  kind, capacity, hasState = known[1], tonumber(known[2] or nil), known[4]
+  -- Nobody knows what the waiters wait for. They miss their entries, and enter again.
+  if waiting > 0 and not kind then
+    call('DEL', queue, waiters, inboxes)
+    waiting = 0
+  end
+
+  held, count = 0, 0
+  if isShared then
+    held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
+    local size = call('ZCARD', lock)
+    if size ~= count or size ~= call('HLEN', holders) then recount() end
+    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do drop(member) end
+  elseif tonumber(known[4] or 0) > 0 then
+    call('DEL', holders)
+  end
+  if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
+  -- A plain acquire may have taken a lock for several while nobody had it.
+  if token then held = capacity end
+end
+
+local function box(inbox)
+  if not boxes[inbox] then
+    local generation, alive, entries, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
+    boxes[inbox] = {generation = generation, alive = tonumber(alive or 0), entries = tonumber(entries or 0), ear = ear}
+  end
+  return boxes[inbox]
+end
+
+local function entryOf(name)
+  local generation, place, permits, window = match(call('HGET', waiters, name) or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  return generation
+    and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+end
+
+local function inboxOf(name)
+  return match(name, '^(.*)%.')
+end
+
+-- Whether it is one of those that its inbox counts.
+local function isCounted(entry)
+  return entry and entry.generation == box(inboxOf(entry.name)).generation
+end
+
+-- Its inbox was not voided since it entered, and it does not want more than there is.
+local function stands(entry)
+  return isCounted(entry) and entry.permits <= capacity
+end
+
+-- The entry of this name, if it stands.
+local function find(name)
+  local place, entry = call('ZSCORE', queue, name), entryOf(name)
+  return place and stands(entry) and entry
+end
+
+local function remove(name)
+  if isCounted(entryOf(name)) then
+    local own = box(inboxOf(name))
+    own.entries = own.entries - 1
+  end
+  call('HDEL', waiters, name)
+  return call('ZREM', queue, name) == 1
+end
+
+local function withdraw(at)
+  local entry = table.remove(turns, at)
+  call('ZADD', queue, entry.place, entry.name)
+  reserved = reserved - entry.permits
+end
+
+-- All entries of an inbox are void.
+local function forget(inbox)
+  boxes[inbox] = {alive = 0, entries = 0}
+  for at = #turns, 1, -1 do
+    if inboxOf(turns[at].name) == inbox then withdraw(at) end
+  end
+end
+
+-- Which of the turns is the last in the order of tickets.
+local function lastTurn()
+  local last = 1
+  for at, entry in ipairs(turns) do
+    local ahead = entry.place - turns[last].place
+    if ahead > 0 or ahead == 0 and entry.name > turns[last].name then last = at end
+  end
+  return last
+end
+
+-- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
+-- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
+local function begin()
+  local list = call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')
+  for i = 1, #list, 2 do
+    local entry = entryOf(list[i])
+    if entry then
+      entry.till = list[i + 1] + turnBase
+      turns[#turns + 1] = entry
+      reserved = reserved + entry.permits
+    else
+      -- What is known of it was evicted.
+      call('ZREM', queue, list[i])
+    end
+  end
+  while turns[1] and held + reserved > capacity do withdraw(lastTurn()) end
+  while turns[1] and turns[1].till <= beat do forget(inboxOf(turns[1].name)) end
+end
+
+-- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
+local function hear(inbox, ms, listens, channels, believes)
+  local own = box(inbox)
+  own.alive = max(own.alive, beat + ms)
+  longestWait = max(longestWait, tonumber(ms))
+  if listens == '' then
+    own.ear = '-'
+  else
+    local counted = believes ~= '' and pcall('PUBSUB', 'NUMSUB', channels .. inbox)
+    own.ear = counted and not counted.err and counted[2] > 0 and '1' or '0'
+  end
+end
+
+local function give(entry, channels, channel, believes)
+  local inbox, number = match(entry.name, '^(.*)%.(.*)$')
+  local own = box(inbox)
+  -- pcall, for a user without permission: who is not told looks.
+  local told = own.ear == '-' and pcall('PUBLISH', channel, 'turn ' .. entry.name)
+    or own.ear ~= '-' and pcall('PUBLISH', channels .. inbox, 'turn ' .. number)
+  if type(told) == 'table' then isUnheard = true end
+  -- Nobody listens any more where somebody did: the process is dead. If that is wrong, it costs places.
+  if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
+  entry.till = beat + entry.window
+  turns[#turns + 1] = entry
+  reserved = reserved + entry.permits
+  call('ZADD', queue, entry.till - turnBase, entry.name)
+end
+
+-- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
+local function front()
+  while true do
+    local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
+    if not name then return nil end
+    local entry = entryOf(name)
+    if stands(entry) and box(inboxOf(name)).alive > beat then return entry end
+    if dropsLeft == 0 then
+      hasMore = true
+      return nil
+    end
+    dropsLeft = dropsLeft - 1
+    remove(name)
+  end
+end
+
+-- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
+-- asks, `grant` is called instead.
+local function move(channels, channel, believes, asking, grant)
+  for at, entry in ipairs(turns) do
+    if entry.name == asking then
+      table.remove(turns, at)
+      reserved = reserved - entry.permits
+      grant()
+      break
+    end
+  end
+  local entry = front()
+  while entry and entry.permits <= capacity - held - reserved do
+    if entry.name == asking then
+      grant()
+    elseif #turns < mostTurns then
+      give(entry, channels, channel, believes)
+    else
+      break
+    end
+    entry = front()
+  end
+end
+
+-- When the first lease ends, in ms; -1 if none is known to end.
+local function leaseLeft()
+  return token and call('PTTL', lock) or isShared and call('ZRANGE', lock, 0, 0, 'WITHSCORES')[2] - now or -1
+end
+
+-- When a look is worth it, in ms; -1 if nothing is known to end.
+local function soonest()
+  if hasMore then return 0 end
+  local left = leaseLeft()
+  for _, entry in ipairs(turns) do
+    local window = entry.till - beat
+    if left < 0 or window < left then left = window end
+  end
+  return left
+end
+
+-- Writes down what has changed; of a lock that is new, that somebody waits for it, or of several that they have it.
+local function finish()
+  for inbox, own in pairs(boxes) do
+    if own.entries > 0 then
+      call('HSET', inboxes, inbox, format('%s %.0f %d %s', own.generation, own.alive, own.entries, own.ear))
+    else
+      call('HDEL', inboxes, inbox)
+    end
+  end
+  local had = waiting
+  waiting = call('ZCARD', queue)
+  if had > 0 and waiting == 0 then call('DEL', waiters, inboxes) end
+  if waiting > 0 or count > 0 then
+    -- After an eviction nobody knows the kind, until somebody asks for the lock.
+    if kind then call('HSET', state, 'kind', kind, 'capacity', capacity) end
+    call('HSET', state, 'held', held, 'count', count, 'ticket', ticket, 'seen', micros, 'offset', offset)
+    keep(state, max(longest, longestWait))
+    if waiting > 0 then
+      for _, key in ipairs({queue, waiters, inboxes}) do keep(key, longestWait) end
+    end
+  elseif hasState then
+    call('DEL', state, holders)
+  end
+end
+
+-- The member of an acquisition among several holders, or its token; nil if it has nothing.
+local function memberOf(id)
+  if isShared then return call('HGET', holders, id) or nil end
+  return kind == 'exclusive' and token and match(token, '^(.*)%.%d+$') == id and token or nil
+end
+
+-- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
+local function nameOf(value)
+  local name, random = match(value or '', '^([%w_-]+)%.(%x+)%.%d+ ?%d*$')
+  return name and #random == 32 and name or ''
+end
+
+local function holderName()
+  return nameOf(token or isShared and call('ZRANGE', lock, 0, 0)[1])
+end
+
+-- Records how the lease of an acquisition ended, for a repeat of the request that ended it (see acquire.lua of the plain lock).
+local function mark(id)
+  local base, last = match(tostring(pcall('GET', fences)), '^((%x+)%.%d+)')
+  local random = string.sub(id, -32)
+  if base and (last == random or kind ~= 'exclusive') then
+    pcall('SET', fences, base .. '.' .. random .. '.released', 'XX', 'KEEPTTL')
+  end
+end
+
+local function hasEnded(value)
+  local ended, how = match(tostring(pcall('GET', fences)), '%.(%x+)%.(%a+)$')
+  return ended and string.find(value, ended, 1, true) and how
+end
+
+-- Extends the lease of one of several holders to `ttl` ms, a number. A lease with more time left keeps it.
+local function extend(member, ttl)
+  if now + ttl > tonumber(call('ZSCORE', lock, member) or 0) then call('ZADD', lock, now + ttl, member) end
+  if ttl > call('PTTL', lock) then call('PEXPIRE', lock, ttl) end
+  longest = max(longest, ttl)
+  keep(holders, longest)
+end
+
+-- Ends a lease. A full server refuses a SET before a DEL, and accepts one after it.
+local function release(member, id)
+  if isShared then
+    drop(member)
+    -- The key ends with the last of those that are left, so that a plain acquire is not refused for nobody.
+    local last = call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
+    if last then call('PEXPIRE', lock, last - now) end
+  else
+    call('DEL', lock)
+    token, held = false, 0
+  end
+  mark(id)
+end
+
+-- Takes a waiter out of the queue, with its turn.
+local function leaveTurn(name)
+  for at, entry in ipairs(turns) do
+    if entry.name == name then
+      table.remove(turns, at)
+      reserved = reserved - entry.permits
+      break
+    end
+  end
+  return remove(name)
+end
+
+-- Tells waiters that do not queue. Where more is left to be dropped, it makes a process of those that queue look.
+local function announce(channel, fence)
+  local told = pcall('PUBLISH', channel, 'released ' .. fence)
+  return type(told) == 'number' and told or -1
+end
