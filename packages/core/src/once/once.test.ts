@@ -7,6 +7,7 @@ import { createLocker, type Locker, type LockerEvent } from '../index.ts'
 import { memoryNotifier } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables, type Tables } from '../memory/tables.ts'
+import { fifo } from '../queue/index.ts'
 import { claimRecord, type RecordStore, recordsOf } from '../records/index.ts'
 import { mostJsonBytes, type OnceOptions, type OnceRun, type OnceWork, once } from './index.ts'
 
@@ -486,6 +487,7 @@ describe('a call', () => {
     for (const [option, options] of [
       ['keep', { keep: 'soon' as never }],
       ['ttl', { ttl: -1 }],
+      ['queue', { queue: fifo() } as never],
       ['fingerprint', { fingerprint: 'mine' } as never],
     ] as const) {
       await expect(once(here, 'k', () => 1, options)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
