@@ -57,7 +57,7 @@ describe.each([
 /** What further capabilities add, each beside what it is built on. Who does not import them ships nothing of them. */
 const withRecords = `export { claimRecord } from '@leasehold/core/records'`
 test.each([
-  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_280],
+  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_320],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`

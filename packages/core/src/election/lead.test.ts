@@ -7,6 +7,7 @@ import { createLocker, type Locker, type LockerEvent, type LockerOptions } from 
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables } from '../memory/tables.ts'
+import { fifo } from '../queue/index.ts'
 import { type ElectionEvent, type Leadership, type LeadOptions, lead, leaderOf } from './index.ts'
 
 let clock: ManualClock
@@ -141,6 +142,21 @@ describe('of several candidates', () => {
     await now()
     expect(second.term.fence).toBeGreaterThan(fence)
     expect(await leaderOf(locks, 'job')).toMatchObject({ name: 'here', fence: second.term.fence })
+  })
+
+  it('lead one after the other in a queue, whoever resigns goes to its end', async () => {
+    const all = ['a', 'b', 'c'].map(
+      (name) =>
+        new Standing(name, { queue: fifo() }, createLocker({ store, notifier: memoryNotifier(store), clock, name })),
+    )
+    const names: unknown[] = []
+    for (let terms = 0; terms < 6; terms++) {
+      await clock.advance(10_000)
+      const leading = all.find(({ candidate }) => candidate.fence !== undefined) as Standing
+      names.push((await leaderOf(leading.locks, 'job'))?.name)
+      await leading.candidate.resign()
+    }
+    expect(names).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
   })
 
   it('nobody leads when the last has stopped, and nothing is left behind', async () => {

@@ -1,12 +1,13 @@
 import { getEventListeners } from 'node:events'
 import { follow, ManualClock, type Settlement } from '@leasehold/testkit'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { storeLike } from '../../../../test/support/store-like.ts'
 import { type CallDeadline, offerRecords } from '../adapter/index.ts'
 import { createLocker, type Locker, type LockerEvent } from '../index.ts'
 import { memoryNotifier } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables, type Tables } from '../memory/tables.ts'
+import { fifo } from '../queue/index.ts'
 import { claimRecord, type RecordStore, recordsOf } from '../records/index.ts'
 import { mostJsonBytes, type OnceOptions, type OnceRun, type OnceWork, once } from './index.ts'
 
@@ -49,6 +50,8 @@ beforeEach(() => {
   here = createLocker({ store: disturbed, notifier: memoryNotifier(store), clock, name: 'here', onEvent })
   elsewhere = createLocker({ store, notifier: memoryNotifier(store), clock, name: 'elsewhere' })
 })
+
+afterEach(() => void vi.unstubAllGlobals())
 
 async function meet<O>(name: Call, call: CallDeadline, carryOut: () => Promise<O>, needsMemory = true) {
   sent.push(name)
@@ -205,7 +208,7 @@ describe('a result', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   it.each([
-    ['a date', { at: new Date(0) }, 'Option "result" must be plain data, and "at" is a Date'],
+    ['a date', { at: new Date(0) }, 'Error: Option "result" must be plain data, and "at" is a Date'],
     ['what makes its own JSON', { toJSON: () => 1 }, '"toJSON" is'],
     ['a map', new Map(), 'it is a Map'],
     ['no number', [NaN], '"0" is NaN'],
@@ -484,6 +487,7 @@ describe('a call', () => {
     for (const [option, options] of [
       ['keep', { keep: 'soon' as never }],
       ['ttl', { ttl: -1 }],
+      ['queue', { queue: fifo() } as never],
       ['fingerprint', { fingerprint: 'mine' } as never],
     ] as const) {
       await expect(once(here, 'k', () => 1, options)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
@@ -495,6 +499,21 @@ describe('a call', () => {
     })
     expect(sent).toEqual([])
   })
+})
+
+it('on Workers each call claims and waits for itself', async () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  const build = new Build()
+  const stop = new AbortController()
+  const asked = [ask(build), ask(build), ask(build, { signal: stop.signal })]
+  await now()
+  expect([build.runs.length, sent.filter((name) => name === 'claim').length >= 3]).toEqual([1, true])
+  stop.abort('enough')
+  build.return(1)
+  // The embedded notifier wakes nobody there, so they check by themselves.
+  await clock.advance(1_000)
+  expect(asked).toMatchObject([fulfilled(1), fulfilled(1), rejected('enough')])
+  expect(build.runs.length).toBe(1)
 })
 
 describe('without an answer', () => {

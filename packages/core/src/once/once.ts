@@ -12,8 +12,8 @@ import { Flight } from './flight.ts'
 import { fromBytes } from './json-result.ts'
 import type { OnceWork } from './run.ts'
 
-/** The options of `once`: those of an acquire, and how long the result is kept. */
-export interface OnceOptions extends AcquireOptions {
+/** The options of `once`: those of an acquire, but for `queue`, and how long the result is kept. */
+export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
   /**
    * How long the store keeps the result; default 1 min. Calls find it until then, and the next one after that runs the work again.
    * Let it be some seconds at least: a waiter elsewhere whom nobody wakes has to find it, too.
@@ -65,6 +65,7 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   demandOption(typeof work === 'function', 'work', 'a function')
   demandObject(options)
   const { keep = defaultKeep, ...rest } = options ?? {}
+  demandOption((rest as AcquireOptions).queue === undefined, 'queue', 'left out: whoever asks first runs')
   const { waitMs, signal } = planFor(key, callSettings(shared.defaults, rest)())
   const call = { work, keepMs: parseDuration('keep', keep), waitMs, signal }
   signal?.throwIfAborted()
