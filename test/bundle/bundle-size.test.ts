@@ -56,9 +56,15 @@ describe.each([
 
 /** What further capabilities add, each beside what it is built on. Who does not import them ships nothing of them. */
 const withRecords = `export { claimRecord } from '@leasehold/core/records'`
+const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_320],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
+  ['queue', withQueue, '', 20_000],
+  ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 20_000],
+  ['read/write lock', `export { readWriteLock } from '@leasehold/core/read-write'`, withQueue, 20_000],
+  ['sets of locks', `export { acquireAll, releaseAll, tryAcquireEach } from '@leasehold/core/many'`, '', 20_000],
+  ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 20_000],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {

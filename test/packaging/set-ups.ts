@@ -186,6 +186,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
           known: [true, true],
           unknown: false,
           claims: 'completed',
+          nests: true,
           handsOver: true,
           writers: 1,
           turns: [1, 2, 3],

@@ -12,8 +12,10 @@ import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type OnceRun, once } from '@leasehold/core/once'
+import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+import { type PermitLease, semaphore } from '@leasehold/core/semaphore'
 
 const silent: RedisTransport = {
   commandDeadlineMs: 100,
@@ -56,6 +58,10 @@ export async function main(): Promise<string> {
   const candidate = lead(locks, 'leader', (term) => terms.push(term), { ttl: '5s' })
   await candidate.ended
   if (terms.length !== 1 || (await leaderOf(locks, 'leader'))) throw terms
+  const permits: PermitLease = await semaphore(locks, 'pool', { permits: 3 }).acquire({ permits: 2 })
+  if (permits.permits !== 2 || (await permits.release()) !== 'released') throw permits
+  const read: ReadLease = await readWriteLock(locks, 'doc').read()
+  if ((await readWriteLock(locks, 'doc').tryWrite()) || (await read.release()) !== 'released') throw read
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

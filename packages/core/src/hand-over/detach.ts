@@ -33,7 +33,7 @@ export interface DetachOptions {
  * @throws InvalidOptionError for a bad option, or what is not a lease of this package
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
-  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker')
+  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker, for one holder')
   demandObject(options)
   const { ttl, ...rest } = options ?? {}
   refuseUnknown(rest)
@@ -48,8 +48,12 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
   return { key, token, fence }
 }
 
-/** By a method that no other lease has, and not by its class: the other build of this package has a class of its own. */
-const isHeldLease = (lease: Lease): lease is HeldLease => typeof Object(lease).lostError === 'function'
+/**
+ * By a method that no other lease has, and not by its class: the other build of this package has a class of its own. Permits of a
+ * semaphore are no lock that `resume` could take over.
+ */
+const isHeldLease = (lease: Lease): lease is HeldLease =>
+  typeof Object(lease).end === 'function' && Object(lease).permits === undefined
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
 const leaveGrant: EndGrant = (context, grant, holder) => {
