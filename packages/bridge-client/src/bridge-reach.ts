@@ -12,6 +12,8 @@ export interface BridgeReach {
   closed: boolean
   /** How many of the subscriptions that calls share have an open poll. */
   polls: number
+  /** Whether the bridge keeps the places of waiters in queues, as it said last. */
+  keepsPlaces: boolean | undefined
   /** The shortest pause after a failure, as the bridge asks for it. */
   retryMs: number
   /** The error of the last call, if it failed. */
@@ -55,6 +57,7 @@ export function bridgeReach(
     clock,
     closed: false,
     polls: 0,
+    keepsPlaces: undefined,
     retryMs: 0,
     trouble: undefined,
     pauseMs: () => notBeforeMs - clock.monotonicMs(),

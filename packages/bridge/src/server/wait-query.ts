@@ -27,6 +27,7 @@ export function waitOf(query: URLSearchParams): WaitQuery {
     cursor: checkedCursor(query.get('since')),
     timeoutMs: checkedTimeout(query.get('timeout')),
     forResult: mode === 'result',
+    waiter: waiterOf(query.get('waiter')),
   }
 }
 
@@ -35,6 +36,22 @@ export interface WaitQuery {
   readonly cursor: string
   readonly timeoutMs: number
   readonly forResult: boolean
+  /** The waiter that waits in the queue of the lock, if it does. */
+  readonly waiter: WaiterName | undefined
+}
+
+/** `<inbox>.<number>`, as the store knows it. */
+export interface WaiterName {
+  readonly name: string
+  readonly inbox: string
+  readonly number: number
+}
+
+function waiterOf(name: string | null): WaiterName | undefined {
+  if (name === null) return undefined
+  const [, inbox, number] = /^([0-9a-f]{32})\.(0|[1-9]\d{0,14})$/.exec(name) ?? []
+  if (inbox === undefined) throw new ProblemError(400, 'A waiter is named by 32 hexadecimal digits, a dot and a number')
+  return { name, inbox, number: Number(number) }
 }
 
 function checkedKey(key: string): string {
