@@ -5,6 +5,7 @@ import {
   demandOption,
   homeContext,
   notifiedWaiter,
+  offerInbox,
   offerPlaces,
   type ReleaseNotifier,
   type Subscription,
@@ -79,6 +80,16 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
       reach.closed = true
       for (const channel of channels) channel.close()
     },
+  }
+  // A poll is of one waiter, and a stream of a process.
+  if (mode === 'sse') {
+    offerInbox(notifier, {
+      isNameOnly: true,
+      open(name, listener) {
+        reach.inboxes.set(name, listener)
+        return { ready: Promise.resolve(), live: false, close: () => reach.inboxes.delete(name) }
+      },
+    })
   }
   return offerPlaces(notifier, {
     ...notifier,

@@ -54,6 +54,7 @@ export class ReleaseWatch {
       },
       turn: (key, waiter) => {
         onEvent({ type: 'turn-seen' })
+        this.#keys.turn(key, waiter)
         this.places?.turn(key, waiter)
       },
       listening: () => this.#onListening(),

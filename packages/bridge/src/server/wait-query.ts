@@ -3,6 +3,8 @@ import { ProblemError } from './problem.ts'
 
 /** The most keys of a stream. */
 export const mostKeys = 50
+/** The most inboxes of a stream. */
+const mostInboxes = 10
 /** In milliseconds. Proxies cut off a request that is silent for longer, and a half-open client holds a place no longer than this. */
 const longestTimeoutMs = 25_000
 
@@ -14,6 +16,13 @@ export function keysOf(query: URLSearchParams): readonly string[] {
     throw new ProblemError(400, `A stream takes ${mostKeys} keys at most; open another one for the others`)
   }
   return keys
+}
+
+/** The inboxes whose turns a stream tells too, each once. @throws ProblemError */
+export function inboxesOf(query: URLSearchParams): readonly string[] {
+  const inboxes = [...new Set(query.getAll('inbox'))]
+  if (inboxes.every((inbox) => /^[0-9a-f]{32}$/.test(inbox)) && inboxes.length <= mostInboxes) return inboxes
+  throw new ProblemError(400, `An inbox is named by 32 hexadecimal digits, and a stream takes ${mostInboxes} at most`)
 }
 
 /** What a long poll asks for. @throws ProblemError */
