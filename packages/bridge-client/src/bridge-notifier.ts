@@ -67,6 +67,14 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const open = mode === 'sse' ? eventStream : longPoll
   /** The channels that calls share. */
   const channels = new Set<Channel>()
+  const subscribe = (via: OpenChannel, key: string, cursor: string, more: string): Subscription => {
+    const shares = sharesBetweenCalls()
+    // Nobody else may take a poll, so it is of no use to the waiters of a stream.
+    const known = shares && via === open && [...channels].find((candidate) => candidate.takes?.(key))
+    const channel = known || via(reach, shares, () => channels.delete(channel))
+    if (shares) channels.add(channel)
+    return channel.subscribe(key, cursor, more)
+  }
   const notifier: ReleaseNotifier = {
     checks: true,
     recheckMs,
@@ -81,7 +89,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
       for (const channel of channels) channel.close()
     },
   }
-  // A poll is of one waiter, and a stream of a process.
+  // A stream is of a process, which tells its own waiters.
   if (mode === 'sse') {
     offerInbox(notifier, {
       isNameOnly: true,
@@ -96,13 +104,4 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
     recheckMs: keptRecheckMs,
     subscribe: (key, waiter) => subscribe(longPoll, key, '-', `&waiter=${waiter}`),
   })
-
-  function subscribe(openChannel: OpenChannel, key: string, cursor: string, more: string): Subscription {
-    const shares = sharesBetweenCalls()
-    // A poll takes nobody else.
-    const known = shares && openChannel === open && [...channels].find((candidate) => candidate.takes?.(key))
-    const channel = known || openChannel(reach, shares, () => channels.delete(channel))
-    if (shares) channels.add(channel)
-    return channel.subscribe(key, cursor, more)
-  }
 }

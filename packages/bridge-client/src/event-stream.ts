@@ -75,11 +75,9 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
 
   function take({ heard }: Connection, { event, data, retry }: EventFields): void {
     if (Number(retry) > 0) reach.retryMs = Number(retry)
-    const { key, held, waiter } = JSON.parse(data as string)
-    if (event === 'turn') {
-      const [inbox, number] = waiter.split('.')
-      reach.inboxes.get(inbox)?.(`turn ${number}`)
-    }
+    const { key, held, inbox, number } = JSON.parse(data as string)
+    // Only the event of a turn has an inbox.
+    reach.inboxes.get(inbox)?.(`turn ${number}`)
     const isHeld: unknown = { state: held, release: false }[event as 'state']
     if (typeof isHeld !== 'boolean' || !heard.has(key)) return
     heard.set(key, isHeld ? -Infinity : clock.monotonicMs())

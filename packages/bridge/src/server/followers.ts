@@ -23,8 +23,8 @@ export interface Follower {
   state(state: KeyState): void
   /** The lock was released or revoked, or was found to be free: once or several times since the last call. */
   released(): void
-  /** The waiter of that name has its turn. */
-  turn?(waiter: string): void
+  /** A waiter of one of its inboxes has its turn. */
+  turn?(inbox: string, number: string): void
   /** The bridge cannot learn the state, now or for a while, so it can promise nothing. The last call. */
   unavailable(): void
 }
@@ -111,8 +111,8 @@ export class Followers {
 
   /** Tells of the turn of a waiter, at once: it lasts for seconds only, and is for few. */
   tellTurn(waiter: string): void {
-    const inbox = waiter.slice(0, waiter.indexOf('.'))
-    for (const follower of [...(this.#queued.get(inbox) ?? [])]) follower.turn?.(waiter)
+    const [inbox = '', number = ''] = waiter.split('.')
+    for (const follower of [...(this.#queued.get(inbox) ?? [])]) follower.turn?.(inbox, number)
   }
 
   /** Sends away the followers that do not know a state. */

@@ -104,8 +104,8 @@ class StreamedKey implements Follower {
     this.#events.sendOnce(this.#messages.of(this.#watched, this.#key))
   }
 
-  turn(waiter: string): void {
-    this.#events.sendNamed('turn', JSON.stringify({ key: this.#key, waiter }))
+  turn(inbox: string, number: string): void {
+    this.#events.sendNamed('turn', JSON.stringify({ key: this.#key, inbox, number: Number(number) }))
   }
 
   unavailable(): void {

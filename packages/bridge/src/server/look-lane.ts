@@ -11,8 +11,8 @@ import { inTime } from './store-call.ts'
 const mostPerCall = 100
 /** Calls that may be unanswered at a time: the next one travels while Redis works on the first. */
 const mostCalls = 2
-/** A waiter that is due so soon is looked for with the others, in milliseconds. */
-const soonMs = 250
+/** A waiter that is due so soon is looked for with the others, in milliseconds, so that there are few calls. */
+const soonMs = 500
 /** The least time between two looks that move the queue of one key on, in milliseconds. */
 const leastMoveMs = 10
 

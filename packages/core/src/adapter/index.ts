@@ -41,7 +41,7 @@ export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
 export { parseDuration } from '../timing/duration.ts'
 export { driftMs } from '../timing/validity.ts'
 export { type Inbox, inboxOf, type OpenInbox, offerInbox } from '../waiting/inbox.ts'
-export { offerPlaces, type PlaceKeeper } from '../waiting/kept-places.ts'
+export { offerPlaces, type PlaceKeeper, placesOf } from '../waiting/kept-places.ts'
 export { notifiedWaiter } from '../waiting/notified-waiter.ts'
 export type {
   Contention,
