@@ -46,11 +46,6 @@ export class ContendedKey<W extends Named> {
     })
   }
 
-  get isQueuedFor(): boolean {
-    for (const { isQueued } of this.waiters) if (isQueued) return true
-    return false
-  }
-
   /** The first waiters in the queue. */
   first(): readonly W[] {
     const queued = [...this.waiters].filter(({ isQueued }) => isQueued)

@@ -30,6 +30,7 @@ describe('a queued waiter is granted', () => {
     const [one, two] = [process(), process()]
     const held = await one.locks.acquire('k')
     two.store.next('queue.acquire', replyAfter(300))
+    two.store.always('queue.look', requestLost)
     const waiting = two.queue()
     await clock.advance(100)
     await held.release()
@@ -67,6 +68,26 @@ describe('a queued waiter is granted', () => {
     expect(waiting.value?.remaining()).toBeLessThan(10_000)
     await waiting.value?.release()
     expect(await one.locks.isLocked('k')).toBe(false)
+    expect(two.store.called('release')).toEqual([])
+  })
+
+  it('in its new place, however late what came too late is given back', async () => {
+    const { clock, process } = queueing()
+    const [one, two, three] = [process(), process(), process()]
+    two.store.next('queue.acquire', replyAfter(7_000))
+    two.store.always('queue.leave', requestAfter(100))
+    const waiting = two.queue({ ttl: '10s', minValidity: '9s', renew: false })
+    await clock.advance(7_050)
+    // It is in the queue again, behind its own former grant.
+    two.store.always('queue.look', requestLost)
+    const next = three.queue()
+    await clock.advance(500)
+    expect(waiting.state).toBe('fulfilled')
+    expect(next.state).toBe('pending')
+    await waiting.value?.release()
+    await clock.advance(0)
+    expect(next.state).toBe('fulfilled')
+    await one.close()
   })
 
   it('after an answer that its grant is spent, with a new acquisition id and the same name', async () => {

@@ -55,7 +55,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly plan: Plan
   readonly number: number
   place = 0
-  triedMs = 0
   isQueued = false
   readonly #context: Context
   readonly #queues: Queues
@@ -191,7 +190,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     this.#tried = acquisitionId
     this.#seen = this.#told.signals
     this.#open++
-    this.triedMs = attempt.sentAt.monotonicMs
     const request = { key, kind, permits, acquisitionId, ttlMs, waiter: this.#waiter() }
     attempt.follow(this.#queues.port.acquire(request, attempt).then((outcome) => this.#read(outcome)))
   }
@@ -209,7 +207,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type !== 'unknown' || outcome.executed === 'no') this.#open--
     if (outcome.type === 'held') return { ...outcome, cursor: '-' }
     if (outcome.type !== 'queued') return outcome
-    if (!this.#entered) this.place = this.triedMs + this.priorityClass * priorityStepMs
+    if (!this.#entered) this.place = this.#context.clock.monotonicMs() + this.priorityClass * priorityStepMs
     this.#entered = true
     if (this.#state === 'leaving') this.#leaveAgain()
     // Who keeps its place knows it by this cursor.
