@@ -39,7 +39,7 @@ local function again(member)
     call('PEXPIRE', lock, ttl)
   end
   if tonumber(kept) > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(member, '%S+$')
+  return match(member, '^%S+')
 end
 
 local function acquire()
@@ -59,7 +59,7 @@ local function acquire()
       call('SET', lock, reply, 'PX', ttl)
       token, held = reply, 1
     else
-      local member = permits .. ' ' .. reply
+      local member = reply .. ' ' .. permits
       extend(member, tonumber(ttl))
       call('HSET', holders, id, member)
       keep(holders, longest)
@@ -69,9 +69,10 @@ local function acquire()
     call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
   end
 
-  -- On a full server who waits already goes on: it accepts what comes after a command that takes no memory.
-  if waiting > 0 and inbox and call('ZSCORE', queue, name) then call('ZREM', queue, '') end
+  -- On a full server who waits already, or has the lock, goes on: it accepts what comes after a command that takes no memory.
+  local isIn = waiting > 0 and inbox and call('ZSCORE', queue, name)
   local member = memberOf(id)
+  if isIn or member then call('ZREM', queue, '') end
   if waiting > 0 then begin() end
   if inbox and waiting > 0 then hear(inbox, alive, listens, channels, believes) end
   if member or lastRandom == random then
@@ -83,7 +84,7 @@ local function acquire()
   if waiting > 0 then
     front()
     waiting = call('ZCARD', queue)
-    asking = inbox and find(name)
+    asking = isIn and stands(entryOf(name))
   end
   if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
   local isOther = token and wanted ~= 'exclusive' or kind and (kind ~= wanted or capacity ~= permitted) or permits > permitted
@@ -94,25 +95,28 @@ local function acquire()
     return found
   end
   if not asking then kind, capacity = wanted, permitted end
+  if inbox and not asking then ticket = max(ticket + 1, micros + offset) end
   if waiting == 0 and permits <= capacity - held then
     grant()
   elseif inbox then
     if not asking then
       hear(inbox, alive, listens, channels, believes)
-      -- There may be a void one of the same name.
-      remove(name)
+      -- A void one of the same name.
+      if entryOf(name) then remove(name) end
       local own = box(inbox)
-      own.generation = own.generation or nextTicket()
+      own.generation = own.generation or format('%.0f', ticket)
       own.entries = own.entries + 1
-      local place = format('%.0f', nextTicket() + step)
+      local place = format('%.0f', ticket + step)
       call('ZADD', queue, place, name)
       call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
       longestWait = max(longestWait, alive + window)
-      asking = true
+      entries[name], inFront, hasEntered, asking = nil, nil, true, true
     end
     move(channels, channel, believes, name, grant)
   elseif waiting > 0 then
+    -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
+    if call('ZCARD', queue) == 0 and permits <= capacity - held then grant() end
   end
   finish()
   if reply then return reply end

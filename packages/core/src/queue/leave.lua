@@ -28,7 +28,7 @@ local function leave()
   local wasIn = waiting > 0 and leaveTurn(name)
   if waiting > 0 then move(channels, channel, believes) end
   if hasState then finish() end
-  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%d+$') or '-') end
+  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
 end
 
