@@ -16,7 +16,10 @@ local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 6000
 local lock, fences, queue, waiters, inboxes, state, holders
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
-local token, isShared, kind, capacity, held, count, ticket, offset, waiting, hasState
+-- The token of a lock for one holder; whether several have it; its kind and capacity, if known; how many permits are held, and by how
+-- many; how many wait, and whether anybody did before this call.
+local token, isShared, kind, capacity, held, count, waiting, hadWaiters
+local hasState, ticket, offset
 -- What was read of inboxes and entries, who has a turn, and who is in front, as long as that is so.
 local boxes, entries, turns, inFront, hasEntered, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
 
@@ -25,7 +28,7 @@ local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms + slack) end
 end
 
-local function drop(member)
+local function dropHolder(member)
   local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
   call('ZREM', lock, member)
   call('HDEL', holders, id)
@@ -60,6 +63,7 @@ local function open(at)
   if known.err then return known end
   waiting = pcall('ZCARD', queue)
   if type(waiting) == 'table' then return waiting end
+  hadWaiters = waiting > 0
 
   local time = call('TIME')
   micros = time[1] * 1000000 + time[2]
@@ -78,7 +82,7 @@ local function open(at)
     held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
     local size = call('ZCARD', lock)
     if size ~= count or size ~= call('HLEN', holders) then recount() end
-    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do drop(member) end
+    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do dropHolder(member) end
   elseif tonumber(known[4] or 0) > 0 then
     call('DEL', holders)
   end
@@ -87,6 +91,7 @@ local function open(at)
   if token then held = capacity end
 end
 
+-- What is known of an inbox. Without entries it is nothing.
 local function box(inbox)
   if not boxes[inbox] then
     local generation, alive, entries, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
@@ -126,6 +131,7 @@ local function stands(entry)
   return isCounted(entry) and entry.permits <= capacity
 end
 
+-- Takes a waiter out. Answers whether it was in.
 local function remove(name)
   if isCounted(entryOf(name)) then
     local own = box(inboxOf(name))
@@ -136,10 +142,22 @@ local function remove(name)
   return call('ZREM', queue, name) == 1
 end
 
-local function withdraw(at)
+local function takeTurnFrom(at)
   local entry = table.remove(turns, at)
-  call('ZADD', queue, entry.place, entry.name)
   reserved, inFront = reserved - entry.permits, nil
+  return entry
+end
+
+local function withdraw(at)
+  local entry = takeTurnFrom(at)
+  call('ZADD', queue, entry.place, entry.name)
+end
+
+-- Ends the turn of a waiter. Answers whether it had one.
+local function endTurn(name)
+  for at, entry in ipairs(turns) do
+    if entry.name == name then return takeTurnFrom(at) end
+  end
 end
 
 -- All entries of an inbox are void.
@@ -234,14 +252,7 @@ end
 -- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
 -- asks, `grant` is called instead.
 local function move(channels, channel, believes, asking, grant)
-  for at, entry in ipairs(turns) do
-    if entry.name == asking then
-      table.remove(turns, at)
-      reserved = reserved - entry.permits
-      grant()
-      break
-    end
-  end
+  if asking and endTurn(asking) then grant() end
   local entry = front()
   while entry and entry.permits <= capacity - held - reserved do
     if entry.name == asking then
@@ -271,7 +282,7 @@ local function soonest()
   return left
 end
 
--- Writes down what has changed; of a lock that is new, that somebody waits for it, or of several that they have it.
+-- Writes down what is known now of a lock that somebody waits for, or that several have. Of any other nothing is left.
 local function finish()
   for inbox, own in pairs(boxes) do
     if own.entries > 0 then
@@ -280,9 +291,9 @@ local function finish()
       call('HDEL', inboxes, inbox)
     end
   end
-  local had = waiting
   waiting = call('ZCARD', queue)
-  if had > 0 and waiting == 0 then call('DEL', waiters, inboxes) end
+  -- An eviction may have left something.
+  if hadWaiters and waiting == 0 then call('DEL', waiters, inboxes) end
   if waiting > 0 or count > 0 then
     -- After an eviction nobody knows the kind, until somebody asks for the lock.
     if kind then call('HSET', state, 'kind', kind, 'capacity', capacity) end
@@ -338,7 +349,7 @@ end
 -- Ends a lease. A full server refuses a SET before a DEL, and accepts one after it.
 local function release(member, id)
   if isShared then
-    drop(member)
+    dropHolder(member)
     -- The key ends with the last of those that are left, so that a plain acquire is not refused for nobody.
     local last = call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
     if last then call('PEXPIRE', lock, last - now) end
@@ -347,18 +358,6 @@ local function release(member, id)
     token, held = false, 0
   end
   mark(id)
-end
-
--- Takes a waiter out of the queue, with its turn.
-local function leaveTurn(name)
-  for at, entry in ipairs(turns) do
-    if entry.name == name then
-      table.remove(turns, at)
-      reserved = reserved - entry.permits
-      break
-    end
-  end
-  return remove(name)
 end
 
 -- Tells waiters that do not queue. Where more is left to be dropped, it makes a process of those that queue look.
