@@ -1,11 +1,12 @@
 import { follow, ManualClock, ScriptedStore, type Settlement, type TestLocker, testLocker } from '@leasehold/testkit'
+import type { ReleaseNotifier } from '../src/adapter/index.ts'
 import type { AcquireOptions, Lease } from '../src/index.ts'
 import type { LockerOptions } from '../src/locker.ts'
 import { type MemoryStore, memoryNotifier, memoryStore } from '../src/memory/index.ts'
 import { fifo } from '../src/queue/index.ts'
 
 /** A process on a memory store, whose commands are recorded and scripted apart from those of others. */
-export interface QueueingProcess extends TestLocker<ReturnType<typeof memoryNotifier>> {
+export interface QueueingProcess extends TestLocker<ReleaseNotifier | undefined> {
   /** It hears no message while this is true: of no turn, and of no release. */
   isDeaf: boolean
   /** Decides which messages it hears while it is not deaf; default all. */
@@ -45,7 +46,7 @@ export function queueing(): Queueing {
         listenInbox: (inbox, listener) => memory.listenInbox(inbox, heard(listener)),
       })
       const store = new ScriptedStore(clock, memory)
-      const tested = testLocker({ wait: '1m', queue: fifo(), ...options, clock, store, notifier })
+      const tested = testLocker({ wait: '1m', queue: fifo(), notifier, ...options, clock, store })
       const made: QueueingProcess = {
         ...tested,
         isDeaf: false,

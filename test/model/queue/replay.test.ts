@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
 import { queueOf } from '../../../packages/core/src/queue/queue-of.ts'
 import type { QueueStore } from '../../../packages/core/src/store/queue.ts'
+import { rounds } from '../../support/scale.ts'
 import { scenarios } from './scenarios.ts'
 import type { Asked, Trace } from './trace.ts'
 import { inOneForm, type VirtualServer, virtualTransport } from './virtual-redis.ts'
@@ -59,12 +60,13 @@ async function replay(trace: Trace, name: string): Promise<void> {
   }
 }
 
-for (const [name, { setting }] of Object.entries(scenarios)) {
-  test(name, async () => {
-    const first = Number(process.env['SEED'] ?? 1)
-    for (let seed = first; seed < first + Number(process.env['RUNS'] ?? 2); seed++) {
-      const world = await new World(seed, setting).run()
-      await replay(world.trace, `${name}, seed ${seed}`)
-    }
-  }, 200_000)
-}
+/** `LEASEHOLD_SEED=7 vitest run … -t <scenario>` replays the run of one seed. */
+const given = process.env['LEASEHOLD_SEED']
+const seeds = given === undefined ? Array.from({ length: rounds(50, 5) }, (_, seed) => seed) : [Number(given)]
+
+test.each(Object.entries(scenarios))('%s', async (name, { setting }) => {
+  for (const seed of seeds) {
+    const world = await new World(seed, setting).run()
+    await replay(world.trace, `${name}, seed ${seed}`)
+  }
+})

@@ -43,8 +43,10 @@ local function virtual(carryOut)
       return reply
     end
     local reply = carryOut(name, key, ...)
-    for _, touched in ipairs(name == 'DEL' and {key, ...} or {key}) do
-      if real.call('EXISTS', touched) == 0 then real.call('ZREM', expiries, touched) end
+    if name == 'DEL' or name == 'ZREM' or name == 'HDEL' then
+      for _, touched in ipairs(name == 'DEL' and {key, ...} or {key}) do
+        if real.call('EXISTS', touched) == 0 then real.call('ZREM', expiries, touched) end
+      end
     end
     return reply
   end

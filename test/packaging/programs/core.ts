@@ -7,9 +7,11 @@ import {
   LeaseLostError,
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type Leadership, lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { type OnceRun, once } from '@leasehold/core/once'
 import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
@@ -48,6 +50,14 @@ export async function main(): Promise<string> {
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
 
+  const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
+  const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])
+  if (one.fence !== other.fence) throw other
+
+  const terms: Leadership[] = []
+  const candidate = lead(locks, 'leader', (term) => terms.push(term), { ttl: '5s' })
+  await candidate.ended
+  if (terms.length !== 1 || (await leaderOf(locks, 'leader'))) throw terms
   const permits: PermitLease = await semaphore(locks, 'pool', { permits: 3 }).acquire({ permits: 2 })
   if (permits.permits !== 2 || (await permits.release()) !== 'released') throw permits
   const read: ReadLease = await readWriteLock(locks, 'doc').read()

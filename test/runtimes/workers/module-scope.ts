@@ -8,9 +8,11 @@ import { bridgeNotifier } from '@leasehold/bridge-client'
 import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { once } from '@leasehold/core/once'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
@@ -43,6 +45,9 @@ const made: readonly unknown[] = [
   locked({ locks, key: () => 'order' }),
   claimRecord,
   detach,
+  once,
+  lead,
+  leaderOf,
   resume,
   fenceGate,
   keyLayout('lock:'),

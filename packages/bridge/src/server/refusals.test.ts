@@ -411,7 +411,9 @@ describe('other origins', () => {
     ])
     const response = await ask('/v1/wait?key=a&since=-', token, { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(response.headers.get('access-control-expose-headers')).toBe('leasehold-cursor,leasehold-prefix,retry-after')
+    expect(response.headers.get('access-control-expose-headers')).toBe(
+      'leasehold-cursor,leasehold-kept,leasehold-prefix,retry-after',
+    )
     const other = await ask('/v1/wait?key=b&since=-', token, { headers: { origin: 'https://evil.example' } })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
   })

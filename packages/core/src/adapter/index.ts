@@ -28,10 +28,12 @@ export type {
   Unknown,
 } from '../store/lease-store.ts'
 export { offerHandOver } from '../store/offer-hand-over.ts'
+export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerQueue } from '../store/offer-queue.ts'
 export { offerRecords } from '../store/offer-records.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
+export { httpAliveMs, mostRecheckMs } from '../store/queue-figures.ts'
 export { checkFingerprint, checkResult } from '../store/record-limits.ts'
 export { parseToken } from '../store/token.ts'
 export { backoffMs, doublingMs, jitter } from '../timing/backoff.ts'
@@ -40,6 +42,7 @@ export { deadline, noAnswer, sleep, withDeadline } from '../timing/deadline.ts'
 export { parseDuration } from '../timing/duration.ts'
 export { driftMs } from '../timing/validity.ts'
 export { type Inbox, inboxOf, type OpenInbox, offerInbox } from '../waiting/inbox.ts'
+export { offerPlaces, type PlaceKeeper, placesOf } from '../waiting/kept-places.ts'
 export { notifiedWaiter } from '../waiting/notified-waiter.ts'
 export type {
   Contention,

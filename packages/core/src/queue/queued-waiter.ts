@@ -20,12 +20,13 @@ import type {
   QueueInspection,
   QueuedWaiter as WaiterInQueue,
 } from '../store/queue.ts'
-import { httpAliveMs, httpWindowMs, mostRecheckMs, priorityStepMs } from '../store/queue-figures.ts'
+import { httpAliveMs, httpWindowMs, mostRecheckMs, unkeptAliveMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Instant } from '../timing/validity.ts'
+import { placesOf } from '../waiting/kept-places.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
@@ -53,8 +54,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly known: Knowledge = nothingKnown()
   readonly plan: Plan
   readonly number: number
-  place = 0
-  triedMs = 0
   isQueued = false
   readonly #context: Context
   readonly #queues: Queues
@@ -105,16 +104,10 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     return (this.plan.queue as Order | undefined)?.priorityClass ?? 0
   }
 
-  /** It may have its turn, or has fallen out of the queue: it asks again. One that has given up leaves. */
+  /** It asks again. One that has given up leaves. */
   told(): void {
     if (this.#state === 'waiting') this.#told.add()
     else if (this.#state === 'leaving') this.#leaveAgain()
-  }
-
-  /** The store no longer has it. It enters again, at the end. */
-  missed(): void {
-    this.#entered = false
-    this.told()
   }
 
   /** The store has not answered for a while, so nobody can say that the lock is still held. */
@@ -138,7 +131,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   close(): void {
-    this.#told.forget()
+    // A pause that has ended leaves nothing behind.
   }
 
   onGrant(): void {
@@ -186,11 +179,9 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 
   #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
     const { kind, permits } = this.#wish
-    if (acquisitionId !== this.#tried) this.#entered = false
     this.#tried = acquisitionId
     this.#seen = this.#told.signals
     this.#open++
-    this.triedMs = attempt.sentAt.monotonicMs
     const request = { key, kind, permits, acquisitionId, ttlMs, waiter: this.#waiter() }
     attempt.follow(this.#queues.port.acquire(request, attempt).then((outcome) => this.#read(outcome)))
   }
@@ -199,7 +190,8 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   #waiter(): WaiterInQueue | undefined {
     if (this.plan.waitMs === 0) return undefined
     const { number, priorityClass } = this
-    const lives = this.#waiters?.lives ?? alone
+    const aliveMs = placesOf(this.#context.notifier) ? unkeptAliveMs : httpAliveMs
+    const lives = this.#waiters?.lives ?? { listens: false, aliveMs, windowMs: httpWindowMs }
     return { inbox: this.#inbox, number, priorityClass, ...lives }
   }
 
@@ -207,10 +199,9 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type !== 'unknown' || outcome.executed === 'no') this.#open--
     if (outcome.type === 'held') return { ...outcome, cursor: '-' }
     if (outcome.type !== 'queued') return outcome
-    if (!this.#entered) this.place = this.triedMs + this.priorityClass * priorityStepMs
     this.#entered = true
     if (this.#state === 'leaving') this.#leaveAgain()
-    // The bridge knows a waiter by this cursor, and its turn as a change.
+    // Who keeps its place knows it by this cursor.
     const cursor = `${this.#inbox}.${this.number}`
     return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }
   }
@@ -236,18 +227,20 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 }
 
-/** A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. */
+/**
+ * A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. While its place is kept by
+ * somebody, it relies on them.
+ */
 function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: WaitPlan): Waiter {
   const { strategy, recheckMs = notifier?.recheckMs ?? mostRecheckMs } = plan
+  const keeper = placesOf(notifier)
   const often: WaitPlan = {
     ...plan,
-    recheckMs: Math.min(recheckMs, mostRecheckMs),
+    recheckMs: keeper ? plan.recheckMs : Math.min(recheckMs, mostRecheckMs),
     strategy: { delayMs: (tries, jitter) => Math.min(strategy.delayMs(tries, jitter), mostRecheckMs) },
   }
-  return notifier?.waiter(clock, often) ?? pollingWaiter(clock, often)
+  return (keeper ?? notifier)?.waiter(clock, often) ?? pollingWaiter(clock, often)
 }
-
-const alone = { listens: false, aliveMs: httpAliveMs, windowMs: httpWindowMs }
 
 const released: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
 const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {
