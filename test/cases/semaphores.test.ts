@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Call } from '@leasehold/core/adapter'
+import { releaseAll } from '@leasehold/core/many'
 import { queueOf } from '@leasehold/core/queue'
 import { type Semaphore, semaphore } from '@leasehold/core/semaphore'
 import { describe, expect, it } from 'vitest'
@@ -144,8 +145,7 @@ describe.each(arenas)('T-23: permits that are released together, some of which h
     const brief = await Promise.all([1, 2].map(() => pool.acquire({ ttl: 500, renew: false })))
     const long = await Promise.all([1, 2, 3].map(() => pool.acquire({ ttl: '30s' })))
     await eventually(async () => (await pool.inspect()).available === 2)
-    const results = await Promise.all([...brief, ...long].map((lease) => lease.release()))
-    expect(results).toEqual(['expired', 'expired', 'released', 'released', 'released'])
+    expect(await releaseAll([...brief, ...long])).toEqual(['expired', 'expired', 'released', 'released', 'released'])
     expect(await pool.inspect()).toMatchObject({ available: 5, holders: [] })
     const all = await pool.tryAcquire({ permits: 5 })
     expect(await all?.release()).toBe('released')

@@ -3,7 +3,9 @@ import { follow, ManualClock, replyLost, requestLost, ScriptedStore, testLocker 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { detach } from '../hand-over/index.ts'
 import { createLocker, type Lease, type Locker } from '../index.ts'
+import { releaseAll } from '../many/index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
+import { within } from '../re-entry/index.ts'
 import type { HoldLease } from './hold-lease.ts'
 import { type ReadLease, type ReadWriteLock, readWriteLock, type WriteLease } from './index.ts'
 
@@ -292,6 +294,15 @@ describe('what is nested', () => {
     await expect(doc.read({ within: read, ttl: -1 })).rejects.toMatchObject({ option: 'ttl' })
     await read.release()
     await expect(doc.read({ within: read })).rejects.toMatchObject({ code: 'LEASE_RELEASED' })
+  })
+
+  it('is given back with others in one call, in any order, and is not entered as a lock for one holder', async () => {
+    const write = await now(doc.write())
+    const read = await now(doc.read({ within: write }))
+    const plain = await now(locks.acquire('plain'))
+    expect(() => within(locks, read)).toThrow(/"lease"/)
+    expect(await releaseAll([write, plain, read])).toEqual(['released', 'released', 'released'])
+    expect(await openTo(other)).toEqual(both)
   })
 
   it('leaves no listener behind on a lease that goes on', async () => {
