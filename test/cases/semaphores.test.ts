@@ -112,7 +112,7 @@ describe('T-22: holders that are killed', () => {
     await using crowd = new Crowd(arena, capacity, ttl, 20 / processes)
     for (let started = 0; started < processes; started++) crowd.start()
     await eventually(() => crowd.working === processes, 120_000)
-    for (let kills = rounds((60_000 / 200) * (processes / 20), 4); kills > 0; kills--) {
+    for (let kills = rounds((60_000 / 200) * (processes / 20), 3); kills > 0; kills--) {
       await elapse(200)
       // A process takes a while to start.
       await eventually(() => crowd.working >= processes / 2)

@@ -30,7 +30,7 @@ export interface DetachOptions {
  * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it for `ttl`
  * @throws LeaseLostError if the lease is no longer ours
  * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or meanwhile
- * @throws InvalidOptionError for a bad option, or what is not a lease of this package
+ * @throws InvalidOptionError for a bad option, or what is not a lease of a lock for one holder
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
   demandOption(isHeldLease(lease), 'lease', 'a lease of a locker, for one holder')
