@@ -4,7 +4,7 @@ import type { WaitAnswer } from './poll-queue.ts'
 import type { WaiterName } from './wait-query.ts'
 
 /** For how long a waiter counts as kept that the store has not confirmed, in milliseconds. Then it should look for itself. */
-export const unconfirmedMs = 4_000
+const unconfirmedMs = 4_000
 
 export interface PlaceRequest {
   readonly waiter: WaiterName
