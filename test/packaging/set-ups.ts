@@ -80,14 +80,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
       'compile with each TypeScript, by each way it finds modules, as CommonJS and as ESM',
       async () => {
         const verdicts = new Map<string, ReadonlyMap<string, Verdict>>()
-        const queue = [...cells]
-        const work = async (): Promise<void> => {
-          for (let cell = queue.shift(); cell; cell = queue.shift()) {
-            verdicts.set(cellName(cell), await compile(installation, cell))
-          }
-        }
-        // Two at a time: a small machine has two processors.
-        await Promise.all([work(), work()])
+        await twoAtATime(cells, async (cell) => void verdicts.set(cellName(cell), await compile(installation, cell)))
         const rowOf = (cell: TypeCell): (string | undefined)[] =>
           programs.map((program) => verdicts.get(cellName(cell))?.get(program)?.verdict)
         print(
@@ -108,35 +101,44 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
     test(
       'run on each Node, imported and required',
       async ({ onTestFinished }) => {
-        await using redis = await startRedis()
         const token = 'test-token-71ac-0123456789abcdef0123'
-        async function serve(name: string): Promise<string> {
-          const main = `node_modules/@leasehold/bridge/dist/bin/${name}.js`
-          const server = run(oldestNode.binary, main, '--redis', redis.url, '--port', '0', '--token', token)
-          onTestFinished(server.kill)
-          return /http:[\d./:]+/.exec(await server.line(/http:/))?.[0] ?? ''
+        // Each of two programs at a time has servers of its own, because all use the same keys.
+        async function serve(): Promise<Readonly<Record<string, string>>> {
+          const redis = await startRedis()
+          onTestFinished(() => redis.stop())
+          async function start(name: string): Promise<string> {
+            const main = `node_modules/@leasehold/bridge/dist/bin/${name}.js`
+            const server = run(oldestNode.binary, main, '--redis', redis.url, '--port', '0', '--token', token)
+            onTestFinished(server.kill)
+            return /http:[\d./:]+/.exec(await server.line(/http:/))?.[0] ?? ''
+          }
+          return { redis: redis.url, gateway: await start('gateway'), bridge: await start('bridge'), token }
         }
-        const servers = { redis: redis.url, gateway: await serve('gateway'), bridge: await serve('bridge'), token }
+        const servers = await Promise.all([serve(), serve()])
 
         const names = Object.keys(answers)
-        const rows: string[][] = []
-        for (const { name, binary } of [oldestNode, ...runtimes.filter((each) => each.name.startsWith('Node'))]) {
-          for (const format of ['cjs', 'esm'] as const) {
-            const title = `${name}, ${format}`
-            if (!binary) {
-              rows.push([title, `there is none for ${process.platform} on ${process.arch}`])
-              continue
-            }
-            const files = names.map((program) => join(installation.folder, compiled(emitting(format), program)))
-            const program = run(binary, 'run-programs.cjs', format, JSON.stringify(files), JSON.stringify(servers))
-            const { lines, err } = await program.ended
-            const said = JSON.parse(lines.at(-1) ?? '{}') as Record<string, string>
-            rows.push([title, ...names.map((each) => (said[each] === answers[each] ? 'fine' : (said[each] ?? err)))])
-            const esm = format === 'cjs' && cannotRequireEsm.includes(name) ? 'ERR_REQUIRE_ESM' : 'fine'
-            expect(rows.at(-1)).toEqual([title, ...names.map((each) => (each === 'durable-object' ? esm : 'fine'))])
+        const rows = new Map<string, readonly string[]>()
+        const nodes = [oldestNode, ...runtimes.filter((each) => each.name.startsWith('Node'))]
+        const ways = nodes.flatMap((node) => (['cjs', 'esm'] as const).map((format) => ({ ...node, format })))
+        await twoAtATime(ways, async ({ name, binary, format }, lane) => {
+          const title = `${name}, ${format}`
+          if (!binary) {
+            rows.set(title, [`there is none for ${process.platform} on ${process.arch}`])
+            return
           }
-        }
-        print(['', ...names], rows)
+          const files = names.map((program) => join(installation.folder, compiled(emitting(format), program)))
+          const program = run(binary, 'run-programs.cjs', format, JSON.stringify(files), JSON.stringify(servers[lane]))
+          const { lines, err } = await program.ended
+          const said = JSON.parse(lines.at(-1) ?? '{}') as Record<string, string>
+          const row = names.map((each) => (said[each] === answers[each] ? 'fine' : (said[each] ?? err)))
+          rows.set(title, row)
+          const esm = format === 'cjs' && cannotRequireEsm.includes(name) ? 'ERR_REQUIRE_ESM' : 'fine'
+          expect([title, ...row]).toEqual([title, ...names.map((each) => (each === 'durable-object' ? esm : 'fine'))])
+        })
+        print(
+          ['', ...names],
+          ways.map(({ name, format }) => [`${name}, ${format}`, ...(rows.get(`${name}, ${format}`) ?? [])]),
+        )
       },
       timeoutMs,
     )
@@ -209,6 +211,15 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
       }
     })
   })
+}
+
+/** Works in two lanes, because a small machine has two processors. */
+async function twoAtATime<T>(items: readonly T[], work: (item: T, lane: number) => Promise<void>): Promise<void> {
+  const queue = [...items]
+  const inLane = async (lane: number): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item, lane)
+  }
+  await Promise.all([inLane(0), inLane(1)])
 }
 
 /** How many tests a runner says that passed; all that it said if one did not, or if it ended badly. */

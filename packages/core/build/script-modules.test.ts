@@ -50,6 +50,19 @@ test('repairing removes what has no script', () => {
   expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts'])
 })
 
+test('a part has no module of its own, and its text stands where a script includes it', () => {
+  write('queue/turns.part.lua', 'local function turn(lock) return lock .. "!" end\n')
+  write(
+    'queue/enter.lua',
+    lua.replace('local lock', '-- @include turns.part.lua\nlocal lock').replace('return lock', 'return turn(lock)'),
+  )
+  repair()
+  expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts'])
+  expect(readFileSync(join(src, 'queue/generated/enter.ts'), 'utf8')).toContain('local function a(b)return b.."!"end;')
+  write('queue/turns.part.lua', 'local function turn(lock) return lock .. "?" end\n')
+  expect(findDrift(src, scriptModules(src)).map(({ problem }) => problem)).toEqual(['differs'])
+})
+
 test('a script that cannot be read is named', () => {
   write('queue/leave.lua', 'return 1\n')
   expect(() => scriptModules(src)).toThrow('queue/leave.lua must open with')

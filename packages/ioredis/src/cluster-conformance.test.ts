@@ -17,13 +17,14 @@ transportConformance('ioredis 6, cluster', async () => over((nodes) => new iored
 transportConformance('ioredis 5, cluster', async () => over((nodes) => new ioredis5.Cluster([...nodes])))
 transportConformance('iovalkey, cluster', async () => over((nodes) => new iovalkey.Cluster([...nodes])))
 
-storeConformance('ioredis 6, cluster', async () => storeOver(new ioredis6.Cluster(nodes)))
-recordConformance('ioredis 5, cluster', async () => storeOver(new ioredis5.Cluster(nodes)))
-recordConformance('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)))
+const sideBySide = { concurrent: true }
+storeConformance('ioredis 6, cluster', async () => storeOver(new ioredis6.Cluster(nodes)), sideBySide)
+recordConformance('ioredis 5, cluster', async () => storeOver(new ioredis5.Cluster(nodes)), sideBySide)
+recordConformance('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)), sideBySide)
 
 function storeOver(client: Client) {
-  const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
-  return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
+  const store = ioredisStore(client, { prefix, fenceMemory: '3s' })
+  return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 3_000, close: () => quit(client) }
 }
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }

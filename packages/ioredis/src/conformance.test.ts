@@ -17,13 +17,14 @@ transportConformance('ioredis 6', async () => over((way) => new ioredis6.Redis({
 transportConformance('ioredis 5', async () => over((way) => new ioredis5.Redis({ ...way, retryStrategy })))
 transportConformance('iovalkey', async () => over((way) => new iovalkey.Redis({ ...way, retryStrategy })))
 
-storeConformance('ioredis 6', async () => storeOver(new ioredis6.Redis(redis.port)))
-recordConformance('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.port)))
-recordConformance('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)))
+const sideBySide = { concurrent: true }
+storeConformance('ioredis 6', async () => storeOver(new ioredis6.Redis(redis.port)), sideBySide)
+recordConformance('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.port)), sideBySide)
+recordConformance('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)), sideBySide)
 
 function storeOver(client: Client) {
-  const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
-  return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
+  const store = ioredisStore(client, { prefix, fenceMemory: '3s' })
+  return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 3_000, close: () => quit(client) }
 }
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }

@@ -28,92 +28,108 @@
 -- @returns {"failed", error}            the server's own error about a key; WRONGTYPE: something else is there
 -- @include turns.part.lua
 local memory, channels, believes, channel, id, ttl, wanted, permitted, permits, name, listens, alive, window, step = unpack(ARGV)
-permitted, permits = tonumber(permitted), tonumber(permits)
-local random = string.sub(id, -32)
-local kept = tonumber(ttl) > tonumber(memory) and ttl or memory
+ttl, permitted, permits = tonumber(ttl), tonumber(permitted), tonumber(permits)
+local kept = max(ttl, tonumber(memory))
+local inbox, random = inboxOf(name), string.sub(id, -32)
+local lastFence, ending, asking, granted
 
-local function again(member)
-  if isShared then
-    extend(member, tonumber(ttl))
-  elseif tonumber(ttl) > call('PTTL', lock) then
-    call('PEXPIRE', lock, ttl)
+local function grant()
+  if asking then remove(name) end
+  local fence = format('%.0f', max((lastFence or 0) + 1, micros))
+  granted = id .. '.' .. fence
+  if kind == 'exclusive' then
+    call('SET', lock, granted, 'PX', ttl)
+    token, held = granted, 1
+  else
+    local member = granted .. ' ' .. permits
+    call('HSET', holders, id, member)
+    extend(member, ttl)
+    isShared, held, count = true, held + permits, count + 1
   end
-  if tonumber(kept) > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(member, '%S+$')
+  -- The ending is carried over, as in acquire.lua of the plain lock.
+  call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
 end
 
-local function acquire()
-  local failed = open(0)
-  if failed then return {'failed', failed.err} end
-  local last = pcall('GET', fences)
-  if type(last) == 'table' then return {'failed', last.err} end
-  local lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
-  local inbox = inboxOf(name)
-  local asking, reply
-
-  local function grant()
-    if asking then remove(name) end
-    local fence = format('%.0f', max((lastFence or 0) + 1, micros))
-    reply = id .. '.' .. fence
-    if kind == 'exclusive' then
-      call('SET', lock, reply, 'PX', ttl)
-      token, held = reply, 1
-    else
-      local member = permits .. ' ' .. reply
-      extend(member, tonumber(ttl))
-      call('HSET', holders, id, member)
-      keep(holders, longest)
-      isShared, held, count = true, held + permits, count + 1
-    end
-    -- The ending is carried over, as in acquire.lua of the plain lock.
-    call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
+-- A retry finds its own grant.
+local function again(member)
+  if isShared then
+    extend(member, ttl)
+  elseif ttl > call('PTTL', lock) then
+    call('PEXPIRE', lock, ttl)
   end
+  if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
+  return match(member, '^%S+')
+end
 
-  -- On a full server who waits already goes on: it accepts what comes after a command that takes no memory.
-  if waiting > 0 and inbox and call('ZSCORE', queue, name) then call('ZREM', queue, '') end
-  local member = memberOf(id)
-  if waiting > 0 then begin() end
-  if inbox and waiting > 0 then hear(inbox, alive, listens, channels, believes) end
-  if member or lastRandom == random then
-    reply = member and again(member) or {'spent'}
-    finish()
-    return reply
+-- What the lock is in place of what is asked for, as long as somebody has it or waits for it.
+local function otherKind()
+  if token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
+  if kind and (kind ~= wanted or capacity ~= permitted) then return {'kind', kind, capacity} end
+  if permits > permitted then return {'kind', wanted, permitted} end
+end
+
+local function enter()
+  hear(inbox, alive, listens, channels, believes)
+  -- A void one of the same name.
+  if entryOf(name) then remove(name) end
+  local own, place = box(inbox), format('%.0f', ticket + step)
+  -- No other inbox, and no earlier one of this name, has the same generation.
+  own.generation = own.generation or format('%.0f', ticket)
+  own.entries = own.entries + 1
+  call('ZADD', queue, place, name)
+  call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
+  longestWait = max(longestWait, alive + window)
+  entries[name], inFront, hasEntered, asking = nil, nil, true, true
+end
+
+-- Answers the reply, unless it waits or the lock is held.
+local function take(lastRandom)
+  -- Who waits already, or has the lock, goes on when the server is full: it accepts what comes after a command that takes no memory.
+  local isIn, member = inbox and waiting > 0 and call('ZSCORE', queue, name), memberOf(id)
+  if isIn or member then call('ZREM', queue, '') end
+  if waiting > 0 then
+    begin()
+    if inbox then hear(inbox, alive, listens, channels, believes) end
   end
+  if member then return again(member) end
+  if lastRandom == random then return {'spent'} end
 
   if waiting > 0 then
     front()
     waiting = call('ZCARD', queue)
-    asking = inbox and find(name)
+    asking = isIn and stands(entryOf(name))
   end
   if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
-  local isOther = token and wanted ~= 'exclusive' or kind and (kind ~= wanted or capacity ~= permitted) or permits > permitted
-  if isOther and not asking then
-    local found = {'kind', token and wanted ~= 'exclusive' and 'exclusive' or kind or wanted, token and 1 or kind and capacity or permitted}
-    if kind then move(channels, channel, believes) end
-    finish()
-    return found
+  if not asking then
+    local other = otherKind()
+    if other then
+      if kind then move(channels, channel, believes) end
+      return other
+    end
+    kind, capacity = wanted, permitted
+    if inbox then ticket = max(ticket + 1, micros + offset) end
   end
-  if not asking then kind, capacity = wanted, permitted end
   if waiting == 0 and permits <= capacity - held then
     grant()
   elseif inbox then
-    if not asking then
-      hear(inbox, alive, listens, channels, believes)
-      -- There may be a void one of the same name.
-      remove(name)
-      local own = box(inbox)
-      own.generation = own.generation or nextTicket()
-      own.entries = own.entries + 1
-      local place = format('%.0f', nextTicket() + step)
-      call('ZADD', queue, place, name)
-      call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
-      longestWait = max(longestWait, alive + window)
-      asking = true
-    end
+    if not asking then enter() end
     move(channels, channel, believes, name, grant)
   elseif waiting > 0 then
+    -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
+    if call('ZCARD', queue) == 0 and permits <= capacity - held then grant() end
   end
+  return granted
+end
+
+local function acquire()
+  local failed = open(0)
+  local last = not failed and pcall('GET', fences)
+  if type(last) == 'table' then failed = last end
+  if failed then return {'failed', failed.err} end
+  local lastRandom
+  lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
+  local reply = take(lastRandom)
   finish()
   if reply then return reply end
   if not inbox then return {'held', leaseLeft(), holderName()} end

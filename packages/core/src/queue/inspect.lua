@@ -16,7 +16,7 @@ local function inspect()
   local members = {}
   if type(token) == 'table' then
     members = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, mostHolders - 1, 'WITHSCORES')
-    if not members or members.err or not match(members[1], '^%d+ .*%x+%.%d+$') then return {'failed', token.err} end
+    if not members or members.err or not match(members[1], '%x%.%d+ %d+$') then return {'failed', token.err} end
     token = false
   elseif token then
     shown = {token, 1, call('PTTL', lock)}
@@ -26,7 +26,7 @@ local function inspect()
   local time = call('TIME')
   local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
   for i = 1, #members, 2 do
-    local permits, value = match(members[i], '^(%d+) (.*)$')
+    local value, permits = match(members[i], '^(.*) (%d+)$')
     local left = members[i + 1] - now
     if left > 0 then
       shown[#shown + 1] = value

@@ -25,10 +25,11 @@ local function leave()
   call('ZREM', queue, '')
   if waiting > 0 then begin() end
   if member then release(member, id) end
-  local wasIn = waiting > 0 and leaveTurn(name)
+  endTurn(name)
+  local wasIn = waiting > 0 and remove(name)
   if waiting > 0 then move(channels, channel, believes) end
   if hasState then finish() end
-  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%d+$') or '-') end
+  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
 end
 

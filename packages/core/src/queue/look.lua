@@ -20,7 +20,6 @@ local channels, believes = ARGV[1], ARGV[2]
 local function look(at, channel, inbox, alive, numbers)
   local failed = open(at)
   if failed then return {'failed', failed.err} end
-  local present = {}
   if waiting > 0 then
     -- On a full server, too: it accepts what comes after a command that takes no memory.
     call('ZREM', queue, '')
@@ -34,8 +33,12 @@ local function look(at, channel, inbox, alive, numbers)
   for _, entry in ipairs(turns) do
     if inboxOf(entry.name) == inbox then having[#having + 1] = tonumber(match(entry.name, '%d+$')) end
   end
-  for number in string.gmatch(numbers, '%d+') do
-    if waiting == 0 or not find(inbox .. '.' .. number) then missing[#missing + 1] = tonumber(number) end
+  local names = {}
+  for number in string.gmatch(numbers, '%d+') do names[#names + 1] = inbox .. '.' .. number end
+  local places = waiting > 0 and names[1] and call('ZMSCORE', queue, unpack(names)) or {}
+  if waiting > 0 then readEntries(names) end
+  for i, name in ipairs(names) do
+    if not places[i] or not stands(entries[name]) then missing[#missing + 1] = tonumber(match(name, '%d+$')) end
   end
   return {'looked', soonest(), having, missing}
 end

@@ -24,12 +24,13 @@ local function giveBack(at, channel, whole, exclusive, rest)
   local failed = open(at)
   if failed then return {'failed', failed.err} end
   local id, fence = match(whole, '^(.*)%.(%d+)$')
-  local member = (exclusive == '') == isShared and memberOf(id)
-  local isMine = member and match(member, '%S+$') == whole
-  local permits = tonumber(isMine and match(member, '^(%d+) ') or 1)
+  local member = token
+  if exclusive == '' then member = isShared and memberOf(id) end
+  local isMine = member and match(member, '^%S+') == whole
+  local permits = tonumber(isMine and match(member, ' (%d+)$') or 1)
   rest = tonumber(rest)
   -- On a full server, too: it accepts what comes after a command that takes no memory.
-  call('ZREM', queue, '')
+  if waiting > 0 or isShared then call('ZREM', queue, '') end
   if waiting > 0 then begin() end
   local reply
   if not isMine then
@@ -40,7 +41,7 @@ local function giveBack(at, channel, whole, exclusive, rest)
   elseif rest >= permits then
     reply = {'released', -2}
   else
-    local fewer = rest .. ' ' .. whole
+    local fewer = whole .. ' ' .. rest
     call('ZADD', lock, call('ZSCORE', lock, member), fewer)
     call('ZREM', lock, member)
     call('HSET', holders, id, fewer)

@@ -15,17 +15,22 @@
 -- @include turns.part.lua
 local memory = tonumber(ARGV[1])
 
+local failed
+
 local function renew(at, whole, ttl)
-  local failed = open(at)
+  -- Many leases of one lock are renewed at once.
+  if KEYS[at + 1] ~= lock then
+    if lock and not failed and hasState then finish() end
+    failed = open(at)
+  end
   if failed then return {'failed', failed.err} end
   local member = isShared and memberOf(match(whole, '^(.*)%.%d+$'))
-  if not member or match(member, '%S+$') ~= whole then return {'gone'} end
+  if not member or match(member, '^%S+') ~= whole then return {'gone'} end
   -- On a full server, too: it accepts what comes after a command that takes no memory.
   call('ZREM', queue, '')
   extend(member, tonumber(ttl))
   local kept = max(memory, ttl)
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  finish()
   return 'renewed'
 end
 
@@ -33,4 +38,5 @@ local replies = {}
 for i = 1, #KEYS / 7 do
   replies[i] = renew(7 * i - 7, ARGV[2 * i], ARGV[2 * i + 1])
 end
+if not failed and hasState then finish() end
 return replies

@@ -20,9 +20,11 @@ local channels, believes, channel, wanted, permitted = unpack(ARGV)
 local function resize()
   local failed = open(0)
   if failed then return {'failed', failed.err} end
-  if not kind and not isShared then return 'resized' end
-  if token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
-  if kind and kind ~= wanted then return {'kind', kind, capacity} end
+  local other = token and wanted ~= 'exclusive' and 'exclusive' or kind ~= wanted and kind
+  if other or not kind and not isShared then
+    if hasState then finish() end
+    return other and {'kind', other, token and 1 or capacity} or 'resized'
+  end
   kind, capacity = wanted, tonumber(permitted)
   if token then held = capacity end
   call('ZREM', queue, '')

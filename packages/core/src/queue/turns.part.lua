@@ -1,6 +1,6 @@
 -- The rules that the scripts of the queue share. Each of them includes this text, opens a lock, changes it and closes it.
 --
--- lock     for one holder the plain lock's entry; for several a sorted set of "<permits> <token>", scored by expiry, in ms
+-- lock     for one holder the plain lock's entry; for several a sorted set of "<token> <permits>", scored by expiry, in ms
 -- queue    a sorted set of waiters' names, "<inbox>.<number>". Who has the turn has the score <end of its window> - 1e15, in ms, so
 --          that it comes first; everybody else has a ticket, in µs
 -- waiters  a hash: name → "<generation> <ticket> <permits> <window>"
@@ -12,20 +12,24 @@
 -- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
 -- inboxes are on the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
-local turnBase, most, slack = 1e15, 100, 30000
+local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
 local lock, fences, queue, waiters, inboxes, state, holders
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
-local token, isShared, kind, capacity, held, count, ticket, offset, waiting, hasState
-local boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
+-- The token of a lock for one holder; whether several have it; its kind and capacity, if known; how many permits are held, and by how
+-- many; how many wait, and whether anybody did before this call.
+local token, isShared, kind, capacity, held, count, waiting, hadWaiters
+local hasState, ticket, offset
+-- What was read of inboxes and entries, who has a turn, and who is in front, as long as that is so.
+local boxes, entries, turns, inFront, hasEntered, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
 
 -- Expiries are set long enough that a busy queue does not set them with each call.
 local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms + slack) end
 end
 
-local function drop(member)
-  local permits, id = match(member, '^(%d+) (.*)%.%d+$')
+local function dropHolder(member)
+  local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
   call('ZREM', lock, member)
   call('HDEL', holders, id)
   held, count = held - permits, count - 1
@@ -37,26 +41,29 @@ local function recount()
   held, count = 0, 0
   call('DEL', holders)
   for _, member in ipairs(call('ZRANGE', lock, 0, -1)) do
-    local permits, id = match(member, '^(%d+) (.*)%.%d+$')
+    local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
     held, count = held + permits, count + 1
     call('HSET', holders, id, member)
   end
+  call('PEXPIRE', holders, max(0, call('PTTL', lock)) + slack)
 end
 
 -- Reads a lock and its queue. Answers the server's error if something else is there.
 local function open(at)
   lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
-  boxes, turns, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = {}, {}, 0, most, false, false, slack, slack
+  boxes, entries, turns, inFront, hasEntered = {}, {}, {}, nil, false
+  reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = 0, mostDropped, false, false, remembered, remembered
   token, isShared = pcall('GET', lock), false
   if type(token) == 'table' then
     local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
-    if not first or first.err or not match(first[1], '^%d+ .*%x+%.%d+$') then return token end
+    if not first or first.err or not match(first[1], '%x%.%d+ %d+$') then return token end
     token, isShared = false, true
   end
   local known = pcall('HMGET', state, 'kind', 'capacity', 'held', 'count', 'ticket', 'seen', 'offset')
   if known.err then return known end
   waiting = pcall('ZCARD', queue)
   if type(waiting) == 'table' then return waiting end
+  hadWaiters = waiting > 0
 
   local time = call('TIME')
   micros = time[1] * 1000000 + time[2]
@@ -75,7 +82,7 @@ local function open(at)
     held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
     local size = call('ZCARD', lock)
     if size ~= count or size ~= call('HLEN', holders) then recount() end
-    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, most)) do drop(member) end
+    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do dropHolder(member) end
   elseif tonumber(known[4] or 0) > 0 then
     call('DEL', holders)
   end
@@ -84,6 +91,7 @@ local function open(at)
   if token then held = capacity end
 end
 
+-- What is known of an inbox. Without entries it is nothing.
 local function box(inbox)
   if not boxes[inbox] then
     local generation, alive, entries, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
@@ -92,10 +100,21 @@ local function box(inbox)
   return boxes[inbox]
 end
 
+-- Reads what is known of waiters, at most a few hundred.
+local function readEntries(names)
+  local texts = names[1] and call('HMGET', waiters, unpack(names)) or {}
+  for i, name in ipairs(names) do
+    local generation, place, permits, window = match(texts[i] or '', '^(%d+) (%d+) (%d+) (%d+)$')
+    entries[name] = generation
+      and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+      or false
+  end
+end
+
+-- What is known of a waiter; false for nothing.
 local function entryOf(name)
-  local generation, place, permits, window = match(call('HGET', waiters, name) or '', '^(%d+) (%d+) (%d+) (%d+)$')
-  return generation
-    and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+  if entries[name] == nil then readEntries({name}) end
+  return entries[name]
 end
 
 local function inboxOf(name)
@@ -112,35 +131,38 @@ local function stands(entry)
   return isCounted(entry) and entry.permits <= capacity
 end
 
--- The entry of this name, if it stands.
-local function find(name)
-  local place, entry = call('ZSCORE', queue, name), entryOf(name)
-  return place and stands(entry) and entry
-end
-
+-- Takes a waiter out. Answers whether it was in.
 local function remove(name)
   if isCounted(entryOf(name)) then
     local own = box(inboxOf(name))
     own.entries = own.entries - 1
   end
+  entries[name], inFront = false, nil
   call('HDEL', waiters, name)
   return call('ZREM', queue, name) == 1
 end
 
-local function nextTicket()
-  ticket = max(ticket + 1, micros + offset)
-  return format('%.0f', ticket)
+local function takeTurnFrom(at)
+  local entry = table.remove(turns, at)
+  reserved, inFront = reserved - entry.permits, nil
+  return entry
 end
 
 local function withdraw(at)
-  local entry = table.remove(turns, at)
+  local entry = takeTurnFrom(at)
   call('ZADD', queue, entry.place, entry.name)
-  reserved = reserved - entry.permits
+end
+
+-- Ends the turn of a waiter. Answers whether it had one.
+local function endTurn(name)
+  for at, entry in ipairs(turns) do
+    if entry.name == name then return takeTurnFrom(at) end
+  end
 end
 
 -- All entries of an inbox are void.
 local function forget(inbox)
-  boxes[inbox] = {alive = 0, entries = 0}
+  boxes[inbox], inFront = {alive = 0, entries = 0}, nil
   for at = #turns, 1, -1 do
     if inboxOf(turns[at].name) == inbox then withdraw(at) end
   end
@@ -159,16 +181,21 @@ end
 -- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
 -- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
 local function begin()
-  local list = call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')
-  for i = 1, #list, 2 do
-    local entry = entryOf(list[i])
+  local names, tills = {}, {}
+  for i, text in ipairs(call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')) do
+    local list = i % 2 == 1 and names or tills
+    list[#list + 1] = text
+  end
+  readEntries(names)
+  for i, name in ipairs(names) do
+    local entry = entries[name]
     if entry then
-      entry.till = list[i + 1] + turnBase
+      entry.till = tills[i] + turnBase
       turns[#turns + 1] = entry
       reserved = reserved + entry.permits
     else
       -- What is known of it was evicted.
-      call('ZREM', queue, list[i])
+      call('ZREM', queue, name)
     end
   end
   while turns[1] and held + reserved > capacity do withdraw(lastTurn()) end
@@ -178,7 +205,7 @@ end
 -- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
 local function hear(inbox, ms, listens, channels, believes)
   local own = box(inbox)
-  own.alive = max(own.alive, beat + ms)
+  own.alive = beat + ms
   longestWait = max(longestWait, tonumber(ms))
   if listens == '' then
     own.ear = '-'
@@ -199,42 +226,38 @@ local function give(entry, channels, channel, believes)
   if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
   entry.till = beat + entry.window
   turns[#turns + 1] = entry
-  reserved = reserved + entry.permits
+  reserved, inFront = reserved + entry.permits, nil
   call('ZADD', queue, entry.till - turnBase, entry.name)
 end
 
 -- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
 local function front()
-  while true do
+  while not inFront do
     local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
     if not name then return nil end
     local entry = entryOf(name)
-    if stands(entry) and box(inboxOf(name)).alive > beat then return entry end
-    if dropsLeft == 0 then
+    if stands(entry) and box(inboxOf(name)).alive > beat then
+      inFront = entry
+    elseif dropsLeft == 0 then
       hasMore = true
       return nil
+    else
+      dropsLeft = dropsLeft - 1
+      remove(name)
     end
-    dropsLeft = dropsLeft - 1
-    remove(name)
   end
+  return inFront
 end
 
 -- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
 -- asks, `grant` is called instead.
 local function move(channels, channel, believes, asking, grant)
-  for at, entry in ipairs(turns) do
-    if entry.name == asking then
-      table.remove(turns, at)
-      reserved = reserved - entry.permits
-      grant()
-      break
-    end
-  end
+  if asking and endTurn(asking) then grant() end
   local entry = front()
   while entry and entry.permits <= capacity - held - reserved do
     if entry.name == asking then
       grant()
-    elseif #turns < most then
+    elseif #turns < mostTurns then
       give(entry, channels, channel, believes)
     else
       break
@@ -259,6 +282,7 @@ local function soonest()
   return left
 end
 
+-- Writes down what is known now of a lock that somebody waits for, or that several have. Of any other nothing is left.
 local function finish()
   for inbox, own in pairs(boxes) do
     if own.entries > 0 then
@@ -267,15 +291,16 @@ local function finish()
       call('HDEL', inboxes, inbox)
     end
   end
-  local had = waiting
   waiting = call('ZCARD', queue)
-  if had > 0 and waiting == 0 then call('DEL', waiters, inboxes) end
+  -- An eviction may have left something.
+  if hadWaiters and waiting == 0 then call('DEL', waiters, inboxes) end
   if waiting > 0 or count > 0 then
     -- After an eviction nobody knows the kind, until somebody asks for the lock.
     if kind then call('HSET', state, 'kind', kind, 'capacity', capacity) end
     call('HSET', state, 'held', held, 'count', count, 'ticket', ticket, 'seen', micros, 'offset', offset)
     keep(state, max(longest, longestWait))
-    if waiting > 0 then
+    -- They are made when somebody enters, and kept together.
+    if waiting > 0 and (hasEntered or call('PTTL', queue) < longestWait) then
       for _, key in ipairs({queue, waiters, inboxes}) do keep(key, longestWait) end
     end
   elseif hasState then
@@ -286,12 +311,12 @@ end
 -- The member of an acquisition among several holders, or its token; nil if it has nothing.
 local function memberOf(id)
   if isShared then return call('HGET', holders, id) or nil end
-  return token and match(token, '^(.*)%.%d+$') == id and token or nil
+  return kind == 'exclusive' and token and match(token, '^(.*)%.%d+$') == id and token or nil
 end
 
 -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
 local function nameOf(value)
-  local name, random = match(value or '', '^%d* ?([%w_-]+)%.(%x+)%.%d+$')
+  local name, random = match(value or '', '^([%w_-]+)%.(%x+)%.%d+ ?%d*$')
   return name and #random == 32 and name or ''
 end
 
@@ -324,24 +349,15 @@ end
 -- Ends a lease. A full server refuses a SET before a DEL, and accepts one after it.
 local function release(member, id)
   if isShared then
-    drop(member)
+    dropHolder(member)
+    -- The key ends with the last of those that are left, so that a plain acquire is not refused for nobody.
+    local last = call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
+    if last then call('PEXPIRE', lock, last - now) end
   else
     call('DEL', lock)
     token, held = false, 0
   end
   mark(id)
-end
-
--- Takes a waiter out of the queue, with its turn.
-local function leaveTurn(name)
-  for at, entry in ipairs(turns) do
-    if entry.name == name then
-      table.remove(turns, at)
-      reserved = reserved - entry.permits
-      break
-    end
-  end
-  return remove(name)
 end
 
 -- Tells waiters that do not queue. Where more is left to be dropped, it makes a process of those that queue look.

@@ -1,4 +1,4 @@
-export { recordConformance, storeConformance } from './store-conformance.ts'
+export { type ConformanceOptions, recordConformance, storeConformance } from './store-conformance.ts'
 export type {
   Listening,
   StoreAdmin,

@@ -15,8 +15,8 @@ import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest
 /** A ttl that no claim outlives. */
 export const longMs = 60_000
 
-/** A ttl that a claim waits out. Long enough for a slow machine between two requests. */
-export const shortMs = 500
+/** A ttl that a claim waits out. Long enough for a slow machine between two requests, beside other claims. */
+export const shortMs = 1_000
 
 /** How far a remaining time may be below what was asked for: what a slow machine may take between two requests. */
 export const slackMs = 10_000
@@ -118,14 +118,20 @@ export class Probe {
   }
 
   /** Every entry that belongs to the lock. */
-  async entriesOf(key: string): Promise<readonly StoreEntry[]> {
-    return (await this.admin.entries()).filter(({ name }) => name.includes(key))
+  entriesOf(key: string): Promise<readonly StoreEntry[]> {
+    return this.admin.entriesOf(key)
   }
 
   async listen(key: string): Promise<Listening> {
     const { listen } = this.#opened()
     if (!listen) throw new Error('Provide listen(), or skip "announcements" with a reason')
     return listen(key)
+  }
+
+  async listenInbox(inbox: string): Promise<Listening> {
+    const { listenInbox } = this.#opened()
+    if (!listenInbox) throw new Error('Provide listenInbox(), or skip "announcements" with a reason')
+    return listenInbox(inbox)
   }
 
   setWallClockBack(ms: number): void {

@@ -8,26 +8,43 @@ import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
+import { permitClaims } from './permit-claims.ts'
 import { Probe } from './probe.ts'
+import { queueClaims } from './queue-claims.ts'
+import { queueLeavingClaims } from './queue-leaving-claims.ts'
 import { recordClaims } from './record-claims.ts'
 import { recordRepeatClaims } from './record-repeat-claims.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
+export interface ConformanceOptions {
+  /**
+   * Whether the claims run side by side, as many as vitest's `maxConcurrency` allows; default false. For a store on a real server,
+   * whose claims mostly wait. Not for one on a manual clock, which all claims would share.
+   */
+  readonly concurrent?: boolean
+}
+
 /**
  * The contract of a `LeaseStore`, one claim a test. An adapter calls it from its own `conformance.test.ts`:
  *
  * ```ts
- * storeConformance('my store', async () => ({ store, admin, advance, fenceMemoryMs: 2_000, close }))
+ * storeConformance('my store', async () => ({ store, admin, advance, fenceMemoryMs: 3_000, close }), { concurrent: true })
  * ```
  *
  * The store is opened once, and each claim uses keys of its own, so a store may be shared with others. Against a real
- * server the claims really wait: allow about twenty seconds for the whole suite, and five for a test.
+ * server the claims really wait: allow half a minute for the whole suite, some seconds if they run side by side, and five for a
+ * test.
  */
-export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name}: a lease store`, () => {
+export function storeConformance(
+  name: string,
+  open: () => Promise<StoreUnderTest>,
+  options: ConformanceOptions = {},
+): void {
+  describe(`${name}: a lease store`, options, () => {
     const probe = probeOf(open)
     describe('acquire', () => acquireClaims(probe))
     describe('fences', () => fenceClaims(probe))
@@ -41,14 +58,22 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
     describe('records', () => recordClaims(probe))
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
+    describe('several locks at once', () => manyClaims(probe))
+    describe('queues', () => queueClaims(probe))
+    describe('queues, and who goes', () => queueLeavingClaims(probe))
+    describe('several holders', () => permitClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
 }
 
 /** The part of `storeConformance` about records: for further clients of a store that has passed the whole. */
-export function recordConformance(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name}: records`, () => {
+export function recordConformance(
+  name: string,
+  open: () => Promise<StoreUnderTest>,
+  options: ConformanceOptions = {},
+): void {
+  describe(`${name}: records`, options, () => {
     const probe = probeOf(open)
     recordClaims(probe)
     recordRepeatClaims(probe)

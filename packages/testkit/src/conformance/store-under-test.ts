@@ -7,13 +7,15 @@ export interface StoreUnderTest {
   readonly admin: StoreAdmin
   /**
    * The fence memory the store was opened with, in milliseconds. The suite lets it pass: the default of ten minutes is
-   * right with a manual clock, two seconds with a real server; not less, or it ends in the middle of a claim.
+   * right with a manual clock, three seconds with a real server; not less, or it ends in the middle of a claim.
    */
   readonly fenceMemoryMs: number
   /** Lets at least `ms` of the store's time pass: moves its manual clock, or really waits, and a little longer. */
   advance(ms: number): Promise<void>
   /** Begins to listen to the announcements of one key; settles when they are being heard. */
   listen?(key: string): Promise<Listening>
+  /** The same for an inbox, where waiters of a queue hear of their turns. A store without queues needs none. */
+  listenInbox?(inbox: string): Promise<Listening>
   /** Sets the store's wall clock back; its expiry is not to notice. */
   setWallClockBack?(ms: number): void
   /** What this store cannot do, or cannot be made to show, and why. The reason is printed with each skipped claim. */
@@ -28,6 +30,10 @@ export type StoreCapability =
   | 'announcements'
   /** A release knows how many subscribers it reached. */
   | 'subscriber-count'
+  /** Of an inbox that nobody listens to any more, the store knows it. */
+  | 'inbox-count'
+  /** `advance` lets minutes pass at once. */
+  | 'long-times'
   /** Grants carry fences. */
   | 'fences'
   /** The store's wall clock can be set: `setWallClockBack`. */
@@ -40,8 +46,8 @@ export interface StoreAdmin {
   replace(key: string, expiresInMs: number | null, value?: string): Promise<void>
   /** Milliseconds until the lock's entry expires, `null` without expiry, `undefined` without entry. */
   expiresInMs(key: string): Promise<number | null | undefined>
-  /** Every entry in the store that is the product's, not only locks. The name has the lock's key in it. */
-  entries(): Promise<readonly StoreEntry[]>
+  /** Every entry that belongs to the lock: those whose name has its key in it. */
+  entriesOf(key: string): Promise<readonly StoreEntry[]>
 }
 
 export interface StoreEntry {

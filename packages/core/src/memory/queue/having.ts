@@ -13,8 +13,9 @@ import { acquisitionIdOf, parseToken } from '../../store/token.ts'
 import { exclusiveHolding, permitHolding } from './holding.ts'
 import type { QueueVisit } from './queue-visit.ts'
 
-/** Extends the lease of one of several holders. It knows nothing of the queue. */
+/** Extends the lease of one of several holders. It moves nothing but the queue's time. */
 export function renew({ keeper, key, queue, nowMs }: QueueVisit, { token, ttlMs }: HeldPermitsRequest): RenewOutcome {
+  queue.queueTime(nowMs)
   const holding = permitHolding(keeper, key, queue, nowMs)
   if (holding.permitsOf(token) === 0) return { type: 'gone' }
   holding.extend(token, ttlMs)
@@ -38,10 +39,9 @@ export function release(visit: QueueVisit, { exclusive, token, keep }: ReleasePe
 
 /** Changes the capacity of a lock that is held or waited for; there is nothing to change of another. */
 export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
-  const kinds = visit.kinds()
-  const other = kinds.find(({ name }) => name !== kind.name)
+  const other = visit.kinds().find(({ name }) => name !== kind.name)
   if (other) return kindMismatch(kind, other)
-  if (kinds.length > 0) visit.become(kind)
+  visit.become(kind)
   visit.begin()
   visit.give()
   return { type: 'resized' }
@@ -65,7 +65,7 @@ export function inspect(visit: QueueVisit): QueueInspection {
     kind: visit.kinds()[0] ?? null,
     holders: [
       ...(entry ? [holder(entry.value, 1, entry.expiresAtMs)] : []),
-      ...[...queue.holders].map(([token, { permits, expiresAtMs }]) => holder(token, permits, expiresAtMs)),
+      ...[...queue.holders.values()].map(({ token, permits, expiresAtMs }) => holder(token, permits, expiresAtMs)),
     ],
     waiters: queue.first(mostShown).map(({ permits, turnUntilMs }) => ({ permits, hasTurn: turnUntilMs !== null })),
     waiting: queue.length,

@@ -44,44 +44,59 @@ export function exclusiveHolding({ tables, ...keeper }: LockKeeper, key: string,
   }
 }
 
-/** The holders are in the queue's own table. A plain lock in their place leaves no permits. */
+/** One of several holders. */
+export interface PermitHolder {
+  readonly token: string
+  permits: number
+  expiresAtMs: number
+}
+
+/** The holders are kept with the queue. A plain lock in their place leaves no permits. */
 export function permitHolding(
   { tables, ...keeper }: LockKeeper,
   key: string,
-  queue: LockQueue,
+  { holders }: Pick<LockQueue, 'holders'>,
   nowMs: number,
 ): Holding {
-  const { holders } = queue
-  for (const [token, { expiresAtMs }] of holders) if (expiresAtMs <= nowMs) holders.delete(token)
+  for (const [id, { expiresAtMs }] of holders) if (expiresAtMs <= nowMs) holders.delete(id)
+  const withToken = (token: string): PermitHolder | undefined => {
+    const holder = holders.get(acquisitionIdOf(token))
+    return holder?.token === token ? holder : undefined
+  }
   return {
     get permits() {
-      if (tables.locks.get(key, nowMs)) return Infinity
-      return [...holders.values()].reduce((sum, { permits }) => sum + permits, 0)
+      let held = tables.locks.get(key, nowMs) ? Infinity : 0
+      for (const { permits } of holders.values()) held += permits
+      return held
     },
     get first() {
-      const ends = [...holders].map(([token, { expiresAtMs }]) => ({ token, expiresAtMs }))
-      return ends.sort((a, b) => a.expiresAtMs - b.expiresAtMs || (a.token < b.token ? -1 : 1))[0]
+      const plain = tables.locks.get(key, nowMs)
+      let first = plain && { token: plain.value, expiresAtMs: plain.expiresAtMs }
+      for (const holder of holders.values()) if (!first || endsBefore(holder, first)) first = holder
+      return first
     },
-    permitsOf: (token) => holders.get(token)?.permits ?? 0,
-    tokenOf: (acquisitionId) => [...holders.keys()].find((token) => acquisitionIdOf(token) === acquisitionId),
+    permitsOf: (token) => withToken(token)?.permits ?? 0,
+    tokenOf: (acquisitionId) => holders.get(acquisitionId)?.token,
     extend(token, ttlMs) {
-      const holder = holders.get(token)
+      const holder = withToken(token)
       if (holder) holder.expiresAtMs = Math.max(holder.expiresAtMs, nowMs + ttlMs)
       keeper.extend(key, ttlMs, nowMs)
     },
     take({ acquisitionId, ttlMs, permits }) {
       const token = keeper.mint({ key, acquisitionId, ttlMs }, nowMs)
-      holders.set(token, { permits, expiresAtMs: nowMs + ttlMs })
+      holders.set(acquisitionId, { token, permits, expiresAtMs: nowMs + ttlMs })
       return token
     },
     keep(token, permits) {
-      const holder = holders.get(token)
-      if (permits > 0 && holder) {
-        holder.permits = permits
-      } else {
-        holders.delete(token)
-        keeper.recordRelease(key, token, nowMs)
-      }
+      const holder = withToken(token)
+      if (holder) holder.permits = permits
+      if (permits > 0) return
+      holders.delete(acquisitionIdOf(token))
+      keeper.recordRelease(key, token, nowMs)
     },
   }
 }
+
+type Ending = NonNullable<Holding['first']>
+const endsBefore = (one: Ending, other: Ending): boolean =>
+  one.expiresAtMs === other.expiresAtMs ? one.token < other.token : one.expiresAtMs < other.expiresAtMs

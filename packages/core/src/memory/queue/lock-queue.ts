@@ -1,17 +1,13 @@
 import type { QueuedWaiter, QueueKind } from '../../store/queue.ts'
 import { mostDropped, mostTurns, priorityStepMs } from '../../store/queue-figures.ts'
+import type { PermitHolder } from './holding.ts'
+import { type Inbox, Inboxes } from './inboxes.ts'
 import { QueueTime } from './queue-time.ts'
-import type { Inbox, Waiter } from './waiter.ts'
+import type { Waiter } from './waiter.ts'
 import { WaiterList } from './waiter-list.ts'
 
 /** Tells a waiter of its turn, and answers how many heard it. */
 export type TellTurn = (waiter: Waiter, listens: boolean) => number
-
-/** Of one of several holders. */
-export interface PermitHolder {
-  permits: number
-  expiresAtMs: number
-}
 
 /**
  * The queue of one lock, and its rules. A request calls `begin`, does what it is about, and calls `give`. `held` is how many permits
@@ -21,22 +17,20 @@ export interface PermitHolder {
  */
 export class LockQueue {
   kind: QueueKind
-  /** By token. Of a lock for one holder it is empty: there the holder is the lock's entry. */
+  /** By acquisition id. Of a lock for one holder it is empty: there the holder is the lock's entry. */
   readonly holders: Map<string, PermitHolder> = new Map()
   /** The queue's time in the present request. */
   timeMs = 0
-  /** Whether there are dead waiters left to be dropped by the next request. */
-  moreToDrop = false
 
   readonly #time: QueueTime = new QueueTime()
   readonly #waiters: Map<string, Waiter> = new Map()
-  readonly #inboxes: Map<string, Inbox> = new Map()
+  readonly #inboxes: Inboxes = new Inboxes()
   /** Those with a turn stand before all others. */
   readonly #turns: WaiterList = new WaiterList(({ turnUntilMs }) => turnUntilMs as number)
   readonly #line: WaiterList = new WaiterList(({ ticket }) => ticket)
   #lastTicket = 0
-  #lastGeneration = 0
   #dropsLeft = 0
+  #moreToDrop = false
 
   constructor(kind: QueueKind) {
     this.kind = kind
@@ -44,6 +38,11 @@ export class LockQueue {
 
   get length(): number {
     return this.#waiters.size
+  }
+
+  /** Whether the present request has left dead waiters to the next. */
+  get moreToDrop(): boolean {
+    return this.#moreToDrop
   }
 
   /** In order. */
@@ -81,7 +80,7 @@ export class LockQueue {
   begin(nowMs: number, held: number): void {
     this.timeMs = this.queueTime(nowMs)
     this.#dropsLeft = this.mostDropped
-    this.moreToDrop = false
+    this.#moreToDrop = false
     this.withdrawOvertaken(held)
     for (let next = this.#turns.first; next && (next.turnUntilMs as number) <= this.timeMs; next = this.#turns.first) {
       this.onMissed(next)
@@ -113,7 +112,7 @@ export class LockQueue {
   }
 
   voidInbox(inbox: string): void {
-    this.#inboxes.delete(inbox)
+    this.#inboxes.forget(inbox)
     for (const waiter of this.#turns.all.filter((it) => it.inbox === inbox)) this.withdraw(waiter)
   }
 
@@ -127,39 +126,21 @@ export class LockQueue {
 
   /** A call of its process keeps an inbox alive. */
   heard(inbox: string, aliveMs: number, subscribers: number): void {
-    const record = this.#inboxes.get(inbox)
-    if (!record) return
-    record.aliveUntilMs = Math.max(record.aliveUntilMs, this.timeMs + aliveMs)
-    record.counted = record.listens && subscribers > 0
+    this.#inboxes.hear(inbox, this.timeMs + aliveMs, subscribers)
   }
 
-  /** Enters a waiter at the end of its class. */
+  /** Enters a waiter at the end of its class. There may be a void one of the same name. */
   enter(waiter: QueuedWaiter, permits: number, subscribers: number): Waiter {
-    const { inbox, number, priorityClass, windowMs } = waiter
+    const { inbox, number, priorityClass, aliveMs, windowMs } = waiter
     const name = nameOf(inbox, number)
     const former = this.#waiters.get(name)
     if (former) this.remove(former)
-    const record = this.#inboxes.get(inbox) ?? this.#open(waiter, subscribers)
+    const generation = this.#inboxes.join(waiter, this.timeMs + aliveMs, subscribers)
     const ticket = this.ticket(name, priorityClass)
-    const { generation } = record
     const entered: Waiter = { name, inbox, number, permits, windowMs, ticket, generation, turnUntilMs: null }
-    record.waiters++
     this.#waiters.set(name, entered)
     this.#line.add(entered)
     return entered
-  }
-
-  #open({ inbox, listens, aliveMs }: QueuedWaiter, subscribers: number): Inbox {
-    const generation = ++this.#lastGeneration
-    const record = {
-      generation,
-      listens,
-      aliveUntilMs: this.timeMs + aliveMs,
-      counted: listens && subscribers > 0,
-      waiters: 0,
-    }
-    this.#inboxes.set(inbox, record)
-    return record
   }
 
   ticket(_name: string, priorityClass: number): number {
@@ -167,12 +148,12 @@ export class LockQueue {
     return this.#lastTicket + priorityClass * priorityStepMs * 1_000
   }
 
-  /** Takes a waiter out, with its turn. Its inbox goes with the last of its waiters. */
+  /** Takes a waiter out, with its turn. */
   remove(waiter: Waiter): void {
+    const list = waiter.turnUntilMs === null ? this.#line : this.#turns
+    list.remove(waiter)
     this.#waiters.delete(waiter.name)
-    ;(waiter.turnUntilMs === null ? this.#line : this.#turns).remove(waiter)
-    const record = this.#inboxes.get(waiter.inbox)
-    if (record?.generation === waiter.generation && --record.waiters === 0) this.#inboxes.delete(waiter.inbox)
+    this.#inboxes.part(waiter.inbox, waiter.generation)
   }
 
   /** Its inbox was not voided since it entered, and it does not want more than there is. */
@@ -206,6 +187,11 @@ export class LockQueue {
     return takes
   }
 
+  /** Without a waiter only what nobody queues for is taken. */
+  isFree(permits: number, held: number): boolean {
+    return this.length === 0 && held + permits <= this.kind.capacity
+  }
+
   fits(waiter: Waiter, held: number): boolean {
     return held + this.#turns.permits + waiter.permits <= this.kind.capacity
   }
@@ -215,7 +201,7 @@ export class LockQueue {
     for (let next = this.#line.first; next; next = this.#line.first) {
       if (this.stands(next) && this.isAlive(next)) return next
       if (this.#dropsLeft === 0) {
-        this.moreToDrop = true
+        this.#moreToDrop = true
         return undefined
       }
       this.#dropsLeft--

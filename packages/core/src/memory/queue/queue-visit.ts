@@ -86,6 +86,6 @@ export class QueueVisit {
   }
 }
 
-export const exclusive: QueueKind = { name: 'exclusive', capacity: 1 }
+const exclusive: QueueKind = { name: 'exclusive', capacity: 1 }
 
 export type MakeQueue = (kind: QueueKind) => LockQueue

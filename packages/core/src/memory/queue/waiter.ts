@@ -14,15 +14,3 @@ export interface Waiter {
   /** When its turn ends, by the queue's time; null if it has none. */
   turnUntilMs: number | null
 }
-
-/** The inbox of a process, from its first waiter in the queue to its last, or until it is voided. */
-export interface Inbox {
-  readonly generation: number
-  /** By the queue's time. */
-  aliveUntilMs: number
-  /** Whether a subscriber was counted when its process last called. Of such a one, silence is believed. */
-  counted: boolean
-  readonly listens: boolean
-  /** How many of its waiters are in the queue. */
-  waiters: number
-}

@@ -39,8 +39,10 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
   const take = (): QueuedAcquireOutcome => granted(visit.holding.take({ acquisitionId, ttlMs, permits }))
   const holder = (): string | null => parseToken(visit.holding.first?.token)?.name ?? null
   if (!waiter) {
-    if (queue.length === 0 && visit.holding.permits + permits <= queue.kind.capacity) return take()
+    if (queue.isFree(permits, visit.holding.permits)) return take()
     visit.give()
+    // Perhaps all who wait are dead, and that shows only when one of them is told of its turn.
+    if (queue.isFree(permits, visit.holding.permits)) return take()
     const expiresAtMs = visit.holding.first?.expiresAtMs ?? Infinity
     return {
       type: 'held',
