@@ -1,4 +1,4 @@
-import { follow, ManualClock, ScriptedStore, testLocker } from '@leasehold/testkit'
+import { follow, ManualClock, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
 import { poll } from '../index.ts'
@@ -53,6 +53,37 @@ describe('a queued waiter that nobody tells', () => {
     expect(waiting.state).toBe('fulfilled')
     expect(next.state).toBe('pending')
   })
+})
+
+describe('a queued waiter whose notifier knows of no inboxes', () => {
+  it('is woken by the releases of its key, under its own name, and asks every two seconds all the same', async () => {
+    const { clock, process } = queueing()
+    const notifier = new ScriptedNotifier()
+    Object.assign(notifier, { recheckMs: 30_000 })
+    const [one, two] = [process(), process({ notifier })]
+    const held = await one.locks.acquire('k', { ttl: '1h' })
+    const waiting = two.queue()
+    await clock.advance(10_000)
+    const asked = two.store.called('queue.acquire')
+    expect(asked.length).toBeGreaterThanOrEqual(5)
+    const { inbox, number } = asked[0]?.requests[0]?.waiter ?? {}
+    expect(notifier.subscriptions).toMatchObject([{ key: 'k', cursor: `${inbox}.${number}` }])
+    await clock.advance(300)
+    await held.release()
+    notifier.signal()
+    await clock.advance(50)
+    expect(waiting.state).toBe('fulfilled')
+  })
+})
+
+it('a waiter of the same process that does not queue tries as soon as a queued lease is given back', async () => {
+  const { clock, locks } = testLocker({ wait: '1m' })
+  const held = await locks.acquire('k', { queue: fifo() })
+  const own = follow(locks.acquire('k', { strategy: { delayMs: () => 60_000 } }), clock)
+  await clock.advance(100)
+  await held.release()
+  await clock.advance(0)
+  expect(own.state).toBe('fulfilled')
 })
 
 describe('where calls share nothing', () => {

@@ -1,7 +1,15 @@
-import { callUntil, follow, replyLost, requestAfter, requestLost } from '@leasehold/testkit'
+import { callUntil, type Fate, follow, replyLost, requestAfter, requestLost } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Queueing, queueing } from '../../test/queueing.ts'
 import { queueOf } from './index.ts'
+
+/** Carried out late, and the answer never comes. */
+const lateAndUnheard =
+  (ms: number): Fate =>
+  async (sending) => {
+    sending.clock.schedule(() => void sending.execute(), ms)
+    return requestLost(sending)
+  }
 
 /** How many are in the queue of `k`. */
 async function waiting({ memory }: Queueing): Promise<number> {
@@ -61,6 +69,40 @@ describe('a waiter that gives up leaves the queue', () => {
     await clock.advance(750)
     expect(await waiting(all)).toBe(0)
     await clock.advance(5_000)
+    expect(await waiting(all)).toBe(0)
+  })
+
+  it('although its try arrives after its leave, and the answer to that is lost', async () => {
+    const all = queueing()
+    const { clock } = all
+    const [one, two] = [all.process(), all.process()]
+    const held = await one.locks.acquire('k')
+    two.store.next('queue.acquire', lateAndUnheard(800))
+    const stop = new AbortController()
+    two.queue({ signal: stop.signal })
+    await clock.advance(100)
+    stop.abort()
+    await clock.advance(750)
+    expect(await waiting(all)).toBe(1)
+    await clock.advance(1_500)
+    expect(await waiting(all)).toBe(0)
+    await held.release()
+  })
+
+  it('at once when it hears of a turn that such a try has brought it', async () => {
+    const all = queueing()
+    const { clock } = all
+    const [one, two] = [all.process(), all.process()]
+    const held = await one.locks.acquire('k')
+    two.store.next('queue.acquire', lateAndUnheard(800))
+    const stop = new AbortController()
+    two.queue({ signal: stop.signal })
+    await clock.advance(100)
+    stop.abort()
+    await clock.advance(750)
+    expect(await waiting(all)).toBe(1)
+    await held.release()
+    await clock.advance(0)
     expect(await waiting(all)).toBe(0)
   })
 
@@ -126,6 +168,32 @@ it('a turn that nobody wants is given back at once: a doubled request had entere
   expect(await waiting(all)).toBe(2)
   await held.release()
   await clock.advance(0)
+  expect(next.state).toBe('fulfilled')
+})
+
+it('a turn that nobody wants is found by a look, if nobody heard of it', async () => {
+  const all = queueing()
+  const { clock } = all
+  const [one, two] = [all.process(), all.process()]
+  const held = await one.locks.acquire('k')
+  let repeat: (() => Promise<unknown>) | undefined
+  two.store.next('queue.acquire', ({ execute }) => {
+    repeat = execute
+    return execute()
+  })
+  const stop = new AbortController()
+  two.queue({ signal: stop.signal })
+  await clock.advance(0)
+  stop.abort()
+  await clock.advance(0)
+  await repeat?.()
+  const next = two.queue()
+  await clock.advance(100)
+  two.isDeaf = true
+  await held.release()
+  await clock.advance(1_100)
+  two.isDeaf = false
+  await clock.advance(1_000)
   expect(next.state).toBe('fulfilled')
 })
 

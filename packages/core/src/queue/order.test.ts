@@ -152,8 +152,8 @@ describe('a call that queues', () => {
 
   it('renews its lease with those of others', async () => {
     const { clock, process } = queueing()
-    const one = process({ ttl: '3s' })
-    const leases = [await one.locks.acquire('k'), await one.locks.acquire('plain', { queue: undefined })]
+    const one = process({ ttl: '3s', queue: undefined })
+    const leases = [await one.locks.acquire('k', { queue: fifo() }), await one.locks.acquire('plain')]
     one.commands()
     await clock.advance(30_000)
     expect(leases.map(({ signal }) => signal.aborted)).toEqual([false, false])

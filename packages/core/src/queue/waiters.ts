@@ -17,12 +17,8 @@ import { leaveOnce } from './leaving.ts'
 /** A waiter, as its process knows it. */
 export interface Member extends Named {
   readonly plan: Plan
-  /** When its last try was sent, in monotonic milliseconds. */
-  readonly triedMs: number
-  /** It may have its turn. */
+  /** It may have its turn, or is no longer in the queue. */
   told(): void
-  /** It is no longer in the queue. */
-  missed(): void
   /** Looks stay unanswered, for this reason. */
   unanswered(failure: Unknown): void
 }
@@ -51,7 +47,7 @@ export class Waiters {
   /** Those who wait, and those who leave. */
   readonly #members = new Map<number, Member>()
   /** The keys of the last that have ended. */
-  readonly #ended = new Map<number, { readonly key: string; readonly atMs: number }>()
+  readonly #ended = new Map<number, string>()
   readonly #keys = new Map<string, Key>()
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
@@ -136,7 +132,8 @@ export class Waiters {
   /** A waiter waits no more. Until it is removed it hears of a turn that a late try brings it. */
   ended(waiter: Member): void {
     const contended = this.#keys.get(waiter.plan.key)
-    if (!contended?.waiters.delete(waiter) || contended.waiters.size > 0) return
+    contended?.waiters.delete(waiter)
+    if (!contended || contended.waiters.size > 0) return
     this.#keys.delete(contended.key)
     contended.close()
     if (this.#keys.size === 0) this.#disarm()
@@ -146,7 +143,7 @@ export class Waiters {
   remove(waiter: Member): void {
     this.ended(waiter)
     if (!this.#members.delete(waiter.number)) return
-    this.#ended.set(waiter.number, { key: waiter.plan.key, atMs: this.#context.clock.monotonicMs() })
+    this.#ended.set(waiter.number, waiter.plan.key)
     for (const [oldest] of this.#ended) {
       if (this.#ended.size <= mostEnded) break
       this.#ended.delete(oldest)
@@ -160,20 +157,18 @@ export class Waiters {
   #heard(message: string | undefined): void {
     if (message === undefined) for (const contended of this.#keys.values()) this.#lookIn(contended, 0, 0)
     const [, number] = /^turn (\d+)$/.exec(message ?? '') ?? []
-    if (number) this.#turn(Number(number))
+    if (number) this.#turn(Number(number), this.#ended.get(Number(number)))
   }
 
-  #turn(number: number): void {
+  /** @param key of a waiter that has ended, if it is known */
+  #turn(number: number, key: string | undefined): void {
     const waiter = this.#members.get(number)
-    const ended = this.#ended.get(number)
     if (waiter) waiter.told()
-    else if (ended) this.#giveBack(ended.key, number)
-  }
-
-  /** Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places. */
-  #giveBack(key: string, number: number): void {
-    const request = { key, inbox: this.inbox, number, acquisitionId: undefined }
-    this.#context.work.background(() => leaveOnce(this.#context, this.#port, request))
+    else if (key !== undefined) {
+      // Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places.
+      const request = { key, inbox: this.inbox, number, acquisitionId: undefined }
+      this.#context.work.background(() => leaveOnce(this.#context, this.#port, request))
+    }
   }
 
   // --- the timer ---
@@ -210,9 +205,6 @@ export class Waiters {
     for (const contended of this.#keys.values()) {
       const earlyMs = contended.isRecheck ? mostRecheckMs / 4 : 1
       if (contended.isLooking || contended.dueMs > nowMs + earlyMs) continue
-      contended.dueMs = Infinity
-      // While all its waiters ask, they learn as much themselves.
-      if (!contended.isQueuedFor) continue
       const node = this.#context.store.nodeOf(contended.key)
       byNode.set(node, [...(byNode.get(node) ?? []), contended])
     }
@@ -236,6 +228,7 @@ export class Waiters {
     const requests = asked.map(({ contended, waiters }) => {
       contended.isLooking = true
       contended.lookedMs = askedMs
+      contended.dueMs = Infinity
       const numbers = waiters.map(({ number }) => number)
       return { key: contended.key, inbox: this.inbox, aliveMs, numbers }
     })
@@ -259,25 +252,19 @@ export class Waiters {
     contended.failure = isUnknown(outcome) ? outcome : undefined
     if (outcome.type === 'refused') waiters[0]?.told()
     else if (outcome.type === 'looked') {
-      for (const number of outcome.turns) this.#turnByLook(contended.key, number, askedMs)
+      for (const number of outcome.turns) this.#turn(number, contended.key)
       const missing = new Set(outcome.missing)
       for (const waiter of waiters) {
-        // One that has asked since then may have entered again.
-        if (missing.has(waiter.number) && waiter.isQueued && waiter.triedMs < askedMs) waiter.missed()
+        if (!missing.has(waiter.number) || !waiter.isQueued) continue
+        // It enters again, at the end.
+        contended.waiters.delete(waiter)
+        waiter.told()
       }
     }
-    if (contended.waiters.size > 0) {
+    if (this.#keys.get(contended.key) === contended) {
       const againInMs = outcome.type === 'looked' ? outcome.againInMs : null
       const passedMs = this.#context.clock.monotonicMs() - askedMs
       this.#lookIn(contended, againInMs, Math.max(0, contended.recheckMs() - passedMs))
     }
-  }
-
-  /** A look says that a waiter has the turn. It may have taken it since. */
-  #turnByLook(key: string, number: number, askedMs: number): void {
-    const waiter = this.#members.get(number)
-    const ended = this.#ended.get(number)
-    if (waiter) waiter.told()
-    else if (!ended || ended.atMs < askedMs) this.#giveBack(key, number)
   }
 }

@@ -164,7 +164,7 @@ export function permitClaims(probe: Probe): void {
     const first = await queues.enter({ key, kind: pool, waiter: waiter(1) })
     await queues.enter({ key, kind: pool, permits: 2, waiter: waiter(2) })
     expect(await queues.resize(key, semaphoreOf(4))).toBe('resized')
-    expect((await queues.look(key, name, [])).turns).toEqual([1])
+    expect((await queues.state(key)).waiters).toMatchObject([{ hasTurn: true }, { hasTurn: false }])
     expect(await queues.resize(key, semaphoreOf(1))).toBe('resized')
     // The turn is withdrawn, and who wants more than there is now is out.
     expect(await queues.look(key, name, [1, 2])).toMatchObject({ turns: [], missing: [2] })

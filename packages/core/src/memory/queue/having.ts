@@ -39,10 +39,9 @@ export function release(visit: QueueVisit, { exclusive, token, keep }: ReleasePe
 
 /** Changes the capacity of a lock that is held or waited for; there is nothing to change of another. */
 export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
-  const kinds = visit.kinds()
-  const other = kinds.find(({ name }) => name !== kind.name)
+  const other = visit.kinds().find(({ name }) => name !== kind.name)
   if (other) return kindMismatch(kind, other)
-  if (kinds.length > 0) visit.become(kind)
+  visit.become(kind)
   visit.begin()
   visit.give()
   return { type: 'resized' }
