@@ -59,6 +59,7 @@ const withRecords = `export { claimRecord } from '@leasehold/core/records'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_320],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
+  ['queue', `export { fifo, priority } from '@leasehold/core/queue'`, '', 9_300],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {
