@@ -74,6 +74,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
+  once: [...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing']],
+  election: ['context', 'errors', 'events', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   'hand-over': [
     ...[
       'acquire',
@@ -106,6 +108,11 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ],
     'waiting',
   ],
+  many: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+    'waiting',
+  ],
+  're-entry': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

@@ -11,8 +11,8 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 
 /** What the locker with the Redis store may weigh, minified and compressed, in bytes: docs/decisions/0005. */
 describe.each([
-  ['by default', [], 17_365],
-  ['on Workers', ['workerd'], 13_345],
+  ['by default', [], 17_395],
+  ['on Workers', ['workerd'], 13_370],
 ])('createLocker with redisStore, bundled %s', (name, conditions, limit) => {
   const code = edgeBundle(exported, { folder, conditions })
 
@@ -38,7 +38,7 @@ describe.each([
 
 /** What records add to such a bundle. */
 describe.each([
-  ['by default', [], 4_430],
+  ['by default', [], 4_435],
   ['on Workers', ['workerd'], 4_430],
 ])('claimRecord, bundled %s', (name, conditions, limit) => {
   const withRecords = `${exported}; export { claimRecord } from '@leasehold/core/records'`
@@ -52,6 +52,25 @@ describe.each([
     expect(size).toBeLessThanOrEqual(limit)
     expect((code as string).match(/node:|\bprocess\b|\bBuffer\b|\brequire\b/g)).toBeNull()
   })
+})
+
+/** What further capabilities add, each beside what it is built on. Who does not import them ships nothing of them. */
+const withRecords = `export { claimRecord } from '@leasehold/core/records'`
+test.each([
+  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_320],
+  ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
+  ['queue', `export { fifo, priority } from '@leasehold/core/queue'`, '', 9_300],
+])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
+  const base = `${exported}; ${beside}`
+  for (const conditions of [[], ['workerd']]) {
+    const [code, without] = await Promise.all(
+      [`${base}; ${source}`, base].map((contents) => edgeBundle(contents, { folder, conditions })),
+    )
+    const size = compressedBytes(code as string) - compressedBytes(without as string)
+    console.log(`${name}${conditions}: ${size} of ${limit} bytes`)
+    expect(size).toBeLessThanOrEqual(limit)
+    expect((code as string).match(/node:|\bprocess\b|\bBuffer\b|\brequire\b/g)).toBeNull()
+  }
 })
 
 test('the check would find a module that sets a timer or draws randomness', () => {

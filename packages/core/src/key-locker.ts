@@ -74,10 +74,7 @@ export class KeyCalls implements KeyLocker {
 
   async tryAcquire(options?: TryAcquireOptions): Promise<Lease | null> {
     const plan = planFor(this.#key, this.#settings(options), 0)
-    for (const name of waitingOnly) {
-      if ((options as AcquireOptions | undefined)?.[name] !== undefined)
-        throw new InvalidOptionError(name, 'is not for a call that does not wait')
-    }
+    refuseWaiting(options)
     return this.#waitFor(plan, () => null)
   }
 
@@ -180,6 +177,13 @@ export function failedCall({ clock, emit }: Context, plan: Plan, since: Instant,
 
 function timedOut(plan: Plan, acquired: Acquired): never {
   throw new AcquireTimeoutError(plan.key, acquired, plan)
+}
+
+/** @throws InvalidOptionError for an option that is only for calls that wait */
+export function refuseWaiting(options: AcquireOptions | undefined): void {
+  for (const name of waitingOnly) {
+    if (options?.[name] !== undefined) throw new InvalidOptionError(name, 'is not for a call that does not wait')
+  }
 }
 
 const waitingOnly = ['wait', 'recheck', 'strategy', 'budget'] as const

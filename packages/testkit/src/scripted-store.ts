@@ -15,8 +15,9 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver, offerQueue } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerQueue } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
+import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
 import { type QueueStore, queueOf } from '@leasehold/core/queue'
 import { callUntil } from './call-until.ts'
@@ -32,6 +33,8 @@ export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
   /** What the store says of itself. A test may set it, so that many requests of one turn leave as two commands. */
   overlaps = false
+  /** A test may set it: then no request spans several keys, as on a cluster. */
+  apart = false
   readonly calls: StoreCall[] = []
 
   readonly #behind: LeaseStore
@@ -51,6 +54,13 @@ export class ScriptedStore implements LeaseStore {
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
     const queue = queueOf(behind)
     if (queue) offerQueue(this, this.#queue(queue))
+    const many = manyOf(behind)
+    if (many) {
+      offerMany(this, {
+        groupsOf: (keys) => (this.apart ? keys.map((key) => [key]) : many.groupsOf(keys)),
+        acquireAll: (request, call) => this.#acquireAll(many, request, call),
+      })
+    }
   }
 
   /** Decides about the calls to come, one fate each. */
@@ -124,6 +134,16 @@ export class ScriptedStore implements LeaseStore {
         this.#carryOne('queue.resize', { key }, signal, () => behind.resize(key, kind, on)),
       inspect: (key, { signal }) => this.#carryOne('queue.inspect', { key }, signal, () => behind.inspect(key, on)),
     }
+  }
+
+  async #acquireAll(
+    behind: ManyStore,
+    request: AcquireAllRequest,
+    { signal }: CallDeadline,
+  ): Promise<AcquireAllOutcome> {
+    const requests = request.locks.map((lock) => ({ ...lock, ttlMs: request.ttlMs }))
+    const execute = async (): Promise<[AcquireAllOutcome]> => [await behind.acquireAll(request, this.#call)]
+    return (await this.#carry('acquireAll', requests, signal, execute))[0] as AcquireAllOutcome
   }
 
   async #carryOne<O>(

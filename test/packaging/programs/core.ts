@@ -7,9 +7,11 @@ import {
   LeaseLostError,
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type Leadership, lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { type OnceRun, once } from '@leasehold/core/once'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 
@@ -45,6 +47,15 @@ export async function main(): Promise<string> {
   if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
+
+  const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
+  const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])
+  if (one.fence !== other.fence) throw other
+
+  const terms: Leadership[] = []
+  const candidate = lead(locks, 'leader', (term) => terms.push(term), { ttl: '5s' })
+  await candidate.ended
+  if (terms.length !== 1 || (await leaderOf(locks, 'leader'))) throw terms
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

@@ -8,9 +8,11 @@ import { bridgeNotifier } from '@leasehold/bridge-client'
 import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { once } from '@leasehold/core/once'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
 import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
@@ -39,6 +41,9 @@ const made: readonly unknown[] = [
   locked({ locks, key: () => 'order' }),
   claimRecord,
   detach,
+  once,
+  lead,
+  leaderOf,
   resume,
   fenceGate,
   keyLayout('lock:'),

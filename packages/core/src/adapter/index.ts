@@ -28,6 +28,7 @@ export type {
   Unknown,
 } from '../store/lease-store.ts'
 export { offerHandOver } from '../store/offer-hand-over.ts'
+export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerQueue } from '../store/offer-queue.ts'
 export { offerRecords } from '../store/offer-records.ts'

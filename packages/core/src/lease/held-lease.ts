@@ -20,6 +20,9 @@ export interface Successors {
   ended(grant: Grant, subscribers: number | null): void
 }
 
+/** What a lease is made of. */
+export type Parts = readonly [context: Context, grant: Grant, watch: Watch, successors: Successors | undefined]
+
 /** A grant as its holder sees it. It may be handed off to another holder afterwards, who gets a lease of its own. */
 export class HeldLease implements Lease, Releasing {
   declare readonly key: string
@@ -136,9 +139,14 @@ export class HeldLease implements Lease, Releasing {
     this.#grant.lose(reason)
   }
 
-  /** Gives it to the next waiter of this process, or ends it. */
+  /** What it is made of, for re-entry. */
+  parts(): Parts {
+    return [this.#context, this.#grant, this.#watch, this.#successors]
+  }
+
+  /** Leaves it to nested holds, gives it to the next waiter of this process, or ends it. */
   #end(endGrant: EndGrant): void {
-    if (this.#successors?.handOff(this.#grant)) this.#ended('released')
+    if (this.#grant.holds?.keep(endGrant) || this.#successors?.handOff(this.#grant)) this.#ended('released')
     else {
       // It leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)

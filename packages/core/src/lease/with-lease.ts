@@ -3,7 +3,7 @@ import type { Clock } from '../timing/clock.ts'
 import { settledWithin } from '../timing/deadline.ts'
 import { lostReleaseMs } from './figures.ts'
 import type { HeldLease } from './held-lease.ts'
-import type { Work } from './lease.ts'
+import type { Lease, Work } from './lease.ts'
 
 /**
  * Runs work under a lease, once it is acquired, and gives the lease back whatever happens.
@@ -11,7 +11,11 @@ import type { Work } from './lease.ts'
  * @throws the work's own error, which wins over every other
  * @throws LeaseLostError, with the work's `result`, if the lease was lost meanwhile. The loss may show only at the release.
  */
-export async function withLease<T>(clock: Clock, acquiring: Promise<HeldLease>, work: Work<T>): Promise<T> {
+export async function withLease<T>(
+  clock: Clock,
+  acquiring: Promise<Lease & Pick<HeldLease, 'lostBecause' | 'lostError'>>,
+  work: Work<T>,
+): Promise<T> {
   const lease = await acquiring
   let result: T
   let ended: ReleaseResult | undefined

@@ -13,6 +13,7 @@ import type {
   RevokeOutcome,
 } from '../store/lease-store.ts'
 import { offerHandOver } from '../store/offer-hand-over.ts'
+import { offerMany } from '../store/offer-many.ts'
 import { offerQueue } from '../store/offer-queue.ts'
 import { offerRecords } from '../store/offer-records.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
@@ -21,6 +22,7 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
+import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
 import type { MakeQueue } from './queue/queue-visit.ts'
@@ -87,6 +89,7 @@ export class MemoryStore implements LeaseStore {
     offerRecords(this, memoryRecords(keeper))
     offerHandOver(this, memoryHandOver(keeper))
     offerQueue(this, memoryQueue(keeper, makeQueue))
+    offerMany(this, memoryMany(keeper))
   }
 
   nodeOf(): string {

@@ -5,8 +5,6 @@ import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.
 /** A waiter, as far as a look is about it. */
 export interface Named {
   readonly number: number
-  /** In which order the waiters of a process stand in the queue. */
-  readonly place: number
   /** It has been answered that it is in the queue, and waits there. */
   readonly isQueued: boolean
   /** How long it may go without a look, in milliseconds. */
@@ -16,6 +14,7 @@ export interface Named {
 /** A key that waiters of this process queue for, and when the store is to be asked about them. */
 export class ContendedKey<W extends Named> {
   readonly key: string
+  /** In the order in which they have entered the queue. */
   readonly waiters: Set<W> = new Set()
   /** When a look is due, in monotonic milliseconds. */
   dueMs: number = Infinity
@@ -48,8 +47,7 @@ export class ContendedKey<W extends Named> {
 
   /** The first waiters in the queue. */
   first(): readonly W[] {
-    const queued = [...this.waiters].filter(({ isQueued }) => isQueued)
-    return queued.sort((a, b) => a.place - b.place).slice(0, mostNamed)
+    return [...this.waiters].filter(({ isQueued }) => isQueued).slice(0, mostNamed)
   }
 
   recheckMs(): number {

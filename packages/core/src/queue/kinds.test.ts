@@ -34,7 +34,7 @@ it('a lock for several holders has them, renews them, and lets the next in when 
 
 it('another kind under the same key is refused', async () => {
   const { process } = queueing()
-  const { locks } = process()
+  const { locks, commands } = process()
   const shared = sharedOf(locks) as Shared
   const calls = new KeyCalls(
     queuedCalls(shared, { kind: { name: 'semaphore', capacity: 2 }, permits: 1 }),
@@ -42,7 +42,10 @@ it('another kind under the same key is refused', async () => {
     callSettings(shared.defaults),
   )
   await locks.acquire('k', { queue: priority(2) })
+  commands()
   await expect(calls.acquire()).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'k' })
+  // It has not entered the queue, and need not leave it.
+  expect(commands()).toEqual(['queue.acquire'])
 })
 
 it('a queued lease can be detached and resumed, and the next in the queue is served after that', async () => {

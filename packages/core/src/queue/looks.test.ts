@@ -1,9 +1,10 @@
-import { answered, follow, requestLost, ScriptedNotifier } from '@leasehold/testkit'
+import { answered, type Fate, follow, replyAfter, requestLost, ScriptedNotifier } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
 import type { ReleaseNotifier } from '../adapter/index.ts'
+import { LeaseholdError } from '../index.ts'
 import { type OpenInbox, offerInbox } from '../waiting/inbox.ts'
-import { fifo, inspectQueue } from './index.ts'
+import { inspectQueue } from './index.ts'
 
 /** An inbox that says what a test says. */
 class ScriptedInbox implements OpenInbox {
@@ -127,21 +128,24 @@ it('a call enters the queue once its inbox hears, and waits for that no longer t
   ])
 })
 
-it('many that have fallen out of the queue are back in it soon: who finds all missing that it named looks again', async () => {
+it('many that have fallen out of the queue enter it again: a look names those who have not been asked about', async () => {
   const { clock, process } = queueing()
-  const [one, two] = [process({ queue: undefined }), process()]
-  const held = await one.locks.acquire('k', { queue: fifo() })
-  for (let each = 0; each < 250; each++) void two.locks.acquire('k').then((lease) => lease.release())
+  const [one, two] = [process(), process()]
+  const held = await one.locks.acquire('k')
+  for (let each = 0; each < 250; each++) two.queue()
+  await clock.advance(50)
+  const next = one.queue()
   await clock.advance(50)
   two.isDeaf = true
   two.store.always('queue.look', requestLost)
   await held.release()
-  // Nobody takes the turn, so all of them are void.
-  await clock.advance(6_000)
-  await one.locks.acquire('k')
+  // Nobody takes the turn, so all of them are void, and it is the turn of who came after them.
+  await clock.advance(5_000)
+  expect(next.state).toBe('fulfilled')
   two.store.always('queue.look', answered)
-  two.isDeaf = false
-  await clock.advance(1_100)
+  two.store.calls.length = 0
+  await clock.advance(4_000)
+  expect(two.store.called('queue.acquire')).toHaveLength(250)
   expect((await inspectQueue(one.locks, 'k')).waiting).toBe(250)
 })
 
@@ -163,4 +167,31 @@ it('who relies on a longer one is looked for every two seconds all the same: its
   two.queue({ recheck: '1m' })
   await clock.advance(20_000)
   expect(two.store.called('queue.look').length).toBeGreaterThanOrEqual(10)
+})
+
+it('a look that is answered after the last waiter has gone leads to no other', async () => {
+  const { clock, process } = queueing()
+  const [one, two] = [process({ renew: false, ttl: '1h', longHeld: '1h' }), process()]
+  await one.locks.acquire('k')
+  const idle = clock.pending
+  two.store.next('queue.look', replyAfter(300))
+  const stop = new AbortController()
+  two.queue({ signal: stop.signal })
+  await clock.advance(100)
+  stop.abort()
+  await clock.advance(400)
+  expect(clock.pending).toBe(idle)
+})
+
+it('a look that is refused makes a waiter ask itself, and it says why', async () => {
+  const { clock, process } = queueing()
+  const [one, two] = [process(), process()]
+  await one.locks.acquire('k')
+  const waiting = two.queue()
+  await clock.advance(100)
+  const refused: Fate = async () => [{ type: 'refused', error: new LeaseholdError('KIND_MISMATCH', 'no lock') }]
+  two.store.always('queue.look', refused)
+  two.store.always('queue.acquire', refused)
+  await clock.advance(1_000)
+  expect(waiting.reason).toMatchObject({ code: 'KIND_MISMATCH', key: 'k' })
 })

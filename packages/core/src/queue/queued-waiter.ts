@@ -20,7 +20,7 @@ import type {
   QueueInspection,
   QueuedWaiter as WaiterInQueue,
 } from '../store/queue.ts'
-import { httpAliveMs, httpWindowMs, mostRecheckMs, priorityStepMs, unkeptAliveMs } from '../store/queue-figures.ts'
+import { httpAliveMs, httpWindowMs, mostRecheckMs, unkeptAliveMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
@@ -54,7 +54,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly known: Knowledge = nothingKnown()
   readonly plan: Plan
   readonly number: number
-  place = 0
   isQueued = false
   readonly #context: Context
   readonly #queues: Queues
@@ -105,16 +104,10 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     return (this.plan.queue as Order | undefined)?.priorityClass ?? 0
   }
 
-  /** It may have its turn, or has fallen out of the queue: it asks again. One that has given up leaves. */
+  /** It asks again. One that has given up leaves. */
   told(): void {
     if (this.#state === 'waiting') this.#told.add()
     else if (this.#state === 'leaving') this.#leaveAgain()
-  }
-
-  /** The store no longer has it. It enters again, at the end. */
-  missed(): void {
-    this.#entered = false
-    this.told()
   }
 
   /** The store has not answered for a while, so nobody can say that the lock is still held. */
@@ -138,7 +131,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   close(): void {
-    this.#told.forget()
+    // A pause that has ended leaves nothing behind.
   }
 
   onGrant(): void {
@@ -186,7 +179,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 
   #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
     const { kind, permits } = this.#wish
-    if (acquisitionId !== this.#tried) this.#entered = false
     this.#tried = acquisitionId
     this.#seen = this.#told.signals
     this.#open++
@@ -207,7 +199,6 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type !== 'unknown' || outcome.executed === 'no') this.#open--
     if (outcome.type === 'held') return { ...outcome, cursor: '-' }
     if (outcome.type !== 'queued') return outcome
-    if (!this.#entered) this.place = this.#context.clock.monotonicMs() + this.priorityClass * priorityStepMs
     this.#entered = true
     if (this.#state === 'leaving') this.#leaveAgain()
     // Who keeps its place knows it by this cursor.

@@ -4,7 +4,7 @@ import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import type { LookOutcome, QueueStore } from '../store/queue.ts'
-import { aliveMs, httpAliveMs, httpWindowMs, mostNamed, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
+import { aliveMs, httpAliveMs, httpWindowMs, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
 import type { Inbox, OpenInbox } from '../waiting/inbox.ts'
@@ -17,10 +17,8 @@ import { leaveOnce } from './leaving.ts'
 /** A waiter, as its process knows it. */
 export interface Member extends Named {
   readonly plan: Plan
-  /** It may have its turn. */
+  /** It may have its turn, or is no longer in the queue. */
   told(): void
-  /** It is no longer in the queue. */
-  missed(): void
   /** Looks stay unanswered, for this reason. */
   unanswered(failure: Unknown): void
 }
@@ -139,7 +137,8 @@ export class Waiters {
   /** A waiter waits no more. Until it is removed it hears of a turn that a late try brings it. */
   ended(waiter: Member): void {
     const contended = this.#keys.get(waiter.plan.key)
-    if (!contended?.waiters.delete(waiter) || contended.waiters.size > 0) return
+    contended?.waiters.delete(waiter)
+    if (!contended || contended.waiters.size > 0) return
     this.#keys.delete(contended.key)
     contended.close()
     if (this.#keys.size === 0) this.#disarm()
@@ -256,18 +255,19 @@ export class Waiters {
 
   #read(contended: Key, waiters: readonly Member[], outcome: LookOutcome, askedMs: number): void {
     contended.failure = isUnknown(outcome) ? outcome : undefined
-    let againInMs: number | null = null
     if (outcome.type === 'refused') waiters[0]?.told()
     else if (outcome.type === 'looked') {
       for (const number of outcome.turns) this.#turn(number, contended.key)
       const missing = new Set(outcome.missing)
       for (const waiter of waiters) {
-        if (missing.has(waiter.number) && waiter.isQueued) waiter.missed()
+        if (!missing.has(waiter.number) || !waiter.isQueued) continue
+        // It enters again, at the end.
+        contended.waiters.delete(waiter)
+        waiter.told()
       }
-      // If all that were named are missing, those behind them may be missing too.
-      againInMs = missing.size === mostNamed ? 0 : outcome.againInMs
     }
-    if (contended.waiters.size > 0) {
+    if (this.#keys.get(contended.key) === contended) {
+      const againInMs = outcome.type === 'looked' ? outcome.againInMs : null
       const passedMs = this.#context.clock.monotonicMs() - askedMs
       this.#lookIn(contended, againInMs, Math.max(0, contended.recheckMs() - passedMs))
     }

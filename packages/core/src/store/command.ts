@@ -37,10 +37,10 @@ export class Command extends Call implements SpanListener {
   }
 
   /** Adds a request, unless there are too many already, or the deadlines differ too much. */
-  join(request: unknown, attempt: Attempt<unknown>): boolean {
+  join(request: unknown, attempt: Attempt<unknown>, most: number = mostPerCommand): boolean {
     const leastMs = Math.min(this.withinMs, attempt.withinMs)
     const longestMs = Math.max(this.#longestMs, attempt.withinMs)
-    if (this.requests.length >= mostPerCommand || longestMs > 2 * leastMs) return false
+    if (this.requests.length >= most || longestMs > 2 * leastMs) return false
     this.withinMs = leastMs
     this.#longestMs = longestMs
     this.requests.push(request)

@@ -8,6 +8,7 @@ import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { permitClaims } from './permit-claims.ts'
 import { Probe } from './probe.ts'
@@ -57,6 +58,7 @@ export function storeConformance(
     describe('records', () => recordClaims(probe))
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
+    describe('several locks at once', () => manyClaims(probe))
     describe('queues', () => queueClaims(probe))
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))

@@ -1,0 +1,112 @@
+import { AcquireTimeoutError, demandOption } from '../errors.ts'
+import { failedCall, refuseWaiting, type Shared, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
+import type { Locker } from '../locker.ts'
+import { type AcquireOptions, callSettings, planFor } from '../options.ts'
+import { type Instant, instant } from '../timing/validity.ts'
+import type { SetAcquired } from './acquire-group.ts'
+import { SetAcquisition } from './acquire-set.ts'
+import { keySet } from './key-set.ts'
+import { leaseGrants } from './lease-grants.ts'
+import { HeldSet, type LeaseSet } from './lease-set.ts'
+import { lineFor } from './set-line.ts'
+import type { SetPlan } from './set-plan.ts'
+
+/**
+ * Acquires several locks, all of them or none, and waits until that is possible. Keys may repeat and come in any order.
+ *
+ * Where one request can span the keys, which is on a single server and for keys with one hash tag on a cluster, one script grants
+ * them: whoever waits holds none of them. Otherwise they are taken one after another, in the order of their UTF-8 bytes, and whoever
+ * waits for one holds those before it. Either way no two calls wait for each other, and a call that ends in vain leaves nothing behind.
+ *
+ * A set waits until all of its locks are free at one moment. Where each of them is in demand all the time, that may take long.
+ *
+ * @example
+ * ```ts
+ * await using both = await acquireAll(locks, ['stock:1', 'stock:2'], { wait: '5s' })
+ * both.assertValid()
+ * await move({ fence: both.leases.get('stock:1')?.fence, signal: both.signal })
+ * ```
+ *
+ * @throws AcquireTimeoutError when the wait or the budget was over. Its `key` is that of the lock that was in the way
+ * @throws InvalidOptionError for bad keys or options, or what is not a locker
+ * @throws everything else that `acquire` of a locker throws; what was taken is given back
+ */
+export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: AcquireOptions): Promise<LeaseSet> {
+  return (await acquireSet(locks, keys, options)) as LeaseSet
+}
+
+/**
+ * Tries once to acquire several locks, all of them or none. Null means that somebody holds one of them.
+ *
+ * @example
+ * ```ts
+ * await using both = await tryAcquireAll(locks, ['stock:1', 'stock:2'])
+ * if (!both) return
+ * ```
+ *
+ * @throws everything that `acquireAll` throws, except AcquireTimeoutError
+ */
+export async function tryAcquireAll(
+  locks: Locker,
+  keys: Iterable<string>,
+  options?: TryAcquireOptions,
+): Promise<LeaseSet | null> {
+  refuseWaiting(options)
+  return acquireSet(locks, keys, options, 0)
+}
+
+/** @param waitMs 0 for a call that does not wait, which then may answer null */
+export async function acquireSet(
+  locks: Locker,
+  keys: Iterable<string>,
+  options: AcquireOptions | undefined,
+  waitMs?: 0,
+): Promise<HeldSet | null> {
+  const shared = sharedForSets(locks)
+  const { context, defaults } = shared
+  const set = keySet(keys, 1)
+  const plan: SetPlan = planFor(set[0] as string, callSettings(defaults)(options), waitMs)
+  const since = instant(context.clock)
+  try {
+    const found = await inTurn(shared, set, plan, since)
+    if (found instanceof HeldSet) return found
+    if (waitMs === 0) return null
+    throw new AcquireTimeoutError(plan.key, found, plan)
+  } catch (error) {
+    failedCall(context, plan, since, error)
+  }
+}
+
+/** Acquires the set when it is this call's turn. Answers how that ended if it was in vain. */
+async function inTurn(
+  shared: Shared,
+  keys: readonly string[],
+  plan: SetPlan,
+  since: Instant,
+): Promise<HeldSet | SetAcquired> {
+  const { context } = shared
+  const line = lineFor(shared, keys, plan)
+  let toldContended = false
+  const pass = await line?.turn(plan, since, () => {
+    toldContended = true
+    context.emit?.({ type: 'contended', key: plan.key })
+  })
+  const acquisition = new SetAcquisition(shared, keys, plan, { since, toldContended, line })
+  if (line && !pass) return acquisition.inLine(line)
+  try {
+    const found = await acquisition.run()
+    if (found.grants.length === 0) return found
+    line?.hold()
+    const leases = leaseGrants(shared, found.grants, plan, found, pass)
+    return new HeldSet(leases, found)
+  } finally {
+    if (!line?.isHeld) pass?.()
+  }
+}
+
+/** @throws InvalidOptionError for what is not a locker */
+export function sharedForSets(locks: Locker): Shared {
+  const shared = sharedOf(Object(locks))
+  demandOption(shared !== undefined, 'locks', 'a locker')
+  return shared
+}

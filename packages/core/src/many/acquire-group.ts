@@ -1,0 +1,143 @@
+import { type Acquired, Acquisition, type Terms } from '../acquire/acquisition.ts'
+import { undoAcquire } from '../acquire/claim.ts'
+import type { Context } from '../context.ts'
+import { LeaseholdError } from '../errors.ts'
+import { Grant } from '../lease/grant.ts'
+import { isUnknown, silence } from '../store/answered.ts'
+import type { Attempt } from '../store/attempt.ts'
+import type { AcquireOutcome, AcquireRequest, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
+import type { AcquireAllOutcome, ManyStore } from '../store/many.ts'
+import { acquisitionIdOf, drawAcquisitionId } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
+import type { SetPlan } from './set-plan.ts'
+import { setWaiter } from './set-waiter.ts'
+
+/** How an acquire of several locks ended: with all of their grants, in order, or with none. */
+export interface SetAcquired extends Omit<Acquired, 'grant'> {
+  readonly grants: readonly Grant[]
+}
+
+/** The request cannot span these keys. Nothing was carried out. */
+export const apart: unique symbol = Symbol('apart')
+
+type GroupTerms = Pick<Terms, 'since' | 'known' | 'toldContended' | 'onFinding'>
+
+/** Acquires the locks of one group, one request for all. A group of one is a lock like any other. */
+export async function acquireGroup(
+  context: Context,
+  many: ManyStore | undefined,
+  keys: readonly string[],
+  plan: SetPlan,
+  terms: GroupTerms,
+): Promise<SetAcquired | typeof apart> {
+  const [key = ''] = keys
+  plan.key = key
+  const group = many && keys.length > 1 ? new Group(context, many, keys, plan) : undefined
+  try {
+    const acquisition = new Acquisition(group?.context ?? context, plan, { ...terms, fences: 1 })
+    const { grant, ...rest } = await acquisition.run()
+    return { ...rest, grants: !grant ? [] : (group?.grantsBehind(grant) ?? [grant]) }
+  } catch (error) {
+    if (group?.isApart) return apart
+    throw error
+  }
+}
+
+/**
+ * A group of locks, which to an acquisition look like one: it tries, waits, tries again, and undoes, as for any lock. Behind each of its
+ * requests is one for all of the locks. Behind its acquisition id is one for each of them, so that whoever is told one token has no
+ * power over the other locks.
+ */
+class Group {
+  /** What the acquisition runs in. */
+  readonly context: Context
+  /** The store has turned out to keep its keys apart. */
+  isApart = false
+  readonly #context: Context
+  readonly #many: ManyStore
+  readonly #keys: readonly string[]
+  readonly #plan: SetPlan
+  /** The acquisition ids of the locks, by that of the acquisition. */
+  readonly #ids = new Map<string, readonly string[]>()
+  /** What was granted, likewise. */
+  readonly #granted = new Map<string, readonly { readonly token: string; readonly fence: number }[]>()
+
+  constructor(context: Context, many: ManyStore, keys: readonly string[], plan: SetPlan) {
+    const { notifier } = context
+    this.#context = context
+    this.#many = many
+    this.#keys = keys
+    this.#plan = plan
+    this.context = {
+      ...context,
+      // An acquisition asks it for a waiter, and for nothing else.
+      notifier: notifier && { ...notifier, waiter: (clock) => setWaiter(notifier, clock, plan) },
+      calls: { send: (verb, request, attempt) => this.#send(verb, request, attempt) },
+    }
+  }
+
+  /** The grants of the locks, of which the acquisition's is a stand-in. */
+  grantsBehind({ token, heldSince }: Grant): readonly Grant[] {
+    const granted = this.#granted.get(acquisitionIdOf(token)) ?? []
+    const validity = { sentAt: heldSince, ttlMs: this.#plan.ttlMs }
+    return granted.map(
+      ({ token, fence }, at) => new Grant(this.#context.clock, this.#keys[at] as string, token, fence, validity),
+    )
+  }
+
+  #idsOf(acquisitionId: string): readonly string[] {
+    const known = this.#ids.get(acquisitionId)
+    if (known) return known
+    const drawn = this.#keys.map(() => drawAcquisitionId(this.#context.name))
+    this.#ids.set(acquisitionId, drawn)
+    return drawn
+  }
+
+  #send(verb: string, request: object, attempt: Attempt<never>): void {
+    const sent =
+      verb === 'acquire'
+        ? this.#acquire(request as AcquireRequest, attempt)
+        : this.#release(request as ReleaseRequest, attempt)
+    attempt.follow(sent as Promise<never>)
+  }
+
+  async #acquire({ acquisitionId, ttlMs }: AcquireRequest, call: CallDeadline): Promise<AcquireOutcome> {
+    const ids = this.#idsOf(acquisitionId)
+    const locks = this.#keys.map((key, at) => ({ key, acquisitionId: ids[at] as string }))
+    const outcome = await this.#many.acquireAll({ locks, ttlMs }, call)
+    if (outcome.type === 'apart') {
+      this.isApart = true
+      // An answer, so that nothing has to be undone.
+      return { type: 'refused', error: new LeaseholdError('INVALID_OPTION', 'The keys lie apart') }
+    }
+    if (outcome.type === 'granted') return this.#grantedFor(acquisitionId, ids, outcome)
+    // What is left of them would keep others out. No attempt need have been unanswered: a client may send a request twice.
+    if (outcome.type === 'spent') {
+      const request = { key: this.#plan.key, acquisitionId, ttlMs, fences: 1 }
+      this.#context.work.background(() => undoAcquire(this.context, request, { quietUntilMs: 0 }))
+    }
+    if ('at' in outcome) this.#plan.key = this.#keys[outcome.at as number] ?? this.#plan.key
+    return outcome
+  }
+
+  /** Somebody else's answer tells us nothing. */
+  #grantedFor(
+    acquisitionId: string,
+    ids: readonly string[],
+    { grants }: Extract<AcquireAllOutcome, { readonly type: 'granted' }>,
+  ): AcquireOutcome {
+    if (!ids.every((id, at) => grants[at]?.token.startsWith(`${id}.`))) return silence
+    this.#granted.set(acquisitionId, grants)
+    return { type: 'granted', token: `${acquisitionId}.0`, fence: 0 }
+  }
+
+  /** Undoes what may have been granted. */
+  async #release(request: ReleaseRequest, call: CallDeadline): Promise<ReleaseOutcome> {
+    const ids = this.#idsOf('token' in request ? acquisitionIdOf(request.token) : request.acquisitionId)
+    const requests = this.#keys.map((key, at) => ({ key, acquisitionId: ids[at] as string }))
+    const outcomes = await this.#context.store.release(requests, call)
+    const { type } = outcomes.find((outcome) => outcome.type !== 'released') ?? {}
+    if (type === undefined) return { type: 'released', announced: true, subscribers: null }
+    return outcomes.find(isUnknown) ?? { type: 'gone', resent: false }
+  }
+}

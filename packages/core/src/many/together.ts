@@ -1,0 +1,45 @@
+import type { Context } from '../context.ts'
+import type { Attempt } from '../store/attempt.ts'
+import { Command } from '../store/command.ts'
+import { type AnyVerb, sendAlone, type Verb } from '../store/lone-call.ts'
+import { mostKeys } from './figures.ts'
+
+/**
+ * A context whose requests leave together: those that one turn makes are one command for each verb and node. They all belong to one
+ * call, so this is for Workers too.
+ */
+export function together(context: Context): Context {
+  const { store, clock } = context
+  const anyVerb = store as unknown as AnyVerb
+  /** Not sent yet, by verb and node. The last of each may be joined. */
+  const open = new Map<string, { readonly verb: Verb; readonly commands: Command[] }>()
+
+  function send(verb: Verb, request: { readonly key: string }, attempt: Attempt<unknown>): void {
+    if (open.size === 0) void Promise.resolve().then(leave)
+    const name = `${verb} ${store.nodeOf(request.key)}`
+    const lane = open.get(name) ?? { verb, commands: [] }
+    open.set(name, lane)
+    const { commands } = lane
+    // Those whose deadlines differ too much go apart.
+    if (!commands[commands.length - 1]?.join(request, attempt, mostKeys))
+      commands.push(new Command(clock, request, attempt))
+  }
+
+  function leave(): void {
+    const lanes = [...open.values()]
+    open.clear()
+    for (const { verb, commands } of lanes) for (const command of commands) if (command.send()) carry(verb, command)
+  }
+
+  function carry(verb: Verb, command: Command): void {
+    const reject = (error: unknown): void =>
+      command.reject(error, (request, attempt) => sendAlone(anyVerb, verb, request, attempt))
+    try {
+      anyVerb[verb](command.requests, command.call).then((outcomes) => command.settle(outcomes), reject)
+    } catch (error) {
+      reject(error)
+    }
+  }
+
+  return { ...context, calls: { send: send as Context['calls']['send'] } }
+}

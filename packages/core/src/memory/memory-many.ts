@@ -1,0 +1,31 @@
+import type { AcquireAllOutcome, AcquireAllRequest, ManyStore } from '../store/many.ts'
+import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
+import type { LockKeeper } from './lock-keeper.ts'
+import { answer, present } from './tables.ts'
+
+/** Several locks of a memory store at once. It follows the Redis script, step by step. */
+export function memoryMany({ clock, tables, grant, extend }: Omit<LockKeeper, 'free'>): ManyStore {
+  function acquireAll({ locks, ttlMs }: AcquireAllRequest): AcquireAllOutcome {
+    const nowMs = clock.monotonicMs()
+    const holders = locks.map(({ key }) => tables.locks.get(key, nowMs))
+    const isMine = locks.map(({ acquisitionId }, at) => acquisitionIdOf(holders[at]?.value ?? '') === acquisitionId)
+    if (isMine.every(Boolean)) {
+      for (const { key } of locks) extend(key, ttlMs, nowMs)
+      return granted(holders.map((holder) => holder?.value as string))
+    }
+    const wasMine = ({ key, acquisitionId }: AcquireAllRequest['locks'][number]): boolean =>
+      tables.fences.get(key, nowMs)?.value.random === randomPart(acquisitionId)
+    if (isMine.some(Boolean) || locks.some(wasMine)) return { type: 'spent' }
+    const at = holders.findIndex((holder) => holder !== undefined)
+    const holder = holders[at]
+    if (holder) return { type: 'held', at, ...present(holder, nowMs), holder: parseToken(holder.value)?.name ?? null }
+    return granted(locks.map((lock) => grant({ ...lock, ttlMs }, 0, nowMs) as string))
+  }
+
+  const granted = (tokens: readonly string[]): AcquireAllOutcome => ({
+    type: 'granted',
+    grants: tokens.map((token) => ({ token, fence: Number(cursorOf(token)) })),
+  })
+
+  return { groupsOf: (keys) => [keys], acquireAll: async (request, call) => answer(call, () => acquireAll(request)) }
+}

@@ -1,0 +1,100 @@
+import { demandOption, LeaseholdError, type LeaseLostError, type LossReason } from '../errors.ts'
+import type { Grant } from '../lease/grant.ts'
+import type { Extension, Lease } from '../lease/lease.ts'
+import { renewGrant } from '../lease/renew.ts'
+import { answered } from '../store/answered.ts'
+import type { ReleaseResult } from '../store/lease-store.ts'
+import { parseDuration } from '../timing/duration.ts'
+import { Span } from '../timing/span.ts'
+import type { Holds } from './holds.ts'
+
+/** A further hold of a lease that is held already. It has the grant in common with that lease, and an end of its own. */
+export class NestedLease implements Lease {
+  readonly key: string
+  readonly fence: number
+  readonly waitedMs = 0
+  readonly commands = 0
+  /** Where it is among the leases of its locker. */
+  place = 0
+  /** Why the grant was lost, if it was lost during this hold. */
+  lostBecause: LossReason | undefined
+  readonly holds: Holds
+  readonly #grant: Grant
+  #released: Promise<ReleaseResult> | undefined
+  /** Ends the calls of `renew` that are under way. */
+  readonly #renewals = new Span()
+
+  constructor(holds: Holds) {
+    this.holds = holds
+    this.key = holds.outer.key
+    this.fence = holds.outer.fence
+    this.#grant = holds.grant
+    holds.context.work.hold(this)
+  }
+
+  get token(): string {
+    this.#grant.tokenLeft = true
+    return this.#grant.token
+  }
+
+  get signal(): AbortSignal {
+    return this.holds.outer.signal
+  }
+
+  remaining(): number {
+    return this.#released !== undefined ? 0 : Math.max(0, this.#grant.remainingMs())
+  }
+
+  assertValid(): void {
+    if (this.#released !== undefined) throw this.#releasedError()
+    this.#grant.check()
+    if (this.lostBecause) throw this.lostError()
+  }
+
+  async renew(extension: Extension): Promise<void> {
+    const { ttl, by }: Partial<Extension> = extension ?? {}
+    demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
+    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
+    this.assertValid()
+    // As in `HeldLease`: computed once, so that a repeat of the request does not add `by` again.
+    const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
+    const outcome = await renewGrant(this.holds.context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
+    this.assertValid()
+    answered('renew', this.key, outcome)
+  }
+
+  release(): Promise<ReleaseResult> {
+    if (!this.#released) {
+      this.#grant.check()
+      this.#renewals.end(this.#releasedError())
+      this.holds.context.work.drop(this)
+      this.#released = this.holds.leave(this)
+      this.holds.context.work.handOver(this.#released)
+    }
+    return this.#released
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+
+  lose(reason: LossReason): void {
+    this.#grant.lose(reason)
+  }
+
+  onLost(reason: LossReason): void {
+    this.lostBecause = reason
+    this.#renewals.end(this.lostError())
+    this.holds.context.work.drop(this)
+  }
+
+  lostError(reason = this.lostBecause as LossReason, result?: unknown): LeaseLostError {
+    return this.holds.outer.lostError(reason, result)
+  }
+
+  #releasedError(): LeaseholdError {
+    return new LeaseholdError('LEASE_RELEASED', `This hold of "${this.key}" has ended; acquire it again`, {
+      key: this.key,
+    })
+  }
+}

@@ -1,0 +1,92 @@
+import { demandOption } from '../errors.ts'
+import { refuseWaiting, type Shared, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
+import type { HeldLease } from '../lease/held-lease.ts'
+import type { Lease, Work } from '../lease/lease.ts'
+import { withLease } from '../lease/with-lease.ts'
+import type { Locker } from '../locker.ts'
+import { type AcquireOptions, callSettings, planFor } from '../options.ts'
+import { Holds } from './holds.ts'
+import { NestedLease } from './nested-lease.ts'
+
+/** The calls of a locker for work that holds a lease already. */
+export interface WithinLease {
+  /** As `acquire` of the locker; for the key of the lease, a further hold of that lease. */
+  acquire(key: string, options?: AcquireOptions): Promise<Lease>
+  /** As `tryAcquire` of the locker; for the key of the lease, a further hold of that lease, and never null. */
+  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
+  /** As `withLock` of the locker; for the key of the lease, under a further hold of that lease. */
+  withLock<T>(key: string, work: Work<T>): Promise<T>
+  withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
+}
+
+/**
+ * Re-entry: the calls of a locker for work that holds a lease and may come to its key once more. For that key they answer a further
+ * hold of the same lease, at once: before any queue, and without a command. For any other key they are those of the locker.
+ *
+ * A hold has the fence, the token, the signal and the validity of the lease, and a `release()` of its own. The lock goes back with the last
+ * hold, whichever that is; until then a release answers `released` and sends nothing. Options other than `signal` change nothing: how
+ * long the lease lives and whether it is renewed was said when it was acquired.
+ *
+ * The only way in is the lease. Whoever does not have it waits as anybody else, in the same process too: nothing is inherited by what
+ * merely runs at the same time.
+ *
+ * @example
+ * ```ts
+ * async function settle(order: string, lease: Lease) {
+ *   await within(locks, lease).withLock(order, async (hold) => pay({ fence: hold.fence }))
+ * }
+ * await locks.withLock('order:1', (lease) => settle('order:1', lease))
+ * ```
+ *
+ * @throws InvalidOptionError for what is not a locker, or not a lease of it. The calls reject with what those of the locker reject
+ *   with, and for the key of the lease with `LEASE_LOST` once it is lost, or `LEASE_RELEASED` once it is released
+ */
+export function within(locks: Locker, lease: Lease): WithinLease {
+  const shared = sharedOf(Object(locks))
+  demandOption(shared !== undefined, 'locks', 'a locker')
+  demandOption(isOf(shared, lease), 'lease', 'a lease of this locker')
+  const settings = callSettings(shared.defaults)
+
+  async function enter(key: string, options: AcquireOptions | undefined): Promise<NestedLease> {
+    const { signal } = planFor(key, settings(options))
+    signal?.throwIfAborted()
+    lease.assertValid()
+    const holds = holdsOf(lease as HeldLease | NestedLease)
+    const nested = new NestedLease(holds)
+    holds.enter(nested)
+    return nested
+  }
+
+  return {
+    async acquire(key, options) {
+      return key === lease.key ? enter(key, options) : locks.acquire(key, options)
+    },
+    async tryAcquire(key, options) {
+      if (key !== lease.key) return locks.tryAcquire(key, options)
+      refuseWaiting(options)
+      return enter(key, options)
+    },
+    async withLock<T>(key: string, first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> {
+      if (key !== lease.key) return locks.withLock(key, first as AcquireOptions, second as Work<T>)
+      const isAlone = second === undefined && typeof first === 'function'
+      const work = (isAlone ? first : second) as Work<T>
+      demandOption(typeof work === 'function', 'work', 'a function')
+      return withLease(shared.context.clock, enter(key, isAlone ? undefined : (first as AcquireOptions)), work)
+    },
+  }
+}
+
+/** By what they do and not by their class: the other build of this package has classes of its own. */
+function isOf(shared: Shared, lease: Lease): boolean {
+  const { holds, parts } = Object(lease) as Partial<HeldLease & NestedLease>
+  const context = holds?.context ?? parts?.call(lease)[0]
+  return context?.work === shared.context.work
+}
+
+/** The holds of a lease. Its grant may have those of the holder before it. */
+function holdsOf(lease: HeldLease | NestedLease): Holds {
+  if ('holds' in lease) return lease.holds
+  const parts = lease.parts()
+  const { holds } = parts[1]
+  return (holds as Holds | undefined)?.outer === lease ? (holds as Holds) : new Holds(lease, parts)
+}

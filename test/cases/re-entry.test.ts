@@ -1,0 +1,69 @@
+import type { Lease, Locker } from '@leasehold/core'
+import { within } from '@leasehold/core/re-entry'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Place, places } from '../support/groups-of-locks.ts'
+import { elapse, ms, rounds } from '../support/scale.ts'
+
+describe.each(places)('%s', (_, open) => {
+  let place: Place
+  let a: Locker
+  let b: Locker
+  beforeAll(async () => {
+    place = await open()
+    a = place.client({ name: 'a' })
+    b = place.client({ name: 'b' })
+  })
+  afterAll(() => place[Symbol.asyncDispose]())
+
+  it('T-19 a hold after nested ones is renewed, and after each full exit the lock is free at once', async () => {
+    const ttl = ms(2_000, 700)
+    for (let round = 0; round < rounds(5, 2); round++) {
+      const lease = await a.acquire('k', { ttl })
+      const nested = await within(a, lease).acquire('k')
+      await nested.release()
+      expect(await b.tryAcquire('k')).toBeNull()
+      await lease.release()
+      const other = await b.tryAcquire('k')
+      expect(other).not.toBeNull()
+      await other?.release()
+    }
+    await using lease = await a.acquire('k', { ttl })
+    const untilMs = performance.now() + 4 * ttl
+    let refused = 0
+    while (performance.now() < untilMs) {
+      expect(await b.tryAcquire('k')).toBeNull()
+      refused++
+      await elapse(50)
+    }
+    lease.assertValid()
+    console.log(`T-19: ${refused} tries were refused during a hold of four ttls`)
+  })
+
+  it('T-20 a re-entry that may wait does not wait for itself, nor behind those who do', async () => {
+    const lease = await a.acquire('k')
+    const order: string[] = []
+    const waiting = [a, b].map(async (locks, at): Promise<Lease> => {
+      const taken = await locks.acquire('k', { wait: '20s' })
+      order.push(at === 0 ? 'a' : 'b')
+      return taken
+    })
+    await elapse(ms(500, 100))
+    const sinceMs = performance.now()
+    const again = within(a, lease)
+    const nested = [
+      await again.tryAcquire('k'),
+      await again.acquire('k', { wait: 0 }),
+      await again.acquire('k', { wait: '5s' }),
+    ]
+    expect(performance.now() - sinceMs).toBeLessThan(50)
+    for (const hold of nested) expect(hold?.fence).toBe(lease.fence)
+    await lease.release()
+    for (const hold of nested) {
+      expect(order).toEqual([])
+      await hold?.release()
+    }
+    for (const taken of await Promise.all(waiting.map((each) => each.then((held) => held.release()))))
+      expect(taken).toBe('released')
+    expect(order.toSorted()).toEqual(['a', 'b'])
+  })
+})
