@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -50,17 +51,23 @@ test('repairing removes what has no script', () => {
   expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts'])
 })
 
-test('a part has no module of its own, and its text stands where a script includes it', () => {
+test('what scripts with the same part begin with is one module, and each of them is that and its rest', async () => {
   write('queue/turns.part.lua', 'local function turn(lock) return lock .. "!" end\n')
-  write(
-    'queue/enter.lua',
-    lua.replace('local lock', '-- @include turns.part.lua\nlocal lock').replace('return lock', 'return turn(lock)'),
-  )
+  const including = lua.replace('local lock', '-- @include turns.part.lua\nlocal lock')
+  write('queue/enter.lua', including.replace('return lock', 'return turn(lock)'))
+  write('queue/leave.lua', including.replace('return lock', 'return {turn(lock)}'))
   repair()
-  expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts'])
-  expect(readFileSync(join(src, 'queue/generated/enter.ts'), 'utf8')).toContain('local function a(b)return b.."!"end;')
-  write('queue/turns.part.lua', 'local function turn(lock) return lock .. "?" end\n')
-  expect(findDrift(src, scriptModules(src)).map(({ problem }) => problem)).toEqual(['differs'])
+  expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts', 'leave.ts', 'turns.part.ts'])
+  const begin = 'local function a(b)return b.."!"end;local b=KEYS[1]return'
+  expect(readFileSync(join(src, 'queue/generated/turns.part.ts'), 'utf8')).toContain(`turnsPart: string = \`${begin}`)
+  for (const [name, end] of [
+    ['enter', ' a(b)'],
+    ['leave', '{a(b)}'],
+  ] as const) {
+    const { [name]: script } = await import(join(src, `queue/generated/${name}.ts`))
+    expect(script.text).toBe(begin + end)
+    expect(script.sha1).toBe(createHash('sha1').update(script.text).digest('hex'))
+  }
 })
 
 test('a script that cannot be read is named', () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '@leasehold/core'
 import type { LookOutcome } from '@leasehold/core/queue'
-import type { KeptWaiter } from './kept-waiter.ts'
+import type { KeptWaiter, QueuedKey } from './kept-waiter.ts'
 
 /** How long after an expiry the look for it comes, in milliseconds, so that it does not come just before. */
 const afterExpiryMs = 5
@@ -8,7 +8,7 @@ const afterExpiryMs = 5
 const changed = { type: 'changed' } as const
 
 /** One key, and the waiters in its queue whose polls the bridge has. */
-export class KeptKey {
+export class KeptKey implements QueuedKey {
   readonly key: string
   /** When the queue was last moved on for its own sake, in monotonic milliseconds. */
   movedMs: number = -Infinity

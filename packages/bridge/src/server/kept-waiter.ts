@@ -1,10 +1,10 @@
 import type { Clock } from '@leasehold/core'
-import type { KeptKey } from './kept-key.ts'
+import type { LookOutcome } from '@leasehold/core/queue'
 import type { WaitAnswer } from './poll-queue.ts'
 import type { WaiterName } from './wait-query.ts'
 
 /** For how long a waiter counts as kept that the store has not confirmed, in milliseconds. Then it should look for itself. */
-export const unconfirmedMs = 4_000
+const unconfirmedMs = 4_000
 
 export interface PlaceRequest {
   readonly waiter: WaiterName
@@ -18,9 +18,16 @@ export interface PlaceRequest {
 /** `unkept`: the store does not let the bridge ask about its queues. */
 export type PlaceAnswer = WaitAnswer | { readonly type: 'unkept' }
 
+/** The key that a waiter waits for. */
+export interface QueuedKey {
+  readonly key: string
+  /** What the store says of one of its waiters. */
+  looked(waiter: KeptWaiter, outcome: LookOutcome): void
+}
+
 /** A waiter in a queue whose poll the bridge has. There may be thousands: it is one object, and the listener for its client's leaving. */
 export class KeptWaiter {
-  readonly kept: KeptKey
+  readonly kept: QueuedKey
   readonly waiter: WaiterName
   /** When a look about it was last sent, in monotonic milliseconds. */
   lookedMs: number = -Infinity
@@ -33,7 +40,7 @@ export class KeptWaiter {
   #hasEnded = false
 
   /** @param onEnd called once */
-  constructor(kept: KeptKey, request: PlaceRequest, clock: Clock, onEnd: (answer: PlaceAnswer) => void) {
+  constructor(kept: QueuedKey, request: PlaceRequest, clock: Clock, onEnd: (answer: PlaceAnswer) => void) {
     this.kept = kept
     this.waiter = request.waiter
     this.#request = request

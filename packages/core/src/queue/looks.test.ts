@@ -4,7 +4,7 @@ import { queueing } from '../../test/queueing.ts'
 import type { ReleaseNotifier } from '../adapter/index.ts'
 import { LeaseholdError } from '../index.ts'
 import { type OpenInbox, offerInbox } from '../waiting/inbox.ts'
-import { fifo, inspectQueue } from './index.ts'
+import { inspectQueue } from './index.ts'
 
 /** An inbox that says what a test says. */
 class ScriptedInbox implements OpenInbox {
@@ -130,20 +130,21 @@ it('a call enters the queue once its inbox hears, and waits for that no longer t
 
 it('many that have fallen out of the queue enter it again: a look names those who have not been asked about', async () => {
   const { clock, process } = queueing()
-  const [one, two] = [process({ queue: undefined }), process()]
-  const held = await one.locks.acquire('k', { queue: fifo() })
-  for (let each = 0; each < 250; each++) void two.locks.acquire('k').then((lease) => lease.release())
+  const [one, two] = [process(), process()]
+  const held = await one.locks.acquire('k')
+  for (let each = 0; each < 250; each++) two.queue()
+  await clock.advance(50)
+  const next = one.queue()
   await clock.advance(50)
   two.isDeaf = true
   two.store.always('queue.look', requestLost)
   await held.release()
-  // Nobody takes the turn, so all of them are void.
-  await clock.advance(6_000)
-  await one.locks.acquire('k')
+  // Nobody takes the turn, so all of them are void, and it is the turn of who came after them.
+  await clock.advance(5_000)
+  expect(next.state).toBe('fulfilled')
   two.store.always('queue.look', answered)
-  two.isDeaf = false
   two.store.calls.length = 0
-  await clock.advance(3_100)
+  await clock.advance(4_000)
   expect(two.store.called('queue.acquire')).toHaveLength(250)
   expect((await inspectQueue(one.locks, 'k')).waiting).toBe(250)
 })
