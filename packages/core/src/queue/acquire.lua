@@ -8,7 +8,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each id        the acquisition id, kept through retries
 -- @each ttl       milliseconds until the lock frees itself
@@ -42,23 +41,22 @@ local function grant()
     token, held = granted, 1
   else
     local member = granted .. ' ' .. permits
-    call('HSET', holders, id, member)
     extend(member, ttl)
-    isShared, held, count = true, held + permits, count + 1
+    mine, isShared, held, count = member, true, held + permits, count + 1
   end
   -- The ending is carried over, as in acquire.lua of the plain lock.
   call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
 end
 
 -- A retry finds its own grant.
-local function again(member)
+local function again()
   if isShared then
-    extend(member, ttl)
+    extend(mine, ttl)
   elseif ttl > call('PTTL', lock) then
     call('PEXPIRE', lock, ttl)
   end
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(member, '^%S+')
+  return match(mine, '^%S+')
 end
 
 -- What the lock is in place of what is asked for, as long as somebody has it or waits for it.
@@ -69,7 +67,7 @@ local function otherKind()
 end
 
 local function enter()
-  hear(inbox, alive, listens, channels, believes)
+  if not hadWaiters then hear(inbox, alive, listens, channels, believes) end
   -- A void one of the same name.
   if entryOf(name) then remove(name) end
   local own, place = box(inbox), format('%.0f', ticket + step)
@@ -79,24 +77,25 @@ local function enter()
   call('ZADD', queue, place, name)
   call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
   longestWait = max(longestWait, alive + window)
-  entries[name], inFront, hasEntered, asking = nil, nil, true, true
+  waiting = waiting + 1
+  entries[name], hasEntered, asking = nil, true, true
+  if inFront and ticket + step <= tonumber(inFront.place) then inFront = nil end
 end
 
 -- Answers the reply, unless it waits or the lock is held.
 local function take(lastRandom)
   -- Who waits already, or has the lock, goes on when the server is full: it accepts what comes after a command that takes no memory.
-  local isIn, member = inbox and waiting > 0 and call('ZSCORE', queue, name), memberOf(id)
-  if isIn or member then call('ZREM', queue, '') end
+  local isIn = inbox and waiting > 0 and call('ZSCORE', queue, name)
+  if isIn or mine then call('ZREM', queue, '') end
   if waiting > 0 then
     begin()
     if inbox then hear(inbox, alive, listens, channels, believes) end
   end
-  if member then return again(member) end
+  if mine then return again() end
   if lastRandom == random then return {'spent'} end
 
   if waiting > 0 then
     front()
-    waiting = call('ZCARD', queue)
     asking = isIn and stands(entryOf(name))
   end
   if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
@@ -117,20 +116,20 @@ local function take(lastRandom)
   elseif waiting > 0 then
     -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
-    if call('ZCARD', queue) == 0 and permits <= capacity - held then grant() end
+    if waiting == 0 and permits <= capacity - held then grant() end
   end
   return granted
 end
 
 local function acquire()
-  local failed = open(0)
+  local failed = open(0, id)
   local last = not failed and pcall('GET', fences)
   if type(last) == 'table' then failed = last end
   if failed then return {'failed', failed.err} end
   local lastRandom
   lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
   local reply = take(lastRandom)
-  finish()
+  finish(id, isShared and mine)
   if reply then return reply end
   if not inbox then return {'held', leaseLeft(), holderName()} end
   return {'queued', call('ZRANK', queue, name), soonest(), holderName()}

@@ -7,7 +7,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each inbox     the inbox
 -- @each alive     milliseconds until it is taken for dead
@@ -18,7 +17,7 @@
 local channels, believes = ARGV[1], ARGV[2]
 
 local function look(at, channel, inbox, alive, numbers)
-  local failed = open(at)
+  local failed = open(at, '')
   if failed then return {'failed', failed.err} end
   if waiting > 0 then
     -- On a full server, too: it accepts what comes after a command that takes no memory.
@@ -28,7 +27,7 @@ local function look(at, channel, inbox, alive, numbers)
     if own.generation then hear(inbox, alive, own.ear == '-' and '' or '1', channels, believes) end
     move(channels, channel, believes)
   end
-  if hasState then finish() end
+  finish()
   local having, missing = {}, {}
   for _, entry in ipairs(turns) do
     if inboxOf(entry.name) == inbox then having[#having + 1] = tonumber(match(entry.name, '%d+$')) end
@@ -44,7 +43,7 @@ local function look(at, channel, inbox, alive, numbers)
 end
 
 local replies = {}
-for i = 1, #KEYS / 7 do
-  replies[i] = look(7 * i - 7, unpack(ARGV, 4 * i - 1, 4 * i + 2))
+for i = 1, #KEYS / 6 do
+  replies[i] = look(6 * i - 6, unpack(ARGV, 4 * i - 1, 4 * i + 2))
 end
 return replies

@@ -6,92 +6,131 @@
 -- waiters  a hash: name → "<generation> <ticket> <permits> <window>"
 -- inboxes  a hash: inbox → "<generation> <alive until> <entries> <ear>". The ear is 1 if the server has counted a subscriber in the
 --          last call of the inbox, 0 if not, and - if the inbox is a name only
--- state    a hash: kind, capacity; permits and holders of a lock for several; last ticket, and the queue's clock
--- holders  a hash: acquisition id → member of a lock for several
+-- state    a hash: kind, capacity; permits and holders of a lock for several; last ticket, and the queue's clock. And of a lock for
+--          several the member of each holder, by its acquisition id
 --
 -- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
 -- inboxes are on the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
 local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
-local lock, fences, queue, waiters, inboxes, state, holders
+local lock, fences, queue, waiters, inboxes, state
 -- The server's time, in µs and in ms, and the queue's, in ms.
 local micros, now, beat
--- The token of a lock for one holder; whether several have it; its kind and capacity, if known; how many permits are held, and by how
--- many; how many wait, and whether anybody did before this call.
-local token, isShared, kind, capacity, held, count, waiting, hadWaiters
-local hasState, ticket, offset
--- What was read of inboxes and entries, who has a turn, and who is in front, as long as that is so.
-local boxes, entries, turns, inFront, hasEntered, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
+-- The token of a lock for one holder; whether several have it, and what the asking one has; its kind and capacity, if known; how many
+-- permits are held, and by how many; how many wait, and whether anybody did before this call.
+local token, isShared, mine, kind, capacity, held, count, waiting, hadWaiters
+local hasState, ticket, seen, offset
+-- What was read of inboxes and entries, who has a turn, who is in front and whose lease ends first, as long as that is so.
+local boxes, entries, turns, inFront, first
+local hasEntered, reserved, dropsLeft, hasMore, isUnheard, longest, longestWait
 
 -- Expiries are set long enough that a busy queue does not set them with each call.
 local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms + slack) end
 end
 
+local function readTime()
+  if not micros then
+    local time = call('TIME')
+    micros = time[1] * 1000000 + time[2]
+    now = floor(micros / 1000)
+  end
+  offset = offset + max(0, seen - micros)
+  seen = micros
+  beat = floor((micros + offset) / 1000)
+end
+
+-- Whose lease ends first, and when.
+local function firstHolder()
+  first = first or call('ZRANGE', lock, 0, 0, 'WITHSCORES')
+  return first
+end
+
 local function dropHolder(member)
   local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
   call('ZREM', lock, member)
-  call('HDEL', holders, id)
-  held, count = held - permits, count - 1
+  call('HDEL', state, id)
+  held, count, first = held - permits, count - 1, nil
   isShared = count > 0
 end
 
 -- After an eviction, what is known of the holders may not be what there are.
 local function recount()
   held, count = 0, 0
-  call('DEL', holders)
+  call('DEL', state)
   for _, member in ipairs(call('ZRANGE', lock, 0, -1)) do
     local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
     held, count = held + permits, count + 1
-    call('HSET', holders, id, member)
+    call('HSET', state, id, member)
   end
-  call('PEXPIRE', holders, max(0, call('PTTL', lock)) + slack)
+  call('PEXPIRE', state, max(0, call('PTTL', lock)) + remembered + slack)
 end
 
--- Reads a lock and its queue. Answers the server's error if something else is there.
-local function open(at)
-  lock, fences, queue, waiters, inboxes, state, holders = unpack(KEYS, at + 1, at + 7)
+-- Reads who has the lock. Answers the server's error if something else is there.
+local function readHolders(known, id)
+  -- Where it is known what to expect, nothing else is asked for: an error costs more than an answer.
+  first = known and pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
+  token = false
+  if not first or first.err or not first[1] then
+    token = pcall('GET', lock)
+    if type(token) == 'table' then
+      first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
+      if not first or first.err then return token end
+      token = false
+    end
+  end
+  isShared = not token and first and first[1] and true or false
+  if not isShared then
+    first = nil
+    -- The leases of several have ended.
+    if known then
+      call('DEL', state)
+      hasState, mine = false, nil
+    end
+    held, count = 0, 0
+    return
+  end
+  if not match(first[1], '%x%.%d+ %d+$') then return {err = 'WRONGTYPE'} end
+  if call('ZCARD', lock) ~= count then
+    recount()
+    mine = id and call('HGET', state, id)
+  end
+  if tonumber(first[2]) > now then return end
+  for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do
+    if member == mine then mine = nil end
+    dropHolder(member)
+  end
+end
+
+-- Reads a lock and its queue, and what an acquisition has. Answers the server's error if something else is there.
+local function open(at, id)
+  lock, fences, queue, waiters, inboxes, state = unpack(KEYS, at + 1, at + 6)
   boxes, entries, turns, inFront, hasEntered = {}, {}, {}, nil, false
   reserved, dropsLeft, hasMore, isUnheard, longest, longestWait = 0, mostDropped, false, false, remembered, remembered
-  token, isShared = pcall('GET', lock), false
-  if type(token) == 'table' then
-    local first = match(token.err, 'WRONGTYPE') and pcall('ZRANGE', lock, 0, 0)
-    if not first or first.err or not match(first[1], '%x%.%d+ %d+$') then return token end
-    token, isShared = false, true
-  end
-  local known = pcall('HMGET', state, 'kind', 'capacity', 'held', 'count', 'ticket', 'seen', 'offset')
+  local known = pcall('HMGET', state, 'kind', 'capacity', 'held', 'count', 'ticket', 'seen', 'offset', id)
   if known.err then return known end
+  kind, capacity, hasState, mine = known[1], tonumber(known[2] or nil), known[4], known[8] or nil
+  held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
+  ticket, seen, offset = tonumber(known[5] or 0), tonumber(known[6] or 0), tonumber(known[7] or 0)
   waiting = pcall('ZCARD', queue)
   if type(waiting) == 'table' then return waiting end
   hadWaiters = waiting > 0
-
-  local time = call('TIME')
-  micros = time[1] * 1000000 + time[2]
-  now = floor(micros / 1000)
-  offset = tonumber(known[7] or 0) + max(0, (known[6] or 0) - micros)
-  beat, ticket = floor((micros + offset) / 1000), tonumber(known[5] or 0)
-  kind, capacity, hasState = known[1], tonumber(known[2] or nil), known[4]
+  readTime()
+  local failed = readHolders(count > 0, id)
+  if failed then return failed end
   -- Nobody knows what the waiters wait for. They miss their entries, and enter again.
   if waiting > 0 and not kind then
     call('DEL', queue, waiters, inboxes)
     waiting = 0
   end
-
-  held, count = 0, 0
-  if isShared then
-    held, count = tonumber(known[3] or 0), tonumber(known[4] or 0)
-    local size = call('ZCARD', lock)
-    if size ~= count or size ~= call('HLEN', holders) then recount() end
-    for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostDropped)) do dropHolder(member) end
-  elseif tonumber(known[4] or 0) > 0 then
-    call('DEL', holders)
-  end
   if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
   -- A plain acquire may have taken a lock for several while nobody had it.
-  if token then held = capacity end
+  if token then
+    held = capacity
+    mine = kind == 'exclusive' and match(token, '^(.*)%.%d+$') == id and token or nil
+  end
 end
 
--- What is known of an inbox. Without entries it is nothing.
 local function box(inbox)
   if not boxes[inbox] then
     local generation, alive, entries, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
@@ -139,7 +178,9 @@ local function remove(name)
   end
   entries[name], inFront = false, nil
   call('HDEL', waiters, name)
-  return call('ZREM', queue, name) == 1
+  local removed = call('ZREM', queue, name)
+  waiting = waiting - removed
+  return removed == 1
 end
 
 local function takeTurnFrom(at)
@@ -195,7 +236,7 @@ local function begin()
       reserved = reserved + entry.permits
     else
       -- What is known of it was evicted.
-      call('ZREM', queue, name)
+      waiting = waiting - call('ZREM', queue, name)
     end
   end
   while turns[1] and held + reserved > capacity do withdraw(lastTurn()) end
@@ -268,7 +309,7 @@ end
 
 -- When the first lease ends, in ms; -1 if none is known to end.
 local function leaseLeft()
-  return token and call('PTTL', lock) or isShared and call('ZRANGE', lock, 0, 0, 'WITHSCORES')[2] - now or -1
+  return token and call('PTTL', lock) or isShared and firstHolder()[2] - now or -1
 end
 
 -- When a look is worth it, in ms; -1 if nothing is known to end.
@@ -282,36 +323,40 @@ local function soonest()
   return left
 end
 
--- Writes down what is known now of a lock that somebody waits for, or that several have. Of any other nothing is left.
-local function finish()
-  for inbox, own in pairs(boxes) do
-    if own.entries > 0 then
-      call('HSET', inboxes, inbox, format('%s %.0f %d %s', own.generation, own.alive, own.entries, own.ear))
-    else
-      call('HDEL', inboxes, inbox)
+-- Writes down what is known now of a lock that somebody waits for, or that several have: of one of these, its member. Of any other
+-- lock nothing is left.
+local function finish(id, member)
+  if hadWaiters or hasEntered then
+    for inbox, own in pairs(boxes) do
+      if own.entries > 0 then
+        call('HSET', inboxes, inbox, format('%s %.0f %d %s', own.generation, own.alive, own.entries, own.ear))
+      else
+        call('HDEL', inboxes, inbox)
+      end
     end
+    -- An eviction may have left something.
+    if waiting == 0 then call('DEL', waiters, inboxes) end
   end
-  waiting = call('ZCARD', queue)
-  -- An eviction may have left something.
-  if hadWaiters and waiting == 0 then call('DEL', waiters, inboxes) end
-  if waiting > 0 or count > 0 then
-    -- After an eviction nobody knows the kind, until somebody asks for the lock.
-    if kind then call('HSET', state, 'kind', kind, 'capacity', capacity) end
-    call('HSET', state, 'held', held, 'count', count, 'ticket', ticket, 'seen', micros, 'offset', offset)
-    keep(state, max(longest, longestWait))
-    -- They are made when somebody enters, and kept together.
-    if waiting > 0 and (hasEntered or call('PTTL', queue) < longestWait) then
-      for _, key in ipairs({queue, waiters, inboxes}) do keep(key, longestWait) end
-    end
-  elseif hasState then
-    call('DEL', state, holders)
+  if waiting == 0 and count == 0 then
+    if hasState then call('DEL', state) end
+    return
   end
-end
-
--- The member of an acquisition among several holders, or its token; nil if it has nothing.
-local function memberOf(id)
-  if isShared then return call('HGET', holders, id) or nil end
-  return kind == 'exclusive' and token and match(token, '^(.*)%.%d+$') == id and token or nil
+  local fields = {'held', held, 'count', count, 'ticket', ticket, 'seen', seen, 'offset', offset}
+  -- After an eviction nobody knows the kind, until somebody asks for the lock.
+  for _, field in ipairs(kind and {'kind', kind, 'capacity', capacity} or {}) do fields[#fields + 1] = field end
+  if member then fields[#fields + 1], fields[#fields + 2] = id, member end
+  call('HSET', state, unpack(fields))
+  -- The keys of a queue are kept together. The state of several holders is kept for longer.
+  local isShort = waiting > 0 and (hasEntered or call('PTTL', queue) < longestWait)
+  if isShort then
+    for _, key in ipairs({queue, waiters, inboxes}) do keep(key, longestWait) end
+  end
+  longest = max(longest, longestWait)
+  if not hasState then
+    call('PEXPIRE', state, longest + slack)
+  elseif isShort or count > 0 then
+    keep(state, longest)
+  end
 end
 
 -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
@@ -321,7 +366,7 @@ local function nameOf(value)
 end
 
 local function holderName()
-  return nameOf(token or isShared and call('ZRANGE', lock, 0, 0)[1])
+  return nameOf(token or isShared and firstHolder()[1])
 end
 
 -- Records how the lease of an acquisition ended, for a repeat of the request that ended it (see acquire.lua of the plain lock).
@@ -340,10 +385,9 @@ end
 
 -- Extends the lease of one of several holders to `ttl` ms, a number. A lease with more time left keeps it.
 local function extend(member, ttl)
-  if now + ttl > tonumber(call('ZSCORE', lock, member) or 0) then call('ZADD', lock, now + ttl, member) end
-  if ttl > call('PTTL', lock) then call('PEXPIRE', lock, ttl) end
-  longest = max(longest, ttl)
-  keep(holders, longest)
+  call('ZADD', lock, 'GT', now + ttl, member)
+  if count == 0 or ttl > call('PTTL', lock) then call('PEXPIRE', lock, ttl) end
+  longest, first = max(longest, ttl), nil
 end
 
 -- Ends a lease. A full server refuses a SET before a DEL, and accepts one after it.
