@@ -34,15 +34,15 @@ local lastFence, ending, asking, granted
 
 local function grant()
   if asking then remove(name) end
-  local fence = format('%.0f', max((lastFence or 0) + 1, micros))
+  local fence = format('%.0f', max((lastFence or 0) + 1, it.micros))
   granted = id .. '.' .. fence
-  if kind == 'exclusive' then
+  if it.kind == 'exclusive' then
     call('SET', lock, granted, 'PX', ttl)
-    token, held = granted, 1
+    it.token, it.held = granted, 1
   else
     local member = granted .. ' ' .. permits
     extend(member, ttl)
-    mine, isShared, held, count = member, true, held + permits, count + 1
+    it.mine, it.isShared, it.held, it.count = member, true, it.held + permits, it.count + 1
   end
   -- The ending is carried over, as in acquire.lua of the plain lock.
   call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
@@ -50,73 +50,73 @@ end
 
 -- A retry finds its own grant.
 local function again()
-  if isShared then
-    extend(mine, ttl)
+  if it.isShared then
+    extend(it.mine, ttl)
   elseif ttl > call('PTTL', lock) then
     call('PEXPIRE', lock, ttl)
   end
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(mine, '^%S+')
+  return match(it.mine, '^%S+')
 end
 
 -- What the lock is in place of what is asked for, as long as somebody has it or waits for it.
 local function otherKind()
-  if token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
-  if kind and (kind ~= wanted or capacity ~= permitted) then return {'kind', kind, capacity} end
+  if it.token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
+  if it.kind and (it.kind ~= wanted or it.capacity ~= permitted) then return {'kind', it.kind, it.capacity} end
   if permits > permitted then return {'kind', wanted, permitted} end
 end
 
 local function enter()
-  if not hadWaiters then hear(inbox, alive, listens, channels, believes) end
+  if not it.hadWaiters then hear(inbox, alive, listens, channels, believes) end
   -- A void one of the same name.
   if entryOf(name) then remove(name) end
-  local own, place = box(inbox), format('%.0f', ticket + step)
+  local own, place = box(inbox), format('%.0f', it.ticket + step)
   -- No other inbox, and no earlier one of this name, has the same generation.
-  own.generation = own.generation or format('%.0f', ticket)
+  own.generation = own.generation or format('%.0f', it.ticket)
   own.entries = own.entries + 1
   call('ZADD', queue, place, name)
   call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
-  longestWait = max(longestWait, alive + window)
-  waiting = waiting + 1
-  entries[name], hasEntered, asking = nil, true, true
-  if inFront and ticket + step <= tonumber(inFront.place) then inFront = nil end
+  it.longestWait = max(it.longestWait, alive + window)
+  it.waiting = it.waiting + 1
+  it.entries[name], it.hasEntered, asking = nil, true, true
+  if it.inFront and it.ticket + step <= tonumber(it.inFront.place) then it.inFront = nil end
 end
 
 -- Answers the reply, unless it waits or the lock is held.
 local function take(lastRandom)
   -- Who waits already, or has the lock, goes on when the server is full: it accepts what comes after a command that takes no memory.
-  local isIn = inbox and waiting > 0 and call('ZSCORE', queue, name)
-  if isIn or mine then call('ZREM', queue, '') end
-  if waiting > 0 then
+  local isIn = inbox and it.waiting > 0 and call('ZSCORE', queue, name)
+  if isIn or it.mine then call('ZREM', queue, '') end
+  if it.waiting > 0 then
     begin()
     if inbox then hear(inbox, alive, listens, channels, believes) end
   end
-  if mine then return again() end
+  if it.mine then return again() end
   if lastRandom == random then return {'spent'} end
 
-  if waiting > 0 then
+  if it.waiting > 0 then
     front()
     asking = isIn and stands(entryOf(name))
   end
-  if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
+  if it.waiting == 0 and not it.isShared then it.kind, it.capacity = it.token and 'exclusive', 1 end
   if not asking then
     local other = otherKind()
     if other then
-      if kind then move(channels, channel, believes) end
+      if it.kind then move(channels, channel, believes) end
       return other
     end
-    kind, capacity = wanted, permitted
-    if inbox then ticket = max(ticket + 1, micros + offset) end
+    it.kind, it.capacity = wanted, permitted
+    if inbox then it.ticket = max(it.ticket + 1, it.micros + it.offset) end
   end
-  if waiting == 0 and permits <= capacity - held then
+  if it.waiting == 0 and permits <= it.capacity - it.held then
     grant()
   elseif inbox then
     if not asking then enter() end
     move(channels, channel, believes, name, grant)
-  elseif waiting > 0 then
+  elseif it.waiting > 0 then
     -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
-    if waiting == 0 and permits <= capacity - held then grant() end
+    if it.waiting == 0 and permits <= it.capacity - it.held then grant() end
   end
   return granted
 end
@@ -129,7 +129,7 @@ local function acquire()
   local lastRandom
   lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
   local reply = take(lastRandom)
-  finish(id, isShared and mine)
+  finish(id, it.isShared and it.mine)
   if reply then return reply end
   if not inbox then return {'held', leaseLeft(), holderName()} end
   return {'queued', call('ZRANK', queue, name), soonest(), holderName()}

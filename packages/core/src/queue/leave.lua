@@ -19,18 +19,18 @@ local channels, believes, channel, name, id = unpack(ARGV)
 local function leave()
   local failed = open(0, id)
   if failed then return {'failed', failed.err} end
-  local member = mine
-  if waiting > 0 then
+  local member = it.mine
+  if it.waiting > 0 then
     -- On a full server, too: it accepts what comes after a command that takes no memory.
     call('ZREM', queue, '')
     begin()
   end
   if member then release(member, id) end
   endTurn(name)
-  local wasIn = waiting > 0 and remove(name)
-  if waiting > 0 then move(channels, channel, believes) end
+  local wasIn = it.waiting > 0 and remove(name)
+  if it.waiting > 0 then move(channels, channel, believes) end
   finish()
-  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
+  if it.hasMore or member and it.waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
 end
 

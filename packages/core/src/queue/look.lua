@@ -19,7 +19,7 @@ local channels, believes = ARGV[1], ARGV[2]
 local function look(at, channel, inbox, alive, numbers)
   local failed = open(at, '')
   if failed then return {'failed', failed.err} end
-  if waiting > 0 then
+  if it.waiting > 0 then
     -- On a full server, too: it accepts what comes after a command that takes no memory.
     call('ZREM', queue, '')
     begin()
@@ -29,15 +29,15 @@ local function look(at, channel, inbox, alive, numbers)
   end
   finish()
   local having, missing = {}, {}
-  for _, entry in ipairs(turns) do
+  for _, entry in ipairs(it.turns) do
     if inboxOf(entry.name) == inbox then having[#having + 1] = tonumber(match(entry.name, '%d+$')) end
   end
   local names = {}
   for number in string.gmatch(numbers, '%d+') do names[#names + 1] = inbox .. '.' .. number end
-  local places = waiting > 0 and names[1] and call('ZMSCORE', queue, unpack(names)) or {}
-  if waiting > 0 then readEntries(names) end
+  local places = it.waiting > 0 and names[1] and call('ZMSCORE', queue, unpack(names)) or {}
+  if it.waiting > 0 then readEntries(names) end
   for i, name in ipairs(names) do
-    if not places[i] or not stands(entries[name]) then missing[#missing + 1] = tonumber(match(name, '%d+$')) end
+    if not places[i] or not stands(it.entries[name]) then missing[#missing + 1] = tonumber(match(name, '%d+$')) end
   end
   return {'looked', soonest(), having, missing}
 end

@@ -23,18 +23,18 @@ local function giveBack(at, channel, whole, exclusive, rest)
   local id, fence = match(whole, '^(.*)%.(%d+)$')
   local failed = open(at, id)
   if failed then return {'failed', failed.err} end
-  local member = token
-  if exclusive == '' then member = isShared and mine end
+  local member = it.token
+  if exclusive == '' then member = it.isShared and it.mine end
   local isMine = member and match(member, '^%S+') == whole
   local permits = tonumber(isMine and match(member, ' (%d+)$') or 1)
   rest = tonumber(rest)
   -- On a full server, too: it accepts what comes after a command that takes no memory.
-  if waiting > 0 or rest > 0 then call('ZREM', queue, '') end
-  if waiting > 0 then begin() end
+  if it.waiting > 0 or rest > 0 then call('ZREM', queue, '') end
+  if it.waiting > 0 then begin() end
   local reply
   if not isMine then
     local how = hasEnded(whole)
-    reply = how and {how, -2} or {exclusive ~= '' and token and 'superseded' or 'gone'}
+    reply = how and {how, -2} or {exclusive ~= '' and it.token and 'superseded' or 'gone'}
   elseif rest == 0 then
     release(member, id)
   elseif rest >= permits then
@@ -43,12 +43,12 @@ local function giveBack(at, channel, whole, exclusive, rest)
     local fewer = whole .. ' ' .. rest
     call('ZADD', lock, call('ZSCORE', lock, member), fewer)
     call('ZREM', lock, member)
-    mine, held, first = fewer, held - permits + rest, nil
+    it.mine, it.held, it.first = fewer, it.held - permits + rest, nil
   end
-  if waiting > 0 then move(channels, channel, believes) end
-  finish(id, count > 0 and rest > 0 and isMine and mine)
-  local told = (hasMore or not reply and waiting == 0) and announce(channel, reply and '-' or fence)
-  return reply or isUnheard and -1 or told or {'released', -2}
+  if it.waiting > 0 then move(channels, channel, believes) end
+  finish(id, it.count > 0 and rest > 0 and isMine and it.mine)
+  local told = (it.hasMore or not reply and it.waiting == 0) and announce(channel, reply and '-' or fence)
+  return reply or it.isUnheard and -1 or told or {'released', -2}
 end
 
 local replies = {}

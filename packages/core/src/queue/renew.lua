@@ -19,17 +19,17 @@ local failed
 local function renew(at, whole, ttl)
   local id = match(whole, '^(.*)%.%d+$')
   if KEYS[at + 1] == lock then
-    mine = not failed and isShared and call('HGET', state, id) or nil
+    it.mine = not failed and it.isShared and call('HGET', state, id) or nil
   else
     -- Many leases of one lock are renewed at once.
     if lock and not failed then finish() end
     failed = open(at, id)
     -- On a full server, too: it accepts what comes after a command that takes no memory.
-    if not failed and isShared then call('ZREM', queue, '') end
+    if not failed and it.isShared then call('ZREM', queue, '') end
   end
   if failed then return {'failed', failed.err} end
-  if not isShared or not mine or match(mine, '^%S+') ~= whole then return {'gone'} end
-  extend(mine, tonumber(ttl))
+  if not it.isShared or not it.mine or match(it.mine, '^%S+') ~= whole then return {'gone'} end
+  extend(it.mine, tonumber(ttl))
   local kept = max(memory, ttl)
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
   return 'renewed'

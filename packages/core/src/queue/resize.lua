@@ -19,15 +19,15 @@ local channels, believes, channel, wanted, permitted = unpack(ARGV)
 local function resize()
   local failed = open(0, '')
   if failed then return {'failed', failed.err} end
-  local other = token and wanted ~= 'exclusive' and 'exclusive' or kind ~= wanted and kind
-  if other or not kind and not isShared then
+  local other = it.token and wanted ~= 'exclusive' and 'exclusive' or it.kind ~= wanted and it.kind
+  if other or not it.kind and not it.isShared then
     finish()
-    return other and {'kind', other, token and 1 or capacity} or 'resized'
+    return other and {'kind', other, it.token and 1 or it.capacity} or 'resized'
   end
-  kind, capacity = wanted, tonumber(permitted)
-  if token then held = capacity end
+  it.kind, it.capacity = wanted, tonumber(permitted)
+  if it.token then it.held = it.capacity end
   call('ZREM', queue, '')
-  if waiting > 0 then
+  if it.waiting > 0 then
     begin()
     move(channels, channel, believes)
   end

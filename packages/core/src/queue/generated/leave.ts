@@ -3,6 +3,6 @@ import type { Script } from '../../redis/scripts/script.ts'
 import { turnsPart } from './turns.part.ts'
 
 export const leave: Script<[channels: string, believes: string], [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string], [channel: string, name: string, id: string]> = {
-  sha1: 'd640d709730baf2e6a5866eb36572fc6646316f8',
-  text: turnsPart + `channels,believes,channel,name,id=unpack(ARGV)local function leave()local failed=open(0,id)if failed then return{'failed',failed.err}end;local member=w;if B>0 then a('ZREM',n,'')begin()end;if member then release(member,id)end;endTurn(name)local wasIn=B>0 and remove(name)if B>0 then move(channels,channel,believes)end;finish()if P or member and B==0 then announce(channel,member and c(member,'%.(%d+) ?%d*$')or'-')end;return(member or wasIn or id~=''and hasEnded(id)=='released')and'left'or{'absent'}end;return{leave()}`,
+  sha1: '6911db2ef95c8177127d6c246fd99f1883fc4fbd',
+  text: turnsPart + `channels,believes,channel,T,A=unpack(ARGV)local function leave()local I=G(0,A)if I then return{'failed',I.err}end;local z=r.mine;if r.waiting>0 then a('ZREM',n,'')begin()end;if z then release(z,A)end;endTurn(T)local wasIn=r.waiting>0 and remove(T)if r.waiting>0 then move(channels,channel,believes)end;finish()if r.hasMore or z and r.waiting==0 then announce(channel,z and c(z,'%.(%d+) ?%d*$')or'-')end;return(z or wasIn or A~=''and hasEnded(A)=='released')and'left'or{'absent'}end;return{leave()}`,
 }
