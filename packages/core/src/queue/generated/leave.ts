@@ -2,7 +2,7 @@
 import type { Script } from '../../redis/scripts/script.ts'
 import { turnsPart } from './turns.part.ts'
 
-export const leave: Script<[channels: string, believes: string], [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string, holders: string], [channel: string, name: string, id: string]> = {
-  sha1: '2df744fb7225f52ed7e527fa3246366588557282',
-  text: turnsPart + `channels,believes,channel,name,W=unpack(ARGV)local function leave()local failed=open(0)if failed then return{'failed',failed.err}end;local V=W~=''and memberOf(W)a('ZREM',n,'')if B>0 then begin()end;if V then release(V,W)end;endTurn(name)local wasIn=B>0 and remove(name)if B>0 then move(channels,channel,believes)end;if D then finish()end;if N or V and B==0 then announce(channel,V and c(V,'%.(%d+) ?%d*$')or'-')end;return(V or wasIn or W~=''and hasEnded(W)=='released')and'left'or{'absent'}end;return{leave()}`,
+export const leave: Script<[channels: string, believes: string], [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string], [channel: string, name: string, id: string]> = {
+  sha1: '6911db2ef95c8177127d6c246fd99f1883fc4fbd',
+  text: turnsPart + `channels,believes,channel,T,A=unpack(ARGV)local function leave()local I=G(0,A)if I then return{'failed',I.err}end;local z=r.mine;if r.waiting>0 then a('ZREM',n,'')begin()end;if z then release(z,A)end;endTurn(T)local wasIn=r.waiting>0 and remove(T)if r.waiting>0 then move(channels,channel,believes)end;finish()if r.hasMore or z and r.waiting==0 then announce(channel,z and c(z,'%.(%d+) ?%d*$')or'-')end;return(z or wasIn or A~=''and hasEnded(A)=='released')and'left'or{'absent'}end;return{leave()}`,
 }
