@@ -18,3 +18,6 @@ export const queueOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The requests for several locks that stores offer themselves. */
 export const manyOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The releases that take effect later, which stores offer themselves. */
+export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()

@@ -1,12 +1,13 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
 
-/** The calls of the store port, `resume` of its hand-over, and `acquireAll`, which is for several locks. */
+/** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`. */
 export type StoreCallName =
   | 'acquire'
   | 'acquireAll'
   | 'renew'
   | 'release'
+  | 'releaseAfter'
   | 'checkHolders'
   | 'inspect'
   | 'revoke'

@@ -15,10 +15,11 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver, offerMany } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerReleaseAfter } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
 import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
+import { releaseAfterOf } from '@leasehold/core/schedule'
 import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
 
@@ -51,6 +52,13 @@ export class ScriptedStore implements LeaseStore {
     this.commandDeadlineMs = behind.commandDeadlineMs
     const handOver = handOverOf(behind)
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
+    const later = releaseAfterOf(behind)
+    if (later) {
+      offerReleaseAfter(this, {
+        releaseAfter: (requests, { signal }) =>
+          this.#carry('releaseAfter', requests, signal, () => later.releaseAfter(requests, this.#call)),
+      })
+    }
     const many = manyOf(behind)
     if (many) {
       offerMany(this, {

@@ -15,6 +15,7 @@ import type {
 import { offerHandOver } from '../store/offer-hand-over.ts'
 import { offerMany } from '../store/offer-many.ts'
 import { offerRecords } from '../store/offer-records.ts'
+import { offerReleaseAfter } from '../store/offer-release-after.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
@@ -23,6 +24,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
 import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
+import { memoryReleaseAfter } from './memory-release-after.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
 export interface MemoryStoreOptions {
@@ -76,6 +78,10 @@ export class MemoryStore implements LeaseStore {
     offerRecords(this, memoryRecords(keeper))
     offerHandOver(this, memoryHandOver(keeper))
     offerMany(this, memoryMany(keeper))
+    offerReleaseAfter(
+      this,
+      memoryReleaseAfter(keeper, (request) => this.#release(request)),
+    )
   }
 
   nodeOf(): string {

@@ -13,6 +13,7 @@ import { passOnClaims } from './pass-on-claims.ts'
 import { Probe } from './probe.ts'
 import { recordClaims } from './record-claims.ts'
 import { recordRepeatClaims } from './record-repeat-claims.ts'
+import { releaseAfterClaims } from './release-after-claims.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -56,6 +57,7 @@ export function storeConformance(
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
     describe('several locks at once', () => manyClaims(probe))
+    describe('a release that takes effect later', () => releaseAfterClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
