@@ -45,8 +45,8 @@ const suites = [
 
 export default defineConfig({
   test: {
-    // One more than the two processors of a small machine: tests mostly wait, for expiries and for processes.
-    maxWorkers: 3,
+    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes.
+    maxWorkers: 4,
     reporters: ['default', new ClosingLine()],
     projects: soaks ? [suite('soak', { include: soak, exclude: [...never, ...inWorkerd], ...withRedis })] : suites,
   },

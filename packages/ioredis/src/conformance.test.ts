@@ -23,8 +23,8 @@ recordConformance('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.po
 recordConformance('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)), sideBySide)
 
 function storeOver(client: Client) {
-  const store = ioredisStore(client, { prefix, fenceMemory: '2s' })
-  return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 2_000, close: () => quit(client) }
+  const store = ioredisStore(client, { prefix, fenceMemory: '3s' })
+  return { ...redisStoreAccess([redis], prefix), store, fenceMemoryMs: 3_000, close: () => quit(client) }
 }
 
 type Client = ReturnType<Parameters<typeof unconnected>[1]> & { quit(): Promise<unknown> }

@@ -11,7 +11,7 @@ import { upstashTransport } from './upstash-transport.ts'
 
 const gateway = await startTestGateway()
 const { url, token } = gateway
-const options = { prefix: 'conformance:', fenceMemory: '2s' } as const
+const options = { prefix: 'conformance:', fenceMemory: '3s' } as const
 const close = async (): Promise<void> => undefined
 afterAll(() => gateway[Symbol.asyncDispose]())
 
@@ -24,7 +24,7 @@ transportConformance('@upstash/redis 1.28', async () => ({
 
 const direct = redisStoreAccess([gateway.redis], options.prefix)
 const skip = { ...direct.skip, 'subscriber-count': 'over HTTP nobody knows how many servers there are behind' }
-const access = { ...direct, skip, fenceMemoryMs: 2_000, close }
+const access = { ...direct, skip, fenceMemoryMs: 3_000, close }
 const sideBySide = { concurrent: true }
 storeConformance('fetch', async () => ({ ...access, store: fetchStore({ url, token, ...options }) }), sideBySide)
 storeConformance(

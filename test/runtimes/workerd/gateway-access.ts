@@ -9,15 +9,15 @@ export interface Gateway {
 /** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
 const marginMs = 50
 
-/** Every key and what is left of it, seen at one moment. */
+/** Every key of a pattern and what is left of it, seen at one moment. */
 const everyEntry = `
   local entries = {}
-  for i, name in ipairs(redis.call('KEYS', '*')) do entries[i] = {name, redis.call('PTTL', name)} end
+  for i, name in ipairs(redis.call('KEYS', ARGV[1])) do entries[i] = {name, redis.call('PTTL', name)} end
   return entries`
 
 /**
  * What `storeConformance` needs beside a Redis store, over the gateway alone: workerd has no socket that Redis would
- * understand. The server should hold nothing else, as every key counts as the store's.
+ * understand.
  */
 export function gatewayAccess(
   gateway: Gateway,
@@ -37,8 +37,8 @@ export function gatewayAccess(
         if (left === -2) return undefined
         return left === -1 ? null : left
       },
-      async entries() {
-        const names = await command('EVAL', everyEntry, 0)
+      async entriesOf(key) {
+        const names = await command('EVAL', everyEntry, 0, `*${key.replace(/[\\*?[\]]/g, '\\$&')}*`)
         return (names as readonly [string, number][]).map(([name, left]) => ({
           name,
           expiresInMs: left === -1 ? null : left,

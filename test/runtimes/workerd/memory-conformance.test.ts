@@ -22,11 +22,11 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
         return entry && leftMs(entry.expiresAtMs)
       },
       // Only those that have not expired: no timer frees the others here, later calls do.
-      entries: async () =>
+      entriesOf: async (key) =>
         Object.entries(tables).flatMap(([table, entries]) =>
-          [...entries.keys()].flatMap((key) => {
-            const entry = entries.get(key, now())
-            return entry ? [{ name: `${table}:${key}`, expiresInMs: leftMs(entry.expiresAtMs) }] : []
+          [...entries.keys()].flatMap((name) => {
+            const entry = name.includes(key) ? entries.get(name, now()) : undefined
+            return entry ? [{ name: `${table}:${name}`, expiresInMs: leftMs(entry.expiresAtMs) }] : []
           }),
         ),
     },

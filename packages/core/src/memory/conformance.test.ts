@@ -25,13 +25,15 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
         const entry = tables.locks.get(key, now())
         return entry && leftMs(entry.expiresAtMs)
       },
-      async entries() {
+      async entriesOf(key) {
         return Object.entries(tables).flatMap(([table, entries]) =>
           // What has expired and is still in memory counts as an entry too.
-          [...entries.keys()].map((key) => ({
-            name: `${table}:${key}`,
-            expiresInMs: leftMs(entries.get(key, now())?.expiresAtMs ?? 0),
-          })),
+          [...entries.keys()]
+            .filter((name) => name.includes(key))
+            .map((name) => ({
+              name: `${table}:${name}`,
+              expiresInMs: leftMs(entries.get(name, now())?.expiresAtMs ?? 0),
+            })),
         )
       },
     },

@@ -70,7 +70,7 @@ export function acquireClaims(probe: Probe): void {
   })
 
   it('a retry is granted the whole ttl from its own sending', async () => {
-    const ttlMs = 2 * shortMs
+    const ttlMs = 4 * shortMs
     const request = asked(probe, { key: probe.key(), ttlMs })
     await probe.grant(request)
     await probe.advance(0.6 * ttlMs)

@@ -85,7 +85,7 @@ export function fenceClaims(probe: Probe): void {
     const key = probe.key()
     const ttlMs = probe.fenceMemoryMs - 1
     const { token } = await probe.grant({ key, ttlMs })
-    await probe.advance(shortMs)
+    await probe.advance(shortMs / 2)
     const before = await longestKeptMs(probe, key)
     expect(await probe.renew(key, token, shortMs)).toBe('renewed')
     expect(await longestKeptMs(probe, key)).toBeGreaterThan(before)

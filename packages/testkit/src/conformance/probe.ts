@@ -118,8 +118,8 @@ export class Probe {
   }
 
   /** Every entry that belongs to the lock. */
-  async entriesOf(key: string): Promise<readonly StoreEntry[]> {
-    return (await this.admin.entries()).filter(({ name }) => name.includes(key))
+  entriesOf(key: string): Promise<readonly StoreEntry[]> {
+    return this.admin.entriesOf(key)
   }
 
   async listen(key: string): Promise<Listening> {

@@ -13,7 +13,7 @@ export function renewClaims(probe: Probe): void {
 
   it('a renewed lock is still held when its first ttl is over', async () => {
     const key = probe.key()
-    const ttlMs = 2 * shortMs
+    const ttlMs = 4 * shortMs
     const { token } = await probe.grant({ key, ttlMs })
     await probe.advance(0.6 * ttlMs)
     await probe.renew(key, token, ttlMs)

@@ -30,7 +30,7 @@ export interface ConformanceOptions {
  * The contract of a `LeaseStore`, one claim a test. An adapter calls it from its own `conformance.test.ts`:
  *
  * ```ts
- * storeConformance('my store', async () => ({ store, admin, advance, fenceMemoryMs: 2_000, close }), { concurrent: true })
+ * storeConformance('my store', async () => ({ store, admin, advance, fenceMemoryMs: 3_000, close }), { concurrent: true })
  * ```
  *
  * The store is opened once, and each claim uses keys of its own, so a store may be shared with others. Against a real

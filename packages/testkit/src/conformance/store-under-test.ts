@@ -7,7 +7,7 @@ export interface StoreUnderTest {
   readonly admin: StoreAdmin
   /**
    * The fence memory the store was opened with, in milliseconds. The suite lets it pass: the default of ten minutes is
-   * right with a manual clock, two seconds with a real server; not less, or it ends in the middle of a claim.
+   * right with a manual clock, three seconds with a real server; not less, or it ends in the middle of a claim.
    */
   readonly fenceMemoryMs: number
   /** Lets at least `ms` of the store's time pass: moves its manual clock, or really waits, and a little longer. */
@@ -40,8 +40,8 @@ export interface StoreAdmin {
   replace(key: string, expiresInMs: number | null, value?: string): Promise<void>
   /** Milliseconds until the lock's entry expires, `null` without expiry, `undefined` without entry. */
   expiresInMs(key: string): Promise<number | null | undefined>
-  /** Every entry in the store that is the product's, not only locks. The name has the lock's key in it. */
-  entries(): Promise<readonly StoreEntry[]>
+  /** Every entry that belongs to the lock: those whose name has its key in it. */
+  entriesOf(key: string): Promise<readonly StoreEntry[]>
 }
 
 export interface StoreEntry {

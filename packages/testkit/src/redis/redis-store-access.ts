@@ -9,7 +9,7 @@ const marginMs = 10
 
 /**
  * What `storeConformance` needs beside a Redis store: access to its server, or to all nodes of its cluster, behind the
- * store's back. The server should hold nothing else, as every key counts as the store's.
+ * store's back.
  */
 export function redisStoreAccess(
   nodes: readonly RedisServer[],
@@ -52,8 +52,9 @@ function storeAdmin(nodes: readonly RedisServer[], prefix: string): StoreAdmin {
       await ask('SET', prefix + key, value, ...(ms === null ? [] : ['PX', ms]))
     },
     expiresInMs: (key) => expiresInMs(prefix + key),
-    async entries() {
-      const names = (await Promise.all(nodes.map((node) => node.command('KEYS', '*')))).flat()
+    async entriesOf(key) {
+      const pattern = `*${key.replace(/[\\*?[\]]/g, '\\$&')}*`
+      const names = (await Promise.all(nodes.map((node) => node.command('KEYS', pattern)))).flat()
       const entries = names.map(async (name) => ({ name: String(name), expiresInMs: await expiresInMs(String(name)) }))
       return (await Promise.all(entries)).flatMap(({ name, expiresInMs: left }) =>
         left === undefined ? [] : [{ name, expiresInMs: left }],
