@@ -8,7 +8,7 @@ import {
   ScriptedStore,
   testLocker,
 } from '@leasehold/testkit'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLocker } from '../index.ts'
 import { releaseAll } from '../many/index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
@@ -18,6 +18,10 @@ const setUp = () => testLocker({ name: 'here' })
 let { locks, elsewhere, store, clock, events } = setUp()
 beforeEach(() => {
   ;({ locks, elsewhere, store, clock, events } = setUp())
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
 })
 
 const names = (): string[] => store.calls.map(({ name }) => name)
@@ -81,7 +85,24 @@ describe('a lock that is held for a time at least', () => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
     await (await holdAtLeast(locks, '2s').acquire('job')).release()
     expect(await elsewhere.isLocked('job')).toBe(true)
-    vi.unstubAllGlobals()
+
+    // The undoing of a grant that came too late is under way when the caller has another.
+    store.next('acquire', replyAfter(900), replyAfter(900))
+    store.next('release', replyLost)
+    const call = follow(holdAtLeast(locks, '2s').acquire('late', { ttl: '3s', minValidity: '2500ms' }), clock)
+    await clock.advance(3_000)
+    expect(call.state).toBe('fulfilled')
+    expect(store.called('release').length).toBeGreaterThan(1)
+    call.value?.assertValid()
+    expect(await elsewhere.inspect('late')).toMatchObject({ fence: call.value?.fence })
+  })
+
+  it('is not free sooner because the answer to its acquire took long', async () => {
+    store.next('acquire', replyAfter(800))
+    const call = follow(holdAtLeast(locks, '2s').acquire('job'), clock)
+    await clock.advance(800)
+    await call.value?.release()
+    expect(await elsewhere.inspect('job')).toMatchObject({ expiresInMs: 2_000 })
   })
 
   it('is given back when its caller never had it', async () => {

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Shared } from '../key-locker.ts'
 import type { Grant } from '../lease/grant.ts'
-import { Renewal } from '../lease/renewal.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
 import type { ReleaseAfterStore } from '../store/release-after.ts'
@@ -20,18 +19,13 @@ export interface Keeping {
  * next: it is not handed off within the process, because the next holder would have to wait for that time as well.
  */
 export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: number): Keeping {
-  const { context, jointRenewal, defaults } = locker
+  const { context } = locker
   const neighbours = locker.queue()
   const queue = neighbours && { ...neighbours, handOff: () => false }
   let kept: Grant | undefined
   let since: Instant | undefined
   const keeps: Keeping = {
-    shared: {
-      context: contextFor(context, release),
-      queue: () => queue,
-      jointRenewal: queue ? jointRenewal : new Renewal(context),
-      defaults,
-    },
+    shared: { ...locker, context: contextFor(context, release), queue: () => queue },
     begin(grant) {
       kept = grant
       // From the answer, and not from the request: the lock was not granted before.
