@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { holdAtLeast } from '@leasehold/core/schedule'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Place, places } from '../support/groups-of-locks.ts'
+import { type Place, placesToWait } from '../support/groups-of-locks.ts'
 import { eventually, limit, ms } from '../support/scale.ts'
 
 const program = fileURLToPath(new URL('../support/job-worker.ts', import.meta.url))
@@ -65,7 +65,7 @@ describe('T-11 a very short job that three processes fire', () => {
   })
 })
 
-describe.each(places)('%s', (_, open) => {
+describe.each(placesToWait)('%s', (_, open) => {
   let place: Place
   beforeAll(async () => {
     place = await open()
