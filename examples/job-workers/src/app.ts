@@ -5,6 +5,7 @@ import { Hono } from 'hono'
 import { book } from './accounts.ts'
 import { print } from './printer.ts'
 import { report } from './report.ts'
+import { rate } from './slow-api.ts'
 import type { Worker } from './work.ts'
 
 /** A worker's jobs, each at an address, so that you can start them by hand and see what came of them. */
@@ -22,6 +23,7 @@ export function createApp(worker: Worker): Hono {
     return c.json({ document, printed: true })
   })
   app.get('/reports/:month', async (c) => c.json(await report(worker, idFrom('month', c.req.param('month')))))
+  app.get('/rates/:currency', async (c) => c.json(await rate(worker, idFrom('currency', c.req.param('currency')))))
   app.get('/leader', async (c) => c.json({ leader: (await leaderOf(worker.locks, 'scheduler'))?.name ?? null }))
   app.get('/ledger', async (c) => c.json(await worker.ledger.entries()))
   app.onError((error, c) => {
