@@ -69,7 +69,7 @@ function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
   const view = queuedContext(context, port, false)
   return {
     port,
-    waiters: notifier && inboxes && new Waiters(context, port, notifier, inboxes),
+    waiters: notifier && inboxes && new Waiters(view, port, notifier, inboxes),
     // Renewing a lock with one holder is the same with a queue and without.
     exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
     others: { view, joint: new Renewal(view) },

@@ -52,6 +52,7 @@ export class Waiters {
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
 
+  /** @param context of calls that queue */
   constructor(context: Context, port: QueueStore, notifier: ReleaseNotifier, inboxes: Inbox) {
     this.#context = context
     this.#port = port
@@ -172,7 +173,7 @@ export class Waiters {
     else if (key !== undefined) {
       // Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places.
       const request = { key, inbox: this.inbox, number, acquisitionId: undefined }
-      this.#context.work.background(() => leaveOnce(this.#context, this.#port, request))
+      this.#context.work.background(() => leaveOnce(this.#context, request))
     }
   }
 
