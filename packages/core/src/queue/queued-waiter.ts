@@ -31,7 +31,7 @@ import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 import { leaveOnce, leaveQueue } from './leaving.ts'
-import { leaving, type QueuedTry } from './queued-context.ts'
+import type { QueuedContext } from './queued-context.ts'
 import type { Order, Queues, Wish } from './queues.ts'
 import type { Member, Waiters } from './waiters.ts'
 
@@ -56,7 +56,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly plan: Plan
   readonly number: number
   isQueued = false
-  readonly #context: Context
+  readonly #context: QueuedContext
   readonly #queues: Queues
   readonly #wish: Wish
   /** Those who are told of their turn. Undefined for a waiter that is alone, and for a call that does not wait. */
@@ -74,7 +74,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   #entered = false
   #state: 'waiting' | 'holding' | 'leaving' = 'waiting'
 
-  constructor(context: Context, queues: Queues, wish: Wish, plan: Plan, since: Instant) {
+  constructor(context: QueuedContext, queues: Queues, wish: Wish, plan: Plan, since: Instant) {
     this.#context = context
     this.#queues = queues
     this.#wish = wish
@@ -178,8 +178,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     return { ...this.#context, calls: { send }, store: { ...store, inspect }, notifier: paced }
   }
 
-  #try(request: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
-    const { key, acquisitionId, ttlMs } = request
+  #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
     const { kind, permits } = this.#wish
     const send = async (call: CallDeadline): Promise<AcquireOutcome> => {
       this.#tried = acquisitionId
@@ -188,8 +187,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
       const waiter = this.#waiter()
       return this.#read(await this.#queues.port.acquire({ key, kind, permits, acquisitionId, ttlMs, waiter }, call))
     }
-    const queued: QueuedTry = { ...request, send }
-    this.#context.calls.send('acquire', queued, attempt)
+    this.#context.enter(key, send, attempt)
   }
 
   /** Without a wait nothing is entered. */
@@ -216,7 +214,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   #undo(acquisitionId: string, attempt: Attempt<ReleaseOutcome>): void {
     // Leaving gives it back too.
     if (this.#state === 'leaving' && acquisitionId === this.#tried) attempt.settle(leftAnyway)
-    else this.#context.calls.send('release', leaving(this.#leaving(nobody, acquisitionId)), attempt)
+    else this.#context.leave(this.#leaving(nobody, acquisitionId), attempt)
   }
 
   /** What is asked in place of a try while tries stay unanswered. It extends no entry that nobody may know of. */
