@@ -187,6 +187,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
           unknown: false,
           claims: 'completed',
           handsOver: true,
+          held: [true, true, false],
           writers: 1,
           turns: [1, 2, 3],
         },

@@ -27,7 +27,7 @@ export async function oneServer(): Promise<Place> {
 }
 
 /** Three nodes. */
-export async function aCluster(): Promise<Place> {
+async function aCluster(): Promise<Place> {
   const { nodes } = await startRedisCluster()
   const first = nodes.map(({ host, port }) => ({ host, port }))
   return place(nodes, () => {
@@ -39,7 +39,7 @@ export async function aCluster(): Promise<Place> {
 const token = 'place-token-0123456789abcdef-0123456789abcdef'
 
 /** Through the gateway. Waiters poll, or the bridge wakes them. */
-export async function overHttp(withBridge = false): Promise<Place> {
+async function overHttp(withBridge = false): Promise<Place> {
   const server = await startRedis()
   const redis = ioredisGateway(`redis://127.0.0.1:${server.port}`, { unansweredMs: 5_000 })
   const http = await listen(createGateway({ redis, tokens: [token] }), { host: '127.0.0.1', port: 0 })

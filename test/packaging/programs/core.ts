@@ -9,9 +9,12 @@ import {
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
+import { type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { within } from '@leasehold/core/re-entry'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
+import { holdAtLeast } from '@leasehold/core/schedule'
 
 const silent: RedisTransport = {
   commandDeadlineMs: 100,
@@ -45,6 +48,15 @@ export async function main(): Promise<string> {
   if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
+
+  const set: LeaseSet | null = await tryAcquireAll(locks, ['stock:2', 'stock:1'])
+  if (!set || (await tryAcquireEach(locks, ['stock:1', 'stock:3'])).size !== 1) throw set
+  if ((await releaseAll(set)).join() !== 'released,released') throw set
+  const nested = await withLocks(locks, ['nested'], ({ leases }) =>
+    within(locks, leases.get('nested') as Lease).withLock('nested', (hold) => hold.fence),
+  )
+  await holdAtLeast(locks, '1m').withLock('job', (held) => held.fence > nested)
+  if (!(await locks.isLocked('job'))) throw nested
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

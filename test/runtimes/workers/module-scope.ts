@@ -10,9 +10,12 @@ import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
+import { acquireAll, releaseAll, tryAcquireEach } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { within } from '@leasehold/core/re-entry'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
+import { holdAtLeast } from '@leasehold/core/schedule'
 import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
 import { idempotent } from '@leasehold/idempotency'
 import { fetchStore, fetchTransport, upstashStore } from '@leasehold/upstash'
@@ -40,6 +43,11 @@ const made: readonly unknown[] = [
   claimRecord,
   detach,
   resume,
+  acquireAll,
+  releaseAll,
+  tryAcquireEach,
+  within,
+  holdAtLeast(locks, '1m'),
   fenceGate,
   keyLayout('lock:'),
   new SignalCount(),
