@@ -188,6 +188,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
           claims: 'completed',
           nests: true,
           handsOver: true,
+          held: [true, true, false],
           writers: 1,
           turns: [1, 2, 3],
         },

@@ -11,11 +11,14 @@ import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
 import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
+import { acquireAll, releaseAll, tryAcquireEach } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { once } from '@leasehold/core/once'
+import { within } from '@leasehold/core/re-entry'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
+import { holdAtLeast } from '@leasehold/core/schedule'
 import { semaphore } from '@leasehold/core/semaphore'
 import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
 import { idempotent } from '@leasehold/idempotency'
@@ -49,6 +52,11 @@ const made: readonly unknown[] = [
   lead,
   leaderOf,
   resume,
+  acquireAll,
+  releaseAll,
+  tryAcquireEach,
+  within,
+  holdAtLeast(locks, '1m'),
   fenceGate,
   keyLayout('lock:'),
   new SignalCount(),
