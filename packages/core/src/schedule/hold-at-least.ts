@@ -53,7 +53,7 @@ export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
   const atLeastMs = parseDuration('atLeast', atLeast)
   const settings = callSettings(shared.defaults)
   const longer: CallSettings = (options) => {
-    demandOption(options?.queue === undefined, 'queue', 'left out: who releases such a lock gives nobody the turn')
+    demandOption(options?.queue === undefined, 'queue', 'left out')
     const asked = settings(options)
     return { ...asked, queue: undefined, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
   }
