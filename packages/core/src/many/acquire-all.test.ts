@@ -21,7 +21,8 @@ import {
 import { type LockerEvent, poll } from '../index.ts'
 import { delegatedRenewal } from '../lease/delegated-renewal.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
-import { acquireAll, type LeaseSet, tryAcquireAll, withLocks } from './index.ts'
+import { fifo } from '../queue/index.ts'
+import { acquireAll, type LeaseSet, tryAcquireAll, tryAcquireEach, withLocks } from './index.ts'
 
 /** A scripted store whose releases are heard. */
 function setUp() {
@@ -592,6 +593,8 @@ describe('what is refused by name', () => {
     ['locks', () => acquireAll({} as never, ['a'])],
     ['ttl', () => acquireAll(locks, ['a'], { ttl: -1 })],
     ['wait', () => tryAcquireAll(locks, ['a'], { wait: 5 } as never)],
+    ['queue', () => acquireAll(locks, ['a'], { queue: fifo() } as never)],
+    ['queue', () => tryAcquireEach(locks, ['a'], { queue: fifo() } as never)],
     ['work', () => withLocks(locks, ['a'], {}, undefined as never)],
   ])('%s', async (option, call) => {
     await expect(call()).rejects.toSatisfy((error) => error instanceof InvalidOptionError && error.option === option)

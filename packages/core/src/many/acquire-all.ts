@@ -11,6 +11,9 @@ import { HeldSet, type LeaseSet } from './lease-set.ts'
 import { lineFor } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
 
+/** The options of an acquire, but for `queue`: several locks at once stand in none. */
+export type SetOptions = Omit<AcquireOptions, 'queue'>
+
 /**
  * Acquires several locks, all of them or none, and waits until that is possible. Keys may repeat and come in any order.
  *
@@ -31,7 +34,7 @@ import type { SetPlan } from './set-plan.ts'
  * @throws InvalidOptionError for bad keys or options, or what is not a locker
  * @throws everything else that `acquire` of a locker throws; what was taken is given back
  */
-export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: AcquireOptions): Promise<LeaseSet> {
+export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: SetOptions): Promise<LeaseSet> {
   return (await acquireSet(locks, keys, options)) as LeaseSet
 }
 
@@ -49,7 +52,7 @@ export async function acquireAll(locks: Locker, keys: Iterable<string>, options?
 export async function tryAcquireAll(
   locks: Locker,
   keys: Iterable<string>,
-  options?: TryAcquireOptions,
+  options?: Omit<TryAcquireOptions, 'queue'>,
 ): Promise<LeaseSet | null> {
   refuseWaiting(options)
   return acquireSet(locks, keys, options, 0)
@@ -59,9 +62,10 @@ export async function tryAcquireAll(
 export async function acquireSet(
   locks: Locker,
   keys: Iterable<string>,
-  options: AcquireOptions | undefined,
+  options: SetOptions | undefined,
   waitMs?: 0,
 ): Promise<HeldSet | null> {
+  refuseQueue(options)
   const shared = sharedForSets(locks)
   const { context, defaults } = shared
   const set = keySet(keys, 1)
@@ -102,6 +106,11 @@ async function inTurn(
   } finally {
     if (!line?.isHeld) pass?.()
   }
+}
+
+/** @throws InvalidOptionError for a queue. That of the locker's defaults is passed over: sets stand in none */
+export function refuseQueue(options: AcquireOptions | undefined): void {
+  demandOption(options?.queue === undefined, 'queue', 'left out: several locks at once stand in no queue')
 }
 
 /** @throws InvalidOptionError for what is not a locker */

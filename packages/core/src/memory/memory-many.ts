@@ -4,7 +4,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { answer, present } from './tables.ts'
 
 /** Several locks of a memory store at once. It follows the Redis script, step by step. */
-export function memoryMany({ clock, tables, grant, extend }: Omit<LockKeeper, 'free'>): ManyStore {
+export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManyStore {
   function acquireAll({ locks, ttlMs }: AcquireAllRequest): AcquireAllOutcome {
     const nowMs = clock.monotonicMs()
     const holders = locks.map(({ key }) => tables.locks.get(key, nowMs))
