@@ -113,6 +113,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'waiting',
   ],
   're-entry': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
+  semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
+  'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
+  schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

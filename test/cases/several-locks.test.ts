@@ -2,10 +2,10 @@ import type { Lease, Locker } from '@leasehold/core'
 import { acquireAll, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
 import { startTcpProxy } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { oneServer, type Place, places } from '../support/groups-of-locks.ts'
+import { oneServer, type Place, placesToWait } from '../support/groups-of-locks.ts'
 import { elapse, limit, ms, rounds } from '../support/scale.ts'
 
-describe.each(places)('%s', (_, open) => {
+describe.each(placesToWait)('%s', (_, open) => {
   let place: Place
   beforeAll(async () => {
     place = await open()

@@ -97,7 +97,7 @@ describe('a user', () => {
   const rights = [
     ...['~lock:*', '~{lock:*', '&lock:release:*', '&lock:turn:*', '+eval', '+evalsha', '+info'],
     ...'+get +set +del +pexpire +pttl +time +publish +pubsub|numsub'.split(' '),
-    ...'+hget +hmget +hset +hdel +hlen'.split(' '),
+    ...'+hget +hmget +hset +hdel'.split(' '),
     ...'+zadd +zrem +zcard +zscore +zmscore +zrank +zrange +zrangebyscore'.split(' '),
   ]
   async function queueOfUser(username: string, ...given: readonly string[]): Promise<QueueStore> {
@@ -250,7 +250,7 @@ describe.each([
   ['exclusive', exclusive],
   ['for several', semaphore],
 ])('when keys of a lock that is %s are evicted', (_, kind) => {
-  const besides = ['queue', 'waiters', 'inboxes', 'state', 'holders', 'fence'].map((record) => `{lock:k}:${record}`)
+  const besides = ['queue', 'waiters', 'inboxes', 'state', 'fence'].map((record) => `{lock:k}:${record}`)
 
   it.each(besides)('without %s nobody is left waiting, and never do too many have it', async (evicted) => {
     const { random } = seededRandom()

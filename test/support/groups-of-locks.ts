@@ -1,12 +1,14 @@
 import { createLocker, type Locker, type LockerOptions } from '@leasehold/core'
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
-import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { ioredisNotifier, ioredisStore, ioredisSubscriber } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import { fetchStore } from '@leasehold/upstash'
 import { Cluster, Redis } from 'ioredis'
 import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
+import { createBridge } from '../../packages/bridge/src/server/index.ts'
+import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { quiet } from './quiet.ts'
 
 /** A Redis as those who take several locks meet it: one server, or a cluster on which most keys lie apart. */
@@ -25,7 +27,7 @@ export async function oneServer(): Promise<Place> {
 }
 
 /** Three nodes. */
-export async function aCluster(): Promise<Place> {
+async function aCluster(): Promise<Place> {
   const { nodes } = await startRedisCluster()
   const first = nodes.map(({ host, port }) => ({ host, port }))
   return place(nodes, () => {
@@ -34,18 +36,33 @@ export async function aCluster(): Promise<Place> {
   })
 }
 
-/** Through the gateway, so that waiters poll. */
-export async function overHttp(): Promise<Place> {
+const token = 'place-token-0123456789abcdef-0123456789abcdef'
+
+/** Through the gateway. Waiters poll, or the bridge wakes them. */
+async function overHttp(withBridge = false): Promise<Place> {
   const server = await startRedis()
-  const token = 'place-token-0123456789abcdef-0123456789abcdef'
   const redis = ioredisGateway(`redis://127.0.0.1:${server.port}`, { unansweredMs: 5_000 })
   const http = await listen(createGateway({ redis, tokens: [token] }), { host: '127.0.0.1', port: 0 })
+  const connections = [quiet(new Redis(server.port)), quiet(new Redis(server.port))] as const
+  const [commands, releases] = connections
+  const bridge = createBridge({
+    store: ioredisStore(commands),
+    subscriber: ioredisSubscriber(releases),
+    auth: { tokens: [token] },
+  })
+  const bridgeHttp = await listen(bridge, { host: '127.0.0.1', port: 0 })
   return place(
     [server],
-    () => [fetchStore({ url: http.url, token }), undefined, () => undefined],
+    () => [
+      fetchStore({ url: http.url, token }),
+      withBridge ? bridgeNotifier({ url: bridgeHttp.url, token }) : undefined,
+      () => undefined,
+    ],
     async () => {
+      await bridgeHttp.close(0)
       await http.close(0)
       redis.close()
+      connections.forEach(disconnect)
     },
   )
 }
@@ -78,5 +95,8 @@ function place(
 export const places: readonly (readonly [name: string, open: () => Promise<Place>])[] = [
   ['on one server', oneServer],
   ['on a cluster', aCluster],
-  ['over HTTP', overHttp],
+  ['over HTTP', () => overHttp()],
 ]
+
+/** And where the bridge wakes who waits. */
+export const placesToWait: typeof places = [...places, ['over HTTP with the bridge', () => overHttp(true)]]

@@ -5,7 +5,9 @@ import { ioredisBackend } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Entry } from '../src/ledger.ts'
 import type { Report } from '../src/report.ts'
+import { mostCalls } from '../src/slow-api.ts'
 import { get, ledger, startWorker } from './workers.ts'
 
 let redis: RedisServer
@@ -71,6 +73,25 @@ test('a report is built once for all who ask for it at once', async () => {
   const reports = await Promise.all(asked)
   expect(reports).toEqual(Array(40).fill(reports[0]))
   expect(await ledger(workers[0], 'built')).toHaveLength(1)
+})
+
+test('no more calls go to the slow API at once than it takes, and all of them get through', async () => {
+  const rates = Array.from({ length: 20 }, (_, at) => get(workers[at % 2] as LocalProcess, `/rates/C${at}`))
+  expect((await Promise.all(rates)).length).toBe(20)
+  const entries = await get<readonly Entry[]>(workers[0], '/ledger')
+  let [open, most] = [0, 0]
+  for (const { did } of entries) {
+    if (did.startsWith('ask')) most = Math.max(most, ++open)
+    else if (did.startsWith('told')) open--
+  }
+  expect([most, open]).toEqual([mostCalls, 0])
+})
+
+test('the nightly job runs once, though it is over when the timers of the other workers go off', async () => {
+  const ran: unknown[] = []
+  for (let at = 0; at < 4; at++) ran.push(await (await post('/nightly', {}, at)).json())
+  expect(ran).toEqual([{ ran: true }, ...Array(3).fill({ ran: false })])
+  expect(await ledger(workers[0], 'ran the nightly')).toHaveLength(1)
 })
 
 test('one worker schedules, and when it is killed the other goes on where it stopped', async () => {

@@ -21,3 +21,9 @@ export const inboxOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The requests for several locks that stores offer themselves. */
 export const manyOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** What notifiers offer to waiters in queues that are alone. */
+export const placeOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The releases that take effect later, which stores offer themselves. */
+export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()

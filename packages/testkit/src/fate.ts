@@ -2,12 +2,13 @@ import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
 import type { QueuedWaiter, QueueStore } from '@leasehold/core/queue'
 
-/** The calls of the store port, `resume` of its hand-over, `acquireAll`, which is for several locks, and those of its queues. */
+/** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`, and those of its queues. */
 export type StoreCallName =
   | 'acquire'
   | 'acquireAll'
   | 'renew'
   | 'release'
+  | 'releaseAfter'
   | 'checkHolders'
   | 'inspect'
   | 'revoke'

@@ -15,11 +15,12 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver, offerMany, offerQueue } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerQueue, offerReleaseAfter } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
 import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
 import { type QueueStore, queueOf } from '@leasehold/core/queue'
+import { releaseAfterOf } from '@leasehold/core/schedule'
 import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
 
@@ -54,6 +55,13 @@ export class ScriptedStore implements LeaseStore {
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
     const queue = queueOf(behind)
     if (queue) offerQueue(this, this.#queue(queue))
+    const later = releaseAfterOf(behind)
+    if (later) {
+      offerReleaseAfter(this, {
+        releaseAfter: (requests, { signal }) =>
+          this.#carry('releaseAfter', requests, signal, () => later.releaseAfter(requests, this.#call)),
+      })
+    }
     const many = manyOf(behind)
     if (many) {
       offerMany(this, {

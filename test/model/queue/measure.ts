@@ -9,6 +9,8 @@ export interface Measured {
   readonly perGrant: number
   /** At worst, in milliseconds. */
   readonly recoveryMs: number
+  /** The seed of that run. */
+  readonly slowest: number
   /** From arrival to grant, on average over the waiters of sound processes. */
   readonly waitMs: number
   /** How often waiters lost their place, and entered again. */
@@ -22,12 +24,13 @@ const asides = /look|renew/
 /** Plays the runs of all seeds. */
 export async function measure(setting: Setting, seeds: readonly number[]): Promise<Measured> {
   const problems = new Map<string, string>()
-  let [grants, commands, recoveryMs, passedOver, waitMs, waits] = [0, 0, 0, 0, 0, 0]
+  let [grants, commands, recoveryMs, slowest, passedOver, waitMs, waits] = [0, 0, 0, 0, 0, 0, 0]
   for (const seed of seeds) {
     const world = await new World(seed, setting).run()
     grants += world.grants.length
     for (const [verb, count] of world.commands) if (!asides.test(verb)) commands += count
-    recoveryMs = Math.max(recoveryMs, worstRecoveryMs(world))
+    const worstMs = worstRecoveryMs(world)
+    if (worstMs > recoveryMs) [recoveryMs, slowest] = [worstMs, seed]
     for (const waiter of world.waiters) {
       if (!waiter.process.dead) passedOver += Math.max(0, waiter.entries - 1)
       if (waiter.beganMs === undefined || waiter.arrivedMs === undefined || waiter.process.faulty || waiter.plain)
@@ -45,6 +48,7 @@ export async function measure(setting: Setting, seeds: readonly number[]): Promi
     grants,
     perGrant: commands / Math.max(1, grants),
     recoveryMs,
+    slowest,
     waitMs: waitMs / Math.max(1, waits),
     passedOver,
     problems: [...problems.values()],

@@ -60,14 +60,11 @@ local function acquireAll()
     -- The ending is carried over, as in acquire.lua.
     records[at] = sub(id, -32) .. '.' .. fence .. (ending or '')
   end
-  -- A full server refuses the first of these, or none. A permission may be missing for a later one.
+  -- If any is refused, it is the first: a server that has carried out one write of a script carries out the others.
   for at = 1, count do
     local set = pcall('SET', KEYS[2 * at - 1], tokens[at], 'PX', ttl)
-    if set.err then
-      for before = 1, at - 1 do call('DEL', KEYS[2 * before - 1]) end
-      -- As in acquire.lua: of a replica, say, the whole call is told.
-      return match(set.err, 'OOM') and {'failed', set.err, at} or set
-    end
+    -- As in acquire.lua: of a replica, say, the whole call is told.
+    if set.err then return match(set.err, 'OOM') and {'failed', set.err, at} or set end
   end
   for at = 1, count do call('SET', KEYS[2 * at], records[at], 'PX', kept) end
   return {'granted', unpack(tokens)}

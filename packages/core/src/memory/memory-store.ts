@@ -16,6 +16,7 @@ import { offerHandOver } from '../store/offer-hand-over.ts'
 import { offerMany } from '../store/offer-many.ts'
 import { offerQueue } from '../store/offer-queue.ts'
 import { offerRecords } from '../store/offer-records.ts'
+import { offerReleaseAfter } from '../store/offer-release-after.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
@@ -24,6 +25,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
 import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
+import { memoryReleaseAfter } from './memory-release-after.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
 import type { MakeQueue } from './queue/queue-visit.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
@@ -90,6 +92,10 @@ export class MemoryStore implements LeaseStore {
     offerHandOver(this, memoryHandOver(keeper))
     offerQueue(this, memoryQueue(keeper, makeQueue))
     offerMany(this, memoryMany(keeper))
+    offerReleaseAfter(
+      this,
+      memoryReleaseAfter(keeper, (request) => this.#release(request)),
+    )
   }
 
   nodeOf(): string {

@@ -8,7 +8,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each id        the acquisition id, kept through retries
 -- @each ttl       milliseconds until the lock frees itself
@@ -35,102 +34,104 @@ local lastFence, ending, asking, granted
 
 local function grant()
   if asking then remove(name) end
-  local fence = format('%.0f', max((lastFence or 0) + 1, micros))
+  local fence = format('%.0f', max((lastFence or 0) + 1, it.micros))
   granted = id .. '.' .. fence
-  if kind == 'exclusive' then
+  if it.kind == 'exclusive' then
     call('SET', lock, granted, 'PX', ttl)
-    token, held = granted, 1
+    it.token, it.held = granted, 1
   else
     local member = granted .. ' ' .. permits
-    call('HSET', holders, id, member)
     extend(member, ttl)
-    isShared, held, count = true, held + permits, count + 1
+    it.mine, it.isShared, it.held, it.count = member, true, it.held + permits, it.count + 1
   end
   -- The ending is carried over, as in acquire.lua of the plain lock.
   call('SET', fences, random .. '.' .. fence .. (ending or ''), 'PX', kept)
 end
 
 -- A retry finds its own grant.
-local function again(member)
-  if isShared then
-    extend(member, ttl)
+local function again()
+  if it.isShared then
+    extend(it.mine, ttl)
   elseif ttl > call('PTTL', lock) then
     call('PEXPIRE', lock, ttl)
   end
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
-  return match(member, '^%S+')
+  return match(it.mine, '^%S+')
 end
 
 -- What the lock is in place of what is asked for, as long as somebody has it or waits for it.
 local function otherKind()
-  if token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
-  if kind and (kind ~= wanted or capacity ~= permitted) then return {'kind', kind, capacity} end
+  if it.token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
+  if it.kind and (it.kind ~= wanted or it.capacity ~= permitted) then return {'kind', it.kind, it.capacity} end
   if permits > permitted then return {'kind', wanted, permitted} end
 end
 
 local function enter()
-  hear(inbox, alive, listens, channels, believes)
+  useQueue()
+  if not it.hadWaiters then hear(inbox, alive, listens, channels, believes) end
   -- A void one of the same name.
   if entryOf(name) then remove(name) end
-  local own, place = box(inbox), format('%.0f', ticket + step)
+  local own, place = box(inbox), format('%.0f', it.ticket + step)
   -- No other inbox, and no earlier one of this name, has the same generation.
-  own.generation = own.generation or format('%.0f', ticket)
+  own.generation = own.generation or format('%.0f', it.ticket)
   own.entries = own.entries + 1
   call('ZADD', queue, place, name)
   call('HSET', waiters, name, own.generation .. ' ' .. place .. ' ' .. permits .. ' ' .. window)
-  longestWait = max(longestWait, alive + window)
-  entries[name], inFront, hasEntered, asking = nil, nil, true, true
+  it.longestWait = max(it.longestWait, alive + window)
+  it.waiting = it.waiting + 1
+  it.entries[name], it.hasEntered, asking = nil, true, true
+  if it.inFront and it.ticket + step <= tonumber(it.inFront.place) then it.inFront = nil end
 end
 
 -- Answers the reply, unless it waits or the lock is held.
 local function take(lastRandom)
   -- Who waits already, or has the lock, goes on when the server is full: it accepts what comes after a command that takes no memory.
-  local isIn, member = inbox and waiting > 0 and call('ZSCORE', queue, name), memberOf(id)
-  if isIn or member then call('ZREM', queue, '') end
-  if waiting > 0 then
+  local isIn = inbox and it.waiting > 0 and call('ZSCORE', queue, name)
+  if isIn or it.mine then call('ZREM', queue, '') end
+  if it.waiting > 0 then
     begin()
     if inbox then hear(inbox, alive, listens, channels, believes) end
   end
-  if member then return again(member) end
+  if it.mine then return again() end
   if lastRandom == random then return {'spent'} end
 
-  if waiting > 0 then
+  if it.waiting > 0 then
     front()
-    waiting = call('ZCARD', queue)
     asking = isIn and stands(entryOf(name))
   end
-  if waiting == 0 and not isShared then kind, capacity = token and 'exclusive', 1 end
+  if it.waiting == 0 and not it.isShared then it.kind, it.capacity = it.token and 'exclusive', 1 end
   if not asking then
     local other = otherKind()
     if other then
-      if kind then move(channels, channel, believes) end
+      if it.waiting > 0 then move(channels, channel, believes) end
       return other
     end
-    kind, capacity = wanted, permitted
-    if inbox then ticket = max(ticket + 1, micros + offset) end
+    it.kind, it.capacity = wanted, permitted
+    if inbox then it.ticket = max(it.ticket + 1, it.micros + it.offset) end
   end
-  if waiting == 0 and permits <= capacity - held then
+  if it.waiting == 0 and permits <= it.capacity - it.held then
     grant()
   elseif inbox then
     if not asking then enter() end
     move(channels, channel, believes, name, grant)
-  elseif waiting > 0 then
+  elseif it.waiting > 0 then
     -- Perhaps all who wait are dead, and that shows only now.
     move(channels, channel, believes)
-    if call('ZCARD', queue) == 0 and permits <= capacity - held then grant() end
+    if it.waiting == 0 and permits <= it.capacity - it.held then grant() end
   end
   return granted
 end
 
 local function acquire()
-  local failed = open(0)
+  local failed = open(0, id)
   local last = not failed and pcall('GET', fences)
   if type(last) == 'table' then failed = last end
   if failed then return {'failed', failed.err} end
+  readTime()
   local lastRandom
   lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
   local reply = take(lastRandom)
-  finish()
+  finish(id, it.isShared and it.mine)
   if reply then return reply end
   if not inbox then return {'held', leaseLeft(), holderName()} end
   return {'queued', call('ZRANK', queue, name), soonest(), holderName()}

@@ -3,14 +3,18 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
 import { poll } from '../index.ts'
 import { memoryStore } from '../memory/index.ts'
+import { offerPlaces } from '../waiting/kept-places.ts'
+import { notifiedWaiter } from '../waiting/notified-waiter.ts'
+import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
+import { SignalCount } from '../waiting/signal-count.ts'
 import { fifo } from './index.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** A locker without a notifier, on a store of its own. */
-function alone() {
+/** Lockers with stores of their own, and without a notifier that tells processes of turns. */
+function alone(notifier?: ReleaseNotifier) {
   const clock = new ManualClock()
   const untimed = {
     monotonicMs: () => clock.monotonicMs(),
@@ -19,7 +23,13 @@ function alone() {
   }
   const behind = memoryStore({ clock: untimed })
   const queueing = (): ReturnType<typeof testLocker> =>
-    testLocker({ clock, store: new ScriptedStore(clock, behind), queue: fifo(), wait: '1m' })
+    testLocker({
+      clock,
+      store: new ScriptedStore(clock, behind),
+      queue: fifo(),
+      wait: '1m',
+      ...(notifier && { notifier }),
+    })
   return { clock, one: queueing(), two: queueing() }
 }
 
@@ -52,6 +62,67 @@ describe('a queued waiter that nobody tells', () => {
     await clock.advance(2_000)
     expect(waiting.state).toBe('fulfilled')
     expect(next.state).toBe('pending')
+  })
+})
+
+/** A notifier that says it keeps places, and how to signal that a waiter has its turn. */
+function keeper() {
+  const count = new SignalCount()
+  const names: string[] = []
+  const state = { live: true }
+  const notifier: ReleaseNotifier = {
+    checks: true,
+    recheckMs: 120_000,
+    subscribe(_, name) {
+      names.push(name)
+      return {
+        ready: Promise.resolve(),
+        get live() {
+          return state.live
+        },
+        get signals() {
+          return count.signals
+        },
+        onSignal: (seen, callback) => count.onSignal(seen, callback),
+        suspect: () => undefined,
+        close: () => count.forget(),
+      }
+    },
+    waiter(clock, plan) {
+      return notifiedWaiter(this, clock, plan)
+    },
+    onStateChange: () => () => undefined,
+    close: async () => undefined,
+  }
+  return { notifier: offerPlaces({ ...notifier }, notifier), names, state, signal: () => count.add() }
+}
+
+describe('a queued waiter whose place somebody keeps', () => {
+  it('asks twice however long it waits: to enter, and when it is told of its turn', async () => {
+    const kept = keeper()
+    const { clock, one, two } = alone(kept.notifier)
+    const held = await one.locks.acquire('k', { ttl: '3m' })
+    const waiting = follow(two.locks.acquire('k', { wait: '2m' }), clock)
+    await clock.advance(60_000)
+    const tries = two.store.called('queue.acquire')
+    const waiter = tries[0]?.requests[0]?.waiter
+    expect(tries.length).toBe(1)
+    expect(waiter).toMatchObject({ listens: false, aliveMs: 6_000, windowMs: 6_000 })
+    expect(kept.names).toEqual([`${waiter?.inbox}.${waiter?.number}`])
+    await held.release()
+    kept.signal()
+    await clock.advance(0)
+    expect([waiting.state, two.store.called('queue.acquire').length]).toEqual(['fulfilled', 2])
+  })
+
+  it('looks for itself, at least every two seconds, while nobody does', async () => {
+    const kept = keeper()
+    kept.state.live = false
+    const { clock, one, two } = alone(kept.notifier)
+    await one.locks.acquire('k', { ttl: '3m' })
+    follow(two.locks.acquire('k', { strategy: { delayMs: () => 60_000 } }), clock)
+    await clock.advance(20_000)
+    expect(two.store.called('queue.acquire').length).toBeGreaterThanOrEqual(10)
   })
 })
 

@@ -7,7 +7,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each name      the waiter's
 -- @each id        the acquisition id of its tries; empty for none
@@ -18,18 +17,23 @@
 local channels, believes, channel, name, id = unpack(ARGV)
 
 local function leave()
-  local failed = open(0)
+  local failed = open(0, id)
   if failed then return {'failed', failed.err} end
-  local member = id ~= '' and memberOf(id)
-  -- On a full server, too: it accepts what comes after a command that takes no memory.
-  call('ZREM', queue, '')
-  if waiting > 0 then begin() end
+  local member = it.mine
+  if it.waiting > 0 then
+    -- On a full server, too: it accepts what comes after a command that takes no memory.
+    call('ZREM', queue, '')
+    begin()
+  end
   if member then release(member, id) end
-  endTurn(name)
-  local wasIn = waiting > 0 and remove(name)
-  if waiting > 0 then move(channels, channel, believes) end
-  if hasState then finish() end
-  if hasMore or member and waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
+  local wasIn = false
+  if it.hadWaiters then
+    endTurn(name)
+    wasIn = remove(name)
+    move(channels, channel, believes)
+  end
+  finish()
+  if it.hasMore or member and it.waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
 end
 

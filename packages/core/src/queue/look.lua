@@ -7,7 +7,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each inbox     the inbox
 -- @each alive     milliseconds until it is taken for dead
@@ -18,9 +17,9 @@
 local channels, believes = ARGV[1], ARGV[2]
 
 local function look(at, channel, inbox, alive, numbers)
-  local failed = open(at)
+  local failed = open(at, '')
   if failed then return {'failed', failed.err} end
-  if waiting > 0 then
+  if it.waiting > 0 then
     -- On a full server, too: it accepts what comes after a command that takes no memory.
     call('ZREM', queue, '')
     begin()
@@ -28,23 +27,23 @@ local function look(at, channel, inbox, alive, numbers)
     if own.generation then hear(inbox, alive, own.ear == '-' and '' or '1', channels, believes) end
     move(channels, channel, believes)
   end
-  if hasState then finish() end
+  finish()
   local having, missing = {}, {}
-  for _, entry in ipairs(turns) do
+  for _, entry in ipairs(it.turns) do
     if inboxOf(entry.name) == inbox then having[#having + 1] = tonumber(match(entry.name, '%d+$')) end
   end
   local names = {}
   for number in string.gmatch(numbers, '%d+') do names[#names + 1] = inbox .. '.' .. number end
-  local places = waiting > 0 and names[1] and call('ZMSCORE', queue, unpack(names)) or {}
-  if waiting > 0 then readEntries(names) end
+  local places = it.waiting > 0 and names[1] and call('ZMSCORE', queue, unpack(names)) or {}
+  if it.waiting > 0 then readEntries(names) end
   for i, name in ipairs(names) do
-    if not places[i] or not stands(entries[name]) then missing[#missing + 1] = tonumber(match(name, '%d+$')) end
+    if not places[i] or not stands(it.entries[name]) then missing[#missing + 1] = tonumber(match(name, '%d+$')) end
   end
   return {'looked', soonest(), having, missing}
 end
 
 local replies = {}
-for i = 1, #KEYS / 7 do
-  replies[i] = look(7 * i - 7, unpack(ARGV, 4 * i - 1, 4 * i + 2))
+for i = 1, #KEYS / 6 do
+  replies[i] = look(6 * i - 6, unpack(ARGV, 4 * i - 1, 4 * i + 2))
 end
 return replies

@@ -20,12 +20,13 @@ import type {
   QueueInspection,
   QueuedWaiter as WaiterInQueue,
 } from '../store/queue.ts'
-import { httpAliveMs, httpWindowMs, mostRecheckMs } from '../store/queue-figures.ts'
+import { httpAliveMs, httpWindowMs, mostRecheckMs, unkeptAliveMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Instant } from '../timing/validity.ts'
+import { placesOf } from '../waiting/kept-places.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
@@ -193,7 +194,8 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   #waiter(): WaiterInQueue | undefined {
     if (this.plan.waitMs === 0) return undefined
     const { number, priorityClass } = this
-    const lives = this.#waiters?.lives ?? alone
+    const aliveMs = placesOf(this.#context.notifier) ? unkeptAliveMs : httpAliveMs
+    const lives = this.#waiters?.lives ?? { listens: false, aliveMs, windowMs: httpWindowMs }
     return { inbox: this.#inbox, number, priorityClass, ...lives }
   }
 
@@ -203,7 +205,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type !== 'queued') return outcome
     this.#entered = true
     if (this.#state === 'leaving') this.#leaveAgain()
-    // The bridge knows a waiter by this cursor, and its turn as a change.
+    // Who keeps its place knows it by this cursor.
     const cursor = `${this.#inbox}.${this.number}`
     return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }
   }
@@ -226,18 +228,20 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 }
 
-/** A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. */
+/**
+ * A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. While its place is kept by
+ * somebody, it relies on them.
+ */
 function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: WaitPlan): Waiter {
   const { strategy, recheckMs = notifier?.recheckMs ?? mostRecheckMs } = plan
+  const keeper = placesOf(notifier)
   const often: WaitPlan = {
     ...plan,
-    recheckMs: Math.min(recheckMs, mostRecheckMs),
+    recheckMs: keeper ? plan.recheckMs : Math.min(recheckMs, mostRecheckMs),
     strategy: { delayMs: (tries, jitter) => Math.min(strategy.delayMs(tries, jitter), mostRecheckMs) },
   }
-  return notifier?.waiter(clock, often) ?? pollingWaiter(clock, often)
+  return (keeper ?? notifier)?.waiter(clock, often) ?? pollingWaiter(clock, often)
 }
-
-const alone = { listens: false, aliveMs: httpAliveMs, windowMs: httpWindowMs }
 
 const leftAnyway: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
 

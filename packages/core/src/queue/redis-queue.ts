@@ -73,16 +73,16 @@ export function redisQueue([transport, memory]: Makings, keys: KeyLayout): Queue
 
   return {
     acquire: async (request, call) =>
-      one(acquire, [memory, channels, believes()], 7, trying(request), acquireOutcome(request), call),
+      one(acquire, [memory, channels, believes()], 6, trying(request), acquireOutcome(request), call),
     look: async (requests, call) =>
-      runScript(transport, look, [channels, believes()], 7, requests, looking, lookOutcome, call),
-    leave: async (request, call) => one(leave, [channels, believes()], 7, leaving(request), leaveOutcome, call),
-    renew: async (requests, call) => runScript(transport, renew, [memory], 7, requests, extending, renewOutcome, call),
+      runScript(transport, look, [channels, believes()], 6, requests, looking, lookOutcome, call),
+    leave: async (request, call) => one(leave, [channels, believes()], 6, leaving(request), leaveOutcome, call),
+    renew: async (requests, call) => runScript(transport, renew, [memory], 6, requests, extending, renewOutcome, call),
     release: async (requests, call) =>
-      runScript(transport, release, [channels, believes()], 7, requests, ending, released, call),
+      runScript(transport, release, [channels, believes()], 6, requests, ending, released, call),
     resize: async (key, kind, call) => {
       const request = [...of(key), kind.name, String(kind.capacity)] as const
-      return one(resize, [channels, believes()], 7, request, resizeOutcome(kind), call)
+      return one(resize, [channels, believes()], 6, request, resizeOutcome(kind), call)
     },
     inspect: async (key, call) => {
       const [lock, , queue, waiters, , state] = queueKeys(keys, key)

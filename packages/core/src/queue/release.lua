@@ -7,7 +7,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each whole     the holder's whole token
 -- @each exclusive "1" for a lock for one holder; otherwise empty
@@ -21,21 +20,21 @@
 local channels, believes = ARGV[1], ARGV[2]
 
 local function giveBack(at, channel, whole, exclusive, rest)
-  local failed = open(at)
-  if failed then return {'failed', failed.err} end
   local id, fence = match(whole, '^(.*)%.(%d+)$')
-  local member = token
-  if exclusive == '' then member = isShared and memberOf(id) end
+  local failed = open(at, id)
+  if failed then return {'failed', failed.err} end
+  local member = it.token
+  if exclusive == '' then member = it.isShared and it.mine end
   local isMine = member and match(member, '^%S+') == whole
   local permits = tonumber(isMine and match(member, ' (%d+)$') or 1)
   rest = tonumber(rest)
   -- On a full server, too: it accepts what comes after a command that takes no memory.
-  if waiting > 0 or isShared then call('ZREM', queue, '') end
-  if waiting > 0 then begin() end
+  if it.waiting > 0 or rest > 0 then call('ZREM', queue, '') end
+  if it.waiting > 0 then begin() end
   local reply
   if not isMine then
     local how = hasEnded(whole)
-    reply = how and {how, -2} or {exclusive ~= '' and token and 'superseded' or 'gone'}
+    reply = how and {how, -2} or {exclusive ~= '' and it.token and 'superseded' or 'gone'}
   elseif rest == 0 then
     release(member, id)
   elseif rest >= permits then
@@ -44,17 +43,16 @@ local function giveBack(at, channel, whole, exclusive, rest)
     local fewer = whole .. ' ' .. rest
     call('ZADD', lock, call('ZSCORE', lock, member), fewer)
     call('ZREM', lock, member)
-    call('HSET', holders, id, fewer)
-    held = held - permits + rest
+    it.mine, it.held, it.first = fewer, it.held - permits + rest, nil
   end
-  if waiting > 0 then move(channels, channel, believes) end
-  if hasState then finish() end
-  local told = (hasMore or not reply and waiting == 0) and announce(channel, reply and '-' or fence)
-  return reply or isUnheard and -1 or told or {'released', -2}
+  if it.waiting > 0 then move(channels, channel, believes) end
+  finish(id, it.count > 0 and rest > 0 and isMine and it.mine)
+  local told = (it.hasMore or not reply and it.waiting == 0) and announce(channel, reply and '-' or fence)
+  return reply or it.isUnheard and -1 or told or {'released', -2}
 end
 
 local replies = {}
-for i = 1, #KEYS / 7 do
-  replies[i] = giveBack(7 * i - 7, unpack(ARGV, 4 * i - 1, 4 * i + 2))
+for i = 1, #KEYS / 6 do
+  replies[i] = giveBack(6 * i - 6, unpack(ARGV, 4 * i - 1, 4 * i + 2))
 end
 return replies

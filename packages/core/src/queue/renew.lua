@@ -6,7 +6,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each whole     the holder's whole token
 -- @each ttl       milliseconds until the lock frees itself
 -- @returns "renewed"          also if more than ttl was left
@@ -18,25 +17,27 @@ local memory = tonumber(ARGV[1])
 local failed
 
 local function renew(at, whole, ttl)
-  -- Many leases of one lock are renewed at once.
-  if KEYS[at + 1] ~= lock then
-    if lock and not failed and hasState then finish() end
-    failed = open(at)
+  local id = match(whole, '^(.*)%.%d+$')
+  if KEYS[at + 1] == lock then
+    it.mine = not failed and it.isShared and call('HGET', state, id) or nil
+  else
+    -- Many leases of one lock are renewed at once.
+    if lock and not failed then finish() end
+    failed = open(at, id)
+    -- On a full server, too: it accepts what comes after a command that takes no memory.
+    if not failed and it.isShared then call('ZREM', queue, '') end
   end
   if failed then return {'failed', failed.err} end
-  local member = isShared and memberOf(match(whole, '^(.*)%.%d+$'))
-  if not member or match(member, '^%S+') ~= whole then return {'gone'} end
-  -- On a full server, too: it accepts what comes after a command that takes no memory.
-  call('ZREM', queue, '')
-  extend(member, tonumber(ttl))
+  if not it.isShared or not it.mine or match(it.mine, '^%S+') ~= whole then return {'gone'} end
+  extend(it.mine, tonumber(ttl))
   local kept = max(memory, ttl)
   if kept > call('PTTL', fences) then call('PEXPIRE', fences, kept) end
   return 'renewed'
 end
 
 local replies = {}
-for i = 1, #KEYS / 7 do
-  replies[i] = renew(7 * i - 7, ARGV[2 * i], ARGV[2 * i + 1])
+for i = 1, #KEYS / 6 do
+  replies[i] = renew(6 * i - 6, ARGV[2 * i], ARGV[2 * i + 1])
 end
-if not failed and hasState then finish() end
+if not failed then finish() end
 return replies

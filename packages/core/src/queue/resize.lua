@@ -7,7 +7,6 @@
 -- @key waiters    what is known of each
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
--- @key holders    those of a lock for several
 -- @each channel   the lock's release channel
 -- @each wanted    the kind of lock
 -- @each permitted its new capacity
@@ -18,17 +17,17 @@
 local channels, believes, channel, wanted, permitted = unpack(ARGV)
 
 local function resize()
-  local failed = open(0)
+  local failed = open(0, '')
   if failed then return {'failed', failed.err} end
-  local other = token and wanted ~= 'exclusive' and 'exclusive' or kind ~= wanted and kind
-  if other or not kind and not isShared then
-    if hasState then finish() end
-    return other and {'kind', other, token and 1 or capacity} or 'resized'
+  local other = it.token and wanted ~= 'exclusive' and 'exclusive' or it.kind ~= wanted and it.kind
+  if other or not it.kind and not it.isShared then
+    finish()
+    return other and {'kind', other, it.token and 1 or it.capacity} or 'resized'
   end
-  kind, capacity = wanted, tonumber(permitted)
-  if token then held = capacity end
+  it.kind, it.capacity = wanted, tonumber(permitted)
+  if it.token then it.held = it.capacity end
   call('ZREM', queue, '')
-  if waiting > 0 then
+  if it.waiting > 0 then
     begin()
     move(channels, channel, believes)
   end

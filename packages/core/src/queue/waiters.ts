@@ -3,7 +3,7 @@ import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import type { LookOutcome, QueueStore } from '../store/queue.ts'
-import { aliveMs, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
+import { aliveMs, httpAliveMs, httpWindowMs, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { deadline, sleep } from '../timing/deadline.ts'
 import type { Inbox, OpenInbox } from '../waiting/inbox.ts'
@@ -70,7 +70,12 @@ export class Waiters {
 
   /** What a try says of the inbox. */
   get lives(): { readonly listens: boolean; readonly aliveMs: number; readonly windowMs: number } {
-    return { listens: this.#open?.live === true, aliveMs, windowMs }
+    const { isNameOnly } = this.#inboxes
+    return {
+      listens: this.#open?.live === true,
+      aliveMs: isNameOnly ? httpAliveMs : aliveMs,
+      windowMs: isNameOnly ? httpWindowMs : windowMs,
+    }
   }
 
   recheckMs(plan: Plan): number {
@@ -230,7 +235,7 @@ export class Waiters {
       contended.lookedMs = askedMs
       contended.dueMs = Infinity
       const numbers = waiters.map(({ number }) => number)
-      return { key: contended.key, inbox: this.inbox, aliveMs, numbers }
+      return { key: contended.key, inbox: this.inbox, aliveMs: this.lives.aliveMs, numbers }
     })
     const read = (outcomes: readonly LookOutcome[] | Unknown): void => {
       for (const [index, { contended, waiters }] of asked.entries()) {

@@ -14,6 +14,8 @@ export const httpWindowMs = 6_000
 export const aliveMs = 12_000
 /** The same over HTTP. */
 export const httpAliveMs = 18_000
+/** The same until somebody keeps its place, who is said to: a waiter that vanishes before that holds nobody up for long. */
+export const unkeptAliveMs = 6_000
 /** How much waiting a priority class is worth, in milliseconds: a waiter is overtaken by a better class for so long. */
 export const priorityStepMs = 2_000
 /** The longest recheck of a process with waiters, in milliseconds. With a longer one, lost answers outlast the window. */

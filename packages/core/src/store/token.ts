@@ -52,3 +52,9 @@ export const acquisitionIdOf = (value: string): string => value.slice(0, Math.ma
 
 /** The fence of a stored value, as text; `-` for a value without one (a foreign holder's). */
 export const cursorOf = (value: string): string => /\.(\d{1,128})$/.exec(value)?.[1] ?? '-'
+
+/**
+ * The value of a lock that nobody holds and that is not free yet: the token, with a random part that nobody draws. So the name and
+ * the fence of its last holder can still be seen.
+ */
+export const nobodysToken = (token: string): string => token.replace(/[\da-f]{32}(?=\.\d+$)/, '0'.repeat(32))

@@ -8,6 +8,11 @@ import type { ReleaseNotifier } from './release-notifier.ts'
  */
 export interface Inbox {
   /**
+   * Whether the store cannot tell that anybody listens, as over HTTP. Then turns come by the release channels, and its processes get
+   * the time that HTTP takes.
+   */
+  readonly isNameOnly?: boolean
+  /**
    * Begins to listen to the inbox of that name. The listener is called with each message, and with undefined when messages may
    * have been missed. No I/O before the first call; an inbox that is closed leaves nothing behind.
    */

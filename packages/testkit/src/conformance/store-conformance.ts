@@ -16,6 +16,7 @@ import { queueClaims } from './queue-claims.ts'
 import { queueLeavingClaims } from './queue-leaving-claims.ts'
 import { recordClaims } from './record-claims.ts'
 import { recordRepeatClaims } from './record-repeat-claims.ts'
+import { releaseAfterClaims } from './release-after-claims.ts'
 import { releaseClaims } from './release-claims.ts'
 import { renewClaims } from './renew-claims.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -62,6 +63,7 @@ export function storeConformance(
     describe('queues', () => queueClaims(probe))
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))
+    describe('a release that takes effect later', () => releaseAfterClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })

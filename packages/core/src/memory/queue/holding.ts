@@ -1,6 +1,7 @@
 import { acquisitionIdOf } from '../../store/token.ts'
 import type { LockKeeper } from '../lock-keeper.ts'
 import type { LockQueue } from './lock-queue.ts'
+import type { PermitHolder } from './permit-holder.ts'
 
 /** Who has a lock at one moment: one holder, or several. */
 export interface Holding {
@@ -42,13 +43,6 @@ export function exclusiveHolding({ tables, ...keeper }: LockKeeper, key: string,
       keeper.recordRelease(key, token, nowMs)
     },
   }
-}
-
-/** One of several holders. */
-export interface PermitHolder {
-  readonly token: string
-  permits: number
-  expiresAtMs: number
 }
 
 /** The holders are kept with the queue. A plain lock in their place leaves no permits. */

@@ -1,7 +1,7 @@
 import type { QueuedWaiter, QueueKind } from '../../store/queue.ts'
 import { mostDropped, mostTurns, priorityStepMs } from '../../store/queue-figures.ts'
-import type { PermitHolder } from './holding.ts'
 import { type Inbox, Inboxes } from './inboxes.ts'
+import type { PermitHolder } from './permit-holder.ts'
 import { QueueTime } from './queue-time.ts'
 import type { Waiter } from './waiter.ts'
 import { WaiterList } from './waiter-list.ts'

@@ -2,7 +2,7 @@
 import type { Script } from '../../redis/scripts/script.ts'
 import { turnsPart } from './turns.part.ts'
 
-export const resize: Script<[channels: string, believes: string], [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string, holders: string], [channel: string, wanted: string, permitted: string]> = {
-  sha1: '50ec869993b6fbe4a6c6d9a2494dc7df25550994',
-  text: turnsPart + `channels,believes,channel,wanted,permitted=unpack(ARGV)local function resize()local failed=open(0)if failed then return{'failed',failed.err}end;local other=v and wanted~='exclusive'and'exclusive'or x~=wanted and x;if other or not x and not w then if D then finish()end;return other and{'kind',other,v and 1 or y}or'resized'end;x,y=wanted,tonumber(permitted)if v then z=y end;a('ZREM',n,'')if B>0 then begin()move(channels,channel,believes)end;finish()return'resized'end;return{resize()}`,
+export const resize: Script<[channels: string, believes: string], [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string], [channel: string, wanted: string, permitted: string]> = {
+  sha1: 'da030699b242f78ceaa67072dde15b6d5c0e2045',
+  text: turnsPart + `channels,believes,channel,wanted,permitted=unpack(ARGV)local function resize()local failed=open(0,'')if failed then return{'failed',failed.err}end;local other=r.token and wanted~='exclusive'and'exclusive'or r.kind~=wanted and r.kind;if other or not r.kind and not r.isShared then finish()return other and{'kind',other,r.token and 1 or r.capacity}or'resized'end;r.kind,r.capacity=wanted,tonumber(permitted)if r.token then r.held=r.capacity end;a('ZREM',n,'')if r.waiting>0 then F()I(channels,channel,believes)end;finish()return'resized'end;return{resize()}`,
 }

@@ -1,0 +1,78 @@
+import { demandOption } from '../errors.ts'
+import { KeyCalls, sharedOf, type TryAcquireOptions } from '../key-locker.ts'
+import type { HeldLease } from '../lease/held-lease.ts'
+import type { Lease, Work } from '../lease/lease.ts'
+import { withLease } from '../lease/with-lease.ts'
+import type { Locker } from '../locker.ts'
+import { type AcquireOptions, type CallSettings, callSettings } from '../options.ts'
+import { type Duration, parseDuration } from '../timing/duration.ts'
+import { keeping } from './keeping.ts'
+import { releaseAfterOf } from './release-after-of.ts'
+
+/** The calls of a locker whose locks stay taken for a while, however soon their work is done. */
+export interface HoldingAtLeast {
+  /** As `acquire` of the locker. */
+  acquire(key: string, options?: AcquireOptions): Promise<Lease>
+  /** As `tryAcquire` of the locker. */
+  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
+  /** As `withLock` of the locker. */
+  withLock<T>(key: string, work: Work<T>): Promise<T>
+  withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
+}
+
+/**
+ * The calls of a locker for jobs that several processes fire at about the same time and one of them is to run. A lock prevents overlap,
+ * and not repetition: a job that takes 5 ms has released its lock when the timer of the next process goes off. Here the lock is
+ * taken for at least `atLeast`. Let that be longer than the timers may be apart, and shorter than the time
+ * between two runs.
+ *
+ * A release before that time ends the lease, and leaves the lock to be free at that moment. It answers `released`, needs one command,
+ * and nothing of this process after that, which may exit. A release later than that is an ordinary one. If the process dies, the ttl
+ * frees the lock; the ttl is at least `atLeast`, too.
+ *
+ * Until then nobody holds the lock: `inspect` shows the last holder, `revoke` frees it. Whoever waits for it is told of the new expiry.
+ *
+ * @param atLeast counted from when the acquire was answered, by the clock of this process
+ *
+ * @example
+ * ```ts
+ * await using turn = await holdAtLeast(locks, '30s').tryAcquire('cron:nightly')
+ * if (!turn) return // another process has run it
+ * await report({ fence: turn.fence })
+ * ```
+ *
+ * @throws InvalidOptionError for a bad duration, or a locker whose store does not offer this. The calls reject with what those of the
+ *   locker reject with
+ */
+export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
+  const shared = sharedOf(Object(locks))
+  const store = shared && releaseAfterOf(shared.context.store)
+  demandOption(shared !== undefined && store !== undefined, 'locks', 'a locker whose store can release later')
+  const atLeastMs = parseDuration('atLeast', atLeast)
+  const settings = callSettings(shared.defaults)
+  const longer: CallSettings = (options) => {
+    const asked = settings(options)
+    return { ...asked, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
+  }
+
+  /** Makes one call, whose lease is released in its own way. */
+  async function held(acquire: (calls: KeyCalls) => Promise<Lease | null>, key: string): Promise<HeldLease | null> {
+    const keeps = keeping(shared as NonNullable<typeof shared>, store as NonNullable<typeof store>, atLeastMs)
+    const lease = (await acquire(new KeyCalls(keeps.shared, key, longer))) as HeldLease | null
+    if (lease) keeps.begin(lease.parts()[1])
+    return lease
+  }
+  const acquire = (key: string, options?: AcquireOptions): Promise<HeldLease> =>
+    held((calls) => calls.acquire(options), key) as Promise<HeldLease>
+
+  return {
+    acquire,
+    tryAcquire: (key, options) => held((calls) => calls.tryAcquire(options), key),
+    async withLock<T>(key: string, first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> {
+      const isAlone = second === undefined && typeof first === 'function'
+      const work = (isAlone ? first : second) as Work<T>
+      demandOption(typeof work === 'function', 'work', 'a function')
+      return withLease(shared.context.clock, acquire(key, isAlone ? undefined : (first as AcquireOptions)), work)
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import type { Context } from '../context.ts'
+import type { Shared } from '../key-locker.ts'
+import type { Grant } from '../lease/grant.ts'
+import type { Attempt } from '../store/attempt.ts'
+import type { LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
+import type { ReleaseAfterStore } from '../store/release-after.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
+
+/** What one call shares with the others of its locker, but for how its lease is released. */
+export interface Keeping {
+  readonly shared: Shared
+  /** A caller has the lease, now. A grant that no caller has got is given back at once. */
+  begin(grant: Grant): void
+}
+
+/**
+ * A lease whose release leaves the lock taken for the rest of a time is like any other, but for its release and for those who come
+ * next: it is not handed off within the process, because the next holder would have to wait for that time as well.
+ */
+export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: number): Keeping {
+  const { context } = locker
+  const neighbours = locker.queue()
+  const queue = neighbours && { ...neighbours, handOff: () => false }
+  let kept: Grant | undefined
+  let since: Instant | undefined
+  const keeps: Keeping = {
+    shared: { ...locker, context: contextFor(context, release), queue: () => queue },
+    begin(grant) {
+      kept = grant
+      // From the answer, and not from the request: the lock was not granted before.
+      since = instant(context.clock)
+    },
+  }
+
+  async function release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]> {
+    const token = kept?.token
+    const afterMs = since ? Math.ceil(atLeastMs - elapsedMs(instant(context.clock), since)) : 0
+    const isOurs = requests.every((request) => 'token' in request && request.token === token)
+    if (token === undefined || !isOurs || afterMs < 1) return context.store.release(requests, call)
+    return store.releaseAfter(
+      requests.map(({ key }) => ({ key, token, afterMs })),
+      call,
+    )
+  }
+  return keeps
+}
+
+/** The same context over a store that releases in another way, also for whoever releases several leases together. */
+function contextFor(context: Context, release: LeaseStore['release']): Context {
+  const { store, calls } = context
+  const released: LeaseStore = {
+    commandDeadlineMs: store.commandDeadlineMs,
+    prefix: store.prefix,
+    overlaps: store.overlaps,
+    nodeOf: (key) => store.nodeOf(key),
+    whenReady: (key, call) => store.whenReady(key, call),
+    acquire: (requests, call) => store.acquire(requests, call),
+    renew: (requests, call) => store.renew(requests, call),
+    release,
+    checkHolders: (requests, call) => store.checkHolders(requests, call),
+    inspect: (key, call) => store.inspect(key, call),
+    revoke: (key, call) => store.revoke(key, call),
+  }
+  return {
+    ...context,
+    store: released,
+    calls: {
+      send(verb, request, attempt) {
+        if (verb !== 'release') return calls.send(verb, request, attempt)
+        const sent = attempt as unknown as Attempt<ReleaseOutcome>
+        sent.follow(release([request as ReleaseRequest], sent).then(([outcome]) => outcome))
+      },
+    },
+  }
+}
