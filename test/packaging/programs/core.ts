@@ -13,6 +13,7 @@ import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type OnceRun, once } from '@leasehold/core/once'
+import { fifo, inspectQueue, priority, type QueueState } from '@leasehold/core/queue'
 import { within } from '@leasehold/core/re-entry'
 import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
@@ -52,6 +53,14 @@ export async function main(): Promise<string> {
   if (claim.type === 'claimed') await claim.run.complete(Uint8Array.of(1, 2))
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
+
+  const first: Lease = await locks.acquire('job', { queue: fifo() })
+  const second: Promise<Lease> = locks.acquire('job', { queue: priority(1) })
+  let queue: QueueState
+  do queue = await inspectQueue(locks, 'job')
+  while (queue.waiting === 0)
+  await first.release()
+  await (await second).release()
 
   const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
   const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])

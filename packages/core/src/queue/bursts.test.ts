@@ -1,4 +1,5 @@
-import { answered, replyAfter, requestLost } from '@leasehold/testkit'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { answered, type Fate, replyAfter } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
 
@@ -35,8 +36,8 @@ it('a request that waits behind others is dated when it is sent', async () => {
 it('requests that nobody answers hold up the others no longer than their callers wait for them', async () => {
   const { clock, process } = queueing()
   const one = process()
-  one.store.always('queue.acquire', requestLost)
-  one.store.always('queue.look', requestLost)
+  const never: Fate = () => new Promise(() => undefined)
+  one.store.always('queue.acquire', never)
   const stop = new AbortController()
   for (let each = 0; each < 128; each++) one.queue({ signal: stop.signal })
   await clock.advance(100)
@@ -62,4 +63,21 @@ it('a call that gives up before its request was sent sends none', async () => {
   expect(gone.reason).toBe('enough')
   expect(one.store.called('queue.acquire').filter(({ requests: [request] }) => request?.key === 'k')).toEqual([])
   expect(one.store.called('queue.leave').filter(({ requests: [request] }) => request?.key === 'k')).toEqual([])
+})
+
+it('a request that has waited behind those of another caller is not sent in the context of that one', async () => {
+  const tenant = new AsyncLocalStorage<string>()
+  const { clock, process } = queueing()
+  const one = process()
+  const seen: (string | undefined)[] = []
+  one.store.always('queue.acquire', (sending) => {
+    if (sending.requests[0]?.key === 'k') seen.push(tenant.getStore())
+    return replyAfter(100)(sending)
+  })
+  tenant.run('another', () => {
+    for (let each = 0; each < 128; each++) void one.locks.acquire('other')
+  })
+  one.queue()
+  await clock.advance(500)
+  expect(seen).toEqual([undefined])
 })

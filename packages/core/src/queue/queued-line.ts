@@ -27,9 +27,6 @@ export class QueuedLine implements LocalQueue {
   }
 
   async acquire(plan: Plan, since: Instant): Promise<Acquired> {
-    const { work } = this.#context
-    work.assertOpen()
-    plan.signal?.throwIfAborted()
     const acquired = await new QueuedWaiter(this.#context, this.#queues, this.#wish, plan, since).run()
     if (!acquired.grant) return { ...acquired, heldHere: this.holding(plan.key) !== undefined }
     if (sharesBetweenCalls()) this.#queues.held.add(acquired.grant)
