@@ -82,7 +82,7 @@ describe('the options of an acquire', () => {
     expect(() => planOf('k', untyped({ strategy }))).toThrow(refused('strategy'))
   })
 
-  it.each(['fifo', 1, true, {}, () => 1])('a queue that is none is refused: %j', (queue) => {
+  it.each(['fifo', '', 0, 1, true, false, null, {}, () => 1])('a queue that is none is refused: %j', (queue) => {
     expect(() => planOf('k', untyped({ queue }))).toThrow(refused('queue'))
   })
 

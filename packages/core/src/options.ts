@@ -154,7 +154,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
   demandOption(!!watchFor || typeof renew === 'boolean', 'renew', 'true, false or a watchdog')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
   demandBudget(budget)
-  demandOption(!queue || !!queue.sharedFor, 'queue', 'fifo() or priority()')
+  demandOption(queue === undefined || !!Object(queue).sharedFor, 'queue', 'fifo() or priority()')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl, minTtlMs)

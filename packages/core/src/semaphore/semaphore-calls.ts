@@ -1,4 +1,4 @@
-import { demandOption } from '../errors.ts'
+import { demandOption, LeaseholdError } from '../errors.ts'
 import type { KeyCalls } from '../key-locker.ts'
 import { type CallSettings, callSettings } from '../options.ts'
 import type { QueueKind } from '../store/queue.ts'
@@ -13,6 +13,8 @@ export class SemaphoreCalls {
   readonly #permits: Permits
   readonly #settings: CallSettings
   #capacity: number
+  /** The last resize of this object; it never rejects. */
+  #resizing: Promise<void> | undefined
   /** Those that the last call made. */
   #latest: { readonly permits: number; readonly calls: KeyCalls } | undefined
 
@@ -27,15 +29,19 @@ export class SemaphoreCalls {
     return { name: 'semaphore', capacity: this.#capacity }
   }
 
-  async acquire(options?: PermitOptions): Promise<PermitLease> {
-    const { permits, rest } = takeOf(options, this.#capacity)
-    return withPermits(await this.#callsFor(permits).acquire(rest), permits)
+  acquire(options?: PermitOptions): Promise<PermitLease> {
+    return this.#asked(async () => {
+      const { permits, rest } = takeOf(options, this.#capacity)
+      return withPermits(await this.#callsFor(permits).acquire(rest), permits)
+    })
   }
 
-  async tryAcquire(options?: TryPermitOptions): Promise<PermitLease | null> {
-    const { permits, rest } = takeOf(options, this.#capacity)
-    const lease = await this.#callsFor(permits).tryAcquire(rest)
-    return lease && withPermits(lease, permits)
+  tryAcquire(options?: TryPermitOptions): Promise<PermitLease | null> {
+    return this.#asked(async () => {
+      const { permits, rest } = takeOf(options, this.#capacity)
+      const lease = await this.#callsFor(permits).tryAcquire(rest)
+      return lease && withPermits(lease, permits)
+    })
   }
 
   withPermit<T>(work: PermitWork<T>): Promise<T>
@@ -44,15 +50,45 @@ export class SemaphoreCalls {
     const isAlone = second === undefined && typeof first === 'function'
     const work = (isAlone ? first : second) as PermitWork<T>
     demandOption(typeof work === 'function', 'work', 'a function')
-    const { permits, rest } = takeOf(isAlone ? undefined : (first as PermitOptions), this.#capacity)
-    return this.#callsFor(permits).withLock(rest, (lease) => work(withPermits(lease, permits)))
+    const options = isAlone ? undefined : (first as PermitOptions)
+    let hasBegun = false
+    return this.#asked(
+      () => {
+        const { permits, rest } = takeOf(options, this.#capacity)
+        return this.#callsFor(permits).withLock(rest, (lease) => {
+          hasBegun = true
+          return work(withPermits(lease, permits))
+        })
+      },
+      () => !hasBegun,
+    )
   }
 
   async resize(permits: number): Promise<void> {
     checkCapacity(permits)
-    await this.#permits.resize(this.key, { ...this.#kind, capacity: permits })
-    this.#capacity = permits
-    this.#latest = undefined
+    const resizing = this.#permits.resize(this.key, { ...this.#kind, capacity: permits }).then(() => {
+      this.#capacity = permits
+      this.#latest = undefined
+    })
+    this.#resizing = resizing.catch(() => undefined)
+    await resizing
+  }
+
+  /**
+   * Asks anew if the store refuses the number of permits, and this object has resized meanwhile: the store may have had the new number
+   * before the object did.
+   */
+  async #asked<T>(call: () => Promise<T>, mayRepeat: () => boolean = () => true): Promise<T> {
+    for (;;) {
+      const asked = this.#capacity
+      try {
+        return await call()
+      } catch (error) {
+        await this.#resizing
+        const isRefused = error instanceof LeaseholdError && error.code === 'KIND_MISMATCH'
+        if (!isRefused || asked === this.#capacity || !mayRepeat()) throw error
+      }
+    }
   }
 
   async inspect(): Promise<SemaphoreState> {

@@ -1,7 +1,7 @@
 import { follow, ManualClock, replyAfter, replyLost, requestLost, ScriptedStore, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { detach } from '../hand-over/index.ts'
-import { createLocker, type Locker } from '../index.ts'
+import { createLocker, LeaseholdError, type Locker } from '../index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { type PermitLease, type PermitOptions, type Semaphore, semaphore } from './index.ts'
 
@@ -248,6 +248,26 @@ describe('the number of permits', () => {
     await expect(other.acquire()).rejects.toMatchObject({ code: 'KIND_MISMATCH' })
     await other.resize(6)
     expect(await other.tryAcquire()).toBeNull()
+  })
+
+  it('may change while calls of the same object are under way: they ask for the new one', async () => {
+    await taken()
+    store.next('queue.resize', replyAfter(300))
+    const resizing = follow(pool.resize(6), clock)
+    await clock.advance(100)
+    const calls = [follow(pool.acquire(), clock), follow(pool.tryAcquire(), clock)]
+    let runs = 0
+    const work = follow(
+      pool.withPermit(async () => {
+        runs++
+        throw new LeaseholdError('KIND_MISMATCH', 'of the work')
+      }),
+      clock,
+    )
+    await clock.advance(500)
+    expect(resizing.state).toBe('fulfilled')
+    expect(calls.map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled'])
+    expect([runs, work.reason]).toEqual([1, expect.objectContaining({ message: 'of the work' })])
   })
 
   it('shrinks below what is held: nobody loses a permit, and nobody gets one until enough came back', async () => {
