@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { queueOf } from '../../packages/core/src/queue/queue-of.ts'
 import type {
+  LookOutcome,
   QueuedAcquireOutcome,
   QueuedAcquireRequest,
   QueueKind,
@@ -236,6 +237,20 @@ it('what somebody else keeps under the key is refused by name, and left alone', 
     expect(await server.command(...read)).toEqual(before)
     expect(await server.command('KEYS', '*')).toEqual(['lock:k'])
   }
+})
+
+it('of 300 readers 100 have the turn at once, and who takes one lets the next have it', async () => {
+  const readers = { kind: { name: 'read-write', capacity: 1_000_000 }, permits: 1 } as const
+  const writer = await grant(asked(inboxA, 0, { ...readers, permits: 1_000_000 }))
+  const waiting = Array.from({ length: 300 }, (_, number) => asked(inboxB, number, readers))
+  await Promise.all(waiting.map((request) => queue.acquire(request, call())))
+  expect(await giveBack(writer, semaphore)).toMatchObject(released)
+  const turns = async () => ((await lookFor(inboxB, [])) as LookOutcome & { type: 'looked' }).turns
+  expect((await turns()).length).toBe(100)
+  const [first] = await turns()
+  await grant(waiting[first as number] as QueuedAcquireRequest)
+  expect((await turns()).length).toBe(100)
+  expect(await turns()).not.toContain(first)
 })
 
 it('a replica of the server carries nothing out, and says so', async () => {
