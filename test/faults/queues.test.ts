@@ -1,11 +1,13 @@
 import { redisStore } from '@leasehold/core/redis'
 import { ioredisTransport } from '@leasehold/ioredis'
 import { callUntil, seededRandom } from '@leasehold/testkit'
-import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { connectRedisAdmin, type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { queueOf } from '../../packages/core/src/queue/queue-of.ts'
+import { inboxChannel } from '../../packages/core/src/redis/keys.ts'
 import type {
+  LookOutcome,
   QueuedAcquireOutcome,
   QueuedAcquireRequest,
   QueueKind,
@@ -190,6 +192,38 @@ describe.each([
   })
 })
 
+it('a waiter leaves a server without memory left, although a turn has to be taken back first', async () => {
+  const token = await grant(asked(inboxA, 0))
+  await queue.acquire(asked(inboxB, 0), call())
+  await queue.acquire(asked(inboxB, 1), call())
+  await giveBack(token)
+  // A plain acquire is quicker than who has the turn.
+  await server.command('SET', 'lock:k', `${'c'.repeat(32)}.7`, 'PX', 20_000)
+  await server.command('CONFIG', 'SET', 'maxmemory', 1)
+  try {
+    expect(await queue.leave({ key, inbox: inboxB, number: 1, acquisitionId: undefined }, call())).toEqual({
+      type: 'left',
+    })
+  } finally {
+    await server.command('CONFIG', 'SET', 'maxmemory', 0)
+  }
+})
+
+it('who asks without a waiter gets a free lock at once if all who waited for it were killed', async () => {
+  const killed = await connectRedisAdmin({ port: server.port })
+  await killed.command('SUBSCRIBE', inboxChannel('lock:', inboxB))
+  const token = await grant(asked(inboxA, 0))
+  await queue.acquire(asked(inboxB, 0), call())
+  await killed.close()
+  await eventually(
+    async () => ((await server.command('PUBSUB', 'NUMSUB', inboxChannel('lock:', inboxB))) as unknown[])[1] === 0,
+  )
+  // Its holder is gone, too: nobody gives it back.
+  await server.command('DEL', 'lock:k')
+  const next = await grant(asked(inboxA, 1, { waiter: undefined }))
+  expect(next).not.toBe(token)
+})
+
 it('a killed holder keeps its waiters for what is left of its ttl: they are told when to look', async () => {
   await grant(asked(inboxA, 0, { ttlMs: 400 }))
   const outcome = await queue.acquire(asked(inboxB, 0), call())
@@ -236,6 +270,20 @@ it('what somebody else keeps under the key is refused by name, and left alone', 
     expect(await server.command(...read)).toEqual(before)
     expect(await server.command('KEYS', '*')).toEqual(['lock:k'])
   }
+})
+
+it('of 300 readers 100 have the turn at once, and who takes one lets the next have it', async () => {
+  const readers = { kind: { name: 'read-write', capacity: 1_000_000 }, permits: 1 } as const
+  const writer = await grant(asked(inboxA, 0, { ...readers, permits: 1_000_000 }))
+  const waiting = Array.from({ length: 300 }, (_, number) => asked(inboxB, number, readers))
+  await Promise.all(waiting.map((request) => queue.acquire(request, call())))
+  expect(await giveBack(writer, semaphore)).toMatchObject(released)
+  const turns = async () => ((await lookFor(inboxB, [])) as LookOutcome & { type: 'looked' }).turns
+  expect((await turns()).length).toBe(100)
+  const [first] = await turns()
+  await grant(waiting[first as number] as QueuedAcquireRequest)
+  expect((await turns()).length).toBe(100)
+  expect(await turns()).not.toContain(first)
 })
 
 it('a replica of the server carries nothing out, and says so', async () => {
