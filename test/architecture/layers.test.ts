@@ -27,7 +27,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   timing: ['errors'],
   sharing: ['timing'],
   store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
-  waiting: ['errors', 'timing'], //                                           the port: a hint that it may be free
+  waiting: ['beside', 'errors', 'timing'], //                                           the port: a hint that it may be free
   roster: [],
   watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
@@ -74,6 +74,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
+  once: [...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing']],
+  election: ['context', 'errors', 'events', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   'hand-over': [
     ...[
       'acquire',
@@ -89,11 +91,30 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
       'timing',
     ],
   ],
+  queue: [
+    ...[
+      'acquire',
+      'context',
+      'errors',
+      'key-locker',
+      'lease',
+      'local-queue',
+      'locker',
+      'options',
+      'redis',
+      'sharing',
+      'store',
+      'timing',
+    ],
+    'waiting',
+  ],
   many: [
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
     'waiting',
   ],
   're-entry': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
+  semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
+  'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],

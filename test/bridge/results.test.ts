@@ -1,4 +1,5 @@
 import { createLocker, type Locker, type LockerEvent, type WaitStrategy } from '@leasehold/core'
+import { once } from '@leasehold/core/once'
 import { idempotent } from '@leasehold/idempotency'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
@@ -31,35 +32,57 @@ const locker = (mode: 'sse' | 'long-poll'): Locker => {
   return locks
 }
 
-describe('ten duplicates that wait for one result through a bridge are all told at once', () => {
-  it.each([
-    ['by streams', 'sse'],
-    ['by polls, each with a notifier of its own as on Workers', 'long-poll'],
-  ] as const)('%s', async (_, mode) => {
-    const shared = mode === 'sse' ? locker(mode) : undefined
-    const go = Promise.withResolvers<void>()
-    const started = Promise.withResolvers<void>()
-    const send = (locks: Locker): Promise<Response> =>
-      idempotent({ locks, scope: mode, wait: '20s' })(
-        new Request('https://shop.example/', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' }),
-        async () => {
+type Work = () => Promise<string>
+
+/** How a caller gets the result of work that others ask for, too. Answers it, and whether another run brought it. */
+const ways = {
+  async idempotent(locks: Locker, scope: string, work: Work): Promise<readonly [result: string, isOthers: boolean]> {
+    const request = { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' }
+    const handle = idempotent({ locks, scope, wait: '20s' })
+    const answer = await handle(new Request('https://shop.example/', request), async () => new Response(await work()))
+    return [await answer.text(), answer.headers.has('idempotency-replayed')]
+  },
+  async once(locks: Locker, scope: string, work: Work): Promise<readonly [result: string, isOthers: boolean]> {
+    let isOthers = true
+    const own: Work = () => {
+      isOthers = false
+      return work()
+    }
+    return [await once(locks, `once:${scope}`, own, { wait: '20s' }), isOthers]
+  },
+}
+
+describe.each(Object.entries(ways))(
+  'ten who wait for one result through a bridge are all told at once, by %s',
+  (_, ask) => {
+    it.each([
+      ['over streams', 'sse'],
+      ['over polls, each with a notifier of its own as on Workers', 'long-poll'],
+    ] as const)('%s', async (_way, mode) => {
+      const shared = mode === 'sse' ? locker(mode) : undefined
+      const go = Promise.withResolvers<void>()
+      const started = Promise.withResolvers<void>()
+      const send = (locks: Locker): ReturnType<typeof ask> =>
+        ask(locks, mode, async () => {
           started.resolve()
           await go.promise
-          return new Response('paid')
-        },
-      )
-    const first = send(locker(mode))
-    await started.promise
-    contended = 0
-    const waiting = Array.from({ length: 10 }, () => send(shared ?? locker(mode)))
-    await bridge.opened(mode === 'sse' ? 'streams' : 'waits', mode === 'sse' ? 1 : 10)
-    await expect.poll(() => contended, { timeout: 5_000 }).toBe(10)
-    go.resolve()
-    await first
-    const at = performance.now()
-    const answers = await Promise.all(waiting)
-    const tookMs = performance.now() - at
-    expect(answers.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(Array(10).fill('true'))
-    expect(tookMs).toBeLessThan(atOnceMs)
-  })
-})
+          return 'paid'
+        })
+      const first = send(locker(mode))
+      await started.promise
+      contended = 0
+      const waiting = Array.from({ length: 10 }, () => send(shared ?? locker(mode)))
+      // The calls of one locker for `once` share a claim.
+      const claims = shared && ask === ways.once ? 1 : 10
+      await bridge.opened(mode === 'sse' ? 'streams' : 'waits', mode === 'sse' ? 1 : 10)
+      await expect.poll(() => contended, { timeout: 5_000 }).toBe(claims)
+      go.resolve()
+      await first
+      const at = performance.now()
+      const answers = await Promise.all(waiting)
+      const tookMs = performance.now() - at
+      expect(answers).toEqual(Array(10).fill(['paid', true]))
+      expect(tookMs).toBeLessThan(atOnceMs)
+    })
+  },
+)

@@ -186,6 +186,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
           known: [true, true],
           unknown: false,
           claims: 'completed',
+          nests: true,
           handsOver: true,
           held: [true, true, false],
           writers: 1,

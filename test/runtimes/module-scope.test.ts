@@ -55,6 +55,13 @@ describe.each([
     },
   )
 
+  test('may make a semaphore and a read/write lock at module scope, and wait for a permit that the same request gives back', async () => {
+    const answer = { ended: 'released', written: 'released', read: 'released' }
+    expect(await worker.ask('/shared')).toEqual({ status: 200, body: answer })
+    expect(await worker.ask('/shared')).toEqual({ status: 200, body: answer })
+    expect(worker.complaints).toEqual([])
+  })
+
   test('may make one over memory at module scope, which asks nobody', async () => {
     const before = { ...proxy.requests }
     worker.gates.open('memoryStore/own')

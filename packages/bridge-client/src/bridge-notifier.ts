@@ -5,12 +5,15 @@ import {
   demandOption,
   homeContext,
   notifiedWaiter,
+  offerInbox,
+  offerPlaces,
   type ReleaseNotifier,
+  type Subscription,
   sharesBetweenCalls,
 } from '@leasehold/core/adapter'
 import { type BridgeEndpoint, checkEndpoint } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, OpenChannel } from './channel.ts'
 import { eventStream } from './event-stream.ts'
 import { longPoll } from './long-poll.ts'
 import { troubles } from './troubles.ts'
@@ -30,6 +33,11 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
 
 /** How long a waiter relies on the bridge. Long, because the bridge watches the holder itself: only its mistakes cost this much. */
 const recheckMs = 30_000
+/**
+ * The same for the waiter in a queue whose place the bridge keeps. Longer, because each answer to a poll says that it is kept, and a
+ * mistake of the bridge costs a place.
+ */
+const keptRecheckMs = 120_000
 
 /**
  * Release notifications through a bridge, over `fetch` alone.
@@ -59,17 +67,19 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const open = mode === 'sse' ? eventStream : longPoll
   /** The channels that calls share. */
   const channels = new Set<Channel>()
-  return {
+  const subscribe = (via: OpenChannel, key: string, cursor: string, more: string): Subscription => {
+    const shares = sharesBetweenCalls()
+    // Nobody else may take a poll, so it is of no use to the waiters of a stream.
+    const known = shares && via === open && [...channels].find((candidate) => candidate.takes?.(key))
+    const channel = known || via(reach, shares, () => channels.delete(channel))
+    if (shares) channels.add(channel)
+    return channel.subscribe(key, cursor, more)
+  }
+  const notifier: ReleaseNotifier = {
     checks: true,
     recheckMs,
     prefix,
-    subscribe(key, cursor, forResult) {
-      const shares = sharesBetweenCalls()
-      const known = shares && [...channels].find((candidate) => candidate.takes?.(key))
-      const channel = known || open(reach, shares, () => channels.delete(channel))
-      if (shares) channels.add(channel)
-      return channel.subscribe(key, cursor, forResult)
-    },
+    subscribe: (key, cursor, forResult) => subscribe(open, key, cursor, forResult ? '&mode=result' : ''),
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
     },
@@ -79,4 +89,19 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
       for (const channel of channels) channel.close()
     },
   }
+  // A stream is of a process, which tells its own waiters.
+  if (mode === 'sse') {
+    offerInbox(notifier, {
+      isNameOnly: true,
+      open(name, listener) {
+        reach.inboxes.set(name, listener)
+        return { ready: Promise.resolve(), live: false, close: () => reach.inboxes.delete(name) }
+      },
+    })
+  }
+  return offerPlaces(notifier, {
+    ...notifier,
+    recheckMs: keptRecheckMs,
+    subscribe: (key, waiter) => subscribe(longPoll, key, '-', `&waiter=${waiter}`),
+  })
 }

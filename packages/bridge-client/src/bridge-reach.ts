@@ -12,6 +12,10 @@ export interface BridgeReach {
   closed: boolean
   /** How many of the subscriptions that calls share have an open poll. */
   polls: number
+  /** The inboxes that calls share, and who is told of the turns of each. */
+  readonly inboxes: Map<string, (message: string) => void>
+  /** Whether the bridge keeps the places of waiters in queues, as it said last. */
+  keepsPlaces: boolean | undefined
   /** The shortest pause after a failure, as the bridge asks for it. */
   retryMs: number
   /** The error of the last call, if it failed. */
@@ -55,6 +59,8 @@ export function bridgeReach(
     clock,
     closed: false,
     polls: 0,
+    inboxes: new Map(),
+    keepsPlaces: undefined,
     retryMs: 0,
     trouble: undefined,
     pauseMs: () => notBeforeMs - clock.monotonicMs(),

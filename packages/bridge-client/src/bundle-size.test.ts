@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
-const limit = 2_850
+const limit = 3_200
 /** The same of the client by itself, the core left out. */
-const limitAlone = 3_390
+const limitAlone = 3_700
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const client = `export { bridgeNotifier } from './index.ts'`

@@ -5,7 +5,8 @@ import type { BridgeReach } from './bridge-reach.ts'
 export interface Channel {
   /** Whether it has room for another subscriber of this key. A channel without this method serves one subscriber only. */
   takes?(key: string): boolean
-  subscribe(key: string, cursor: string, forResult?: boolean): Subscription
+  /** @param more what a poll asks for besides, as the rest of its query from the `&` on */
+  subscribe(key: string, cursor: string, more?: string): Subscription
   close(): void
 }
 

@@ -1,4 +1,4 @@
-import type { ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
+import { inboxOf, type ReleaseNotifier, type Subscription } from '@leasehold/core/adapter'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ScriptedFetch } from '../../bridge/test/fetch.ts'
@@ -634,4 +634,37 @@ it('after close() everything has ended, and who comes later is not made to wait'
   expect([await isReady(late), late.live]).toEqual([true, false])
   late.close()
   expect(bridge.requests).toHaveLength(1)
+})
+
+describe('an inbox', () => {
+  const name = 'b2'.repeat(16)
+  const turn = (number: number): unknown =>
+    bridge.last.sends(`event: turn\ndata: ${JSON.stringify({ key: 'a', inbox: name, number })}\n\n`)
+
+  it('is named by the stream, and hears the turns of its waiters, which signal no release', async () => {
+    const messages: unknown[] = []
+    const inbox = inboxOf(notifier)?.open(name, (message) => messages.push(message))
+    const [a] = (await listening('a')) as [Subscription]
+    expect(bridge.last.url.searchParams.getAll('inbox')).toEqual([name])
+    turn(7)
+    await clock.advance(0)
+    expect([messages, a.signals, inbox?.live]).toEqual([['turn 7'], 0, false])
+    inbox?.close()
+    turn(8)
+    await clock.advance(0)
+    expect(messages).toEqual(['turn 7'])
+  })
+
+  it('that is opened later needs a new stream for the same keys', async () => {
+    await listening('a')
+    inboxOf(notifier)?.open(name, () => undefined)
+    notifier.subscribe('a', '-')
+    await clock.advance(20)
+    expect(bridge.open.length).toBe(2)
+    expect([bridge.last.keys, bridge.last.url.searchParams.getAll('inbox')]).toEqual([['a'], [name]])
+  })
+
+  it('is not offered by long polls', async () => {
+    expect(inboxOf(bridgeNotifier({ url: 'https://bridge.example', token, mode: 'long-poll' }))).toBeUndefined()
+  })
 })

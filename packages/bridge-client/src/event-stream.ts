@@ -7,6 +7,8 @@ import { joinMs, longestPath, mostKeys, openMs, recentMs, refusedMs, silenceMs }
 import { type Subscriber, subscriberOf } from './subscriber.ts'
 
 interface Connection {
+  /** The inboxes whose turns it tells, as the rest of its query. */
+  readonly inboxes: string
   /** For each of its keys: undefined until the bridge sends a state; then when the key last became free, or -Infinity for never. */
   readonly heard: Map<string, number | undefined>
   readonly stop: () => void
@@ -33,16 +35,18 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   let cancel: (() => void) | undefined
 
   const keys = (...more: string[]): string[] => [...new Set([...subscribers.values(), ...more])]
+  const inboxes = (): string => [...reach.inboxes.keys()].map((name) => `&inbox=${name}`).join('')
   const askedKeys = (): string[] => keys().filter((key) => !forbids(key))
 
-  /** Opens a connection if a key is missing in the current one. */
+  /** Opens a connection if a key or an inbox is missing in the current one. */
   function open(): void {
     if (opening || reach.closed) return
     cancel?.()
     cancel = keys().some(forbids) ? clock.schedule(open, refusedMs, 'background') : undefined
-    if (askedKeys().every((key) => current?.heard.has(key))) return
+    const told = current?.inboxes === inboxes()
+    if (askedKeys().every((key) => told && current?.heard.has(key))) return
     const stop = attempt(reach, shared ? joinMs : 0, openMs, listen, (forbade) => ended(connection, forbade))
-    const connection: Connection = { heard: new Map(), stop }
+    const connection: Connection = { inboxes: inboxes(), heard: new Map(), stop }
     opening = connection
   }
 
@@ -52,7 +56,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
     const connection = opening as Connection
     const asked = askedKeys()
     for (const key of asked) connection.heard.set(key, undefined)
-    const answer = asked.length > 0 ? await reach.get('events', asked, signal) : undefined
+    const answer = asked.length > 0 ? await reach.get('events', asked, signal, connection.inboxes) : undefined
     if (signal.aborted || !answer?.body) return asked.length === 0 || asked.some(forbids)
     current?.stop()
     current = connection
@@ -71,7 +75,9 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
 
   function take({ heard }: Connection, { event, data, retry }: EventFields): void {
     if (Number(retry) > 0) reach.retryMs = Number(retry)
-    const { key, held } = JSON.parse(data as string)
+    const { key, held, inbox, number } = JSON.parse(data as string)
+    // Only the event of a turn has an inbox.
+    reach.inboxes.get(inbox)?.(`turn ${number}`)
     const isHeld: unknown = { state: held, release: false }[event as 'state']
     if (typeof isHeld !== 'boolean' || !heard.has(key)) return
     heard.set(key, isHeld ? -Infinity : clock.monotonicMs())
@@ -91,7 +97,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   return {
     takes(key) {
       const all = keys(key)
-      return all.length <= mostKeys && pathFor('events', all).length <= longestPath
+      return all.length <= mostKeys && pathFor('events', all).length + inboxes().length <= longestPath
     },
     subscribe(key) {
       const heard = (): number | undefined => current?.heard.get(key)

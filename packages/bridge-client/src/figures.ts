@@ -41,6 +41,8 @@ export const recentMs = 5_000
 export const usualS = 25
 /** The same while the connection is in doubt, so that an answer comes soon. */
 export const inDoubtS = 1
+/** The same for a waiter in a queue while the bridge has not said that it keeps places: less than such a waiter lives by itself. */
+export const unkeptS = 4
 /** How much later the answer may come, in milliseconds. */
 export const lateMs = 5_000
 /** An answer "nothing happened" sooner than this is a fault, and asking again at once would spin. */

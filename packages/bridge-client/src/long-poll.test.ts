@@ -1,4 +1,4 @@
-import type { ReleaseNotifier, Subscription } from '@leasehold/core/adapter'
+import { placesOf, type ReleaseNotifier, type Subscription } from '@leasehold/core/adapter'
 import { ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ScriptedFetch } from '../../bridge/test/fetch.ts'
@@ -242,5 +242,69 @@ describe('of one notifier', () => {
     expect(bridge.open).toHaveLength(5)
     for (const subscription of subscriptions) subscription.close()
     expect(bridge.open).toEqual([])
+  })
+})
+
+describe('a poll of a waiter in a queue', () => {
+  const name = `${'a1'.repeat(16)}.1`
+  const kept = { 'leasehold-kept': '1' }
+  async function queued(): Promise<Subscription> {
+    const subscription = placesOf(notifier)?.subscribe('k', name) as Subscription
+    await clock.advance(0)
+    return subscription
+  }
+
+  it('names it, is short until the bridge has said that it keeps the place, and then as long as any', async () => {
+    const subscription = await queued()
+    expect(lastQuery()).toEqual({ key: 'k', since: '-', timeout: '4s', waiter: name })
+    await clock.advance(4_000)
+    bridge.last.answers(204, { ...kept, 'leasehold-cursor': '-' })
+    await clock.advance(0)
+    expect(lastQuery()).toEqual({ key: 'k', since: '-', timeout: '25s', waiter: name })
+    expect([subscription.live, subscription.signals]).toEqual([true, 0])
+    waitAgainAndAgain(subscription)
+    bridge.last.answers(200, kept, { changed: true })
+    await clock.advance(0)
+    expect([subscription.live, subscription.signals, bridge.open.length]).toEqual([true, 1, 1])
+  })
+
+  it('at a bridge that keeps no places is a plain one, and its waiter looks for itself', async () => {
+    const subscription = await queued()
+    await clock.advance(4_000)
+    bridge.last.answers(204, { 'leasehold-cursor': '17' })
+    await clock.advance(0)
+    expect([subscription.live, subscription.signals]).toEqual([false, 1])
+    waitAgainAndAgain(subscription)
+    await clock.advance(0)
+    expect(lastQuery()).toMatchObject({ since: '17', waiter: name })
+    // It was another bridge, or one that has been started anew.
+    bridge.last.answers(200, kept, { changed: true })
+    await clock.advance(0)
+    expect([subscription.live, subscription.signals]).toEqual([true, 2])
+  })
+
+  it('that fails lets its waiter look for itself until the bridge is back', async () => {
+    const subscription = await queued()
+    for (let times = 0; times < 2; times++) {
+      bridge.last.fail()
+      await clock.advance(300)
+    }
+    expect([subscription.live, subscription.signals]).toEqual([false, 1])
+  })
+
+  it('is one even where a stream tells of releases', async () => {
+    await notifier.close()
+    notifier = bridgeNotifier({
+      url: 'https://bridge.example',
+      token: 'token',
+      mode: 'sse',
+      fetch: bridge.fetch,
+      clock,
+    })
+    await queued()
+    expect(bridge.last.url.pathname).toBe('/v1/wait')
+    notifier.subscribe('k', '-')
+    await clock.advance(20)
+    expect(bridge.last.url.pathname).toBe('/v1/events')
   })
 })

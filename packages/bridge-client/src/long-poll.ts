@@ -1,7 +1,7 @@
 import { attempt } from './attempt.ts'
 import { readJson } from './body-text.ts'
 import type { OpenChannel } from './channel.ts'
-import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, usualS } from './figures.ts'
+import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, unkeptS, usualS } from './figures.ts'
 import { subscriberOf } from './subscriber.ts'
 
 /**
@@ -16,7 +16,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
-  let mode = ''
+  let more = ''
   /** It asks, and has a place among the polls that calls share. */
   let started = false
   /** Somebody waits for a signal. */
@@ -29,7 +29,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   let stop: (() => void) | undefined
 
   const subscriber = subscriberOf({
-    isLive: () => started && heard,
+    isLive: () => started && heard && !(isQueued() && reach.keepsPlaces === false),
     awaited() {
       wanted = true
       next()
@@ -40,6 +40,8 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
       onEnd()
     },
   })
+
+  const isQueued = (): boolean => more.startsWith('&w')
 
   /** Gives its place back. */
   function leave(): void {
@@ -59,7 +61,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
       reach.polls++
     }
     started = true
-    const seconds = heard ? usualS : inDoubtS
+    const seconds = !heard ? inDoubtS : isQueued() && !reach.keepsPlaces ? unkeptS : usualS
     stop = attempt<boolean | undefined>(reach, 0, seconds * 1_000 + lateMs, (signal) => ask(seconds, signal), ended)
   }
 
@@ -75,10 +77,15 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
       'wait',
       [key],
       signal,
-      `&since=${encodeURIComponent(since)}&timeout=${seconds}s${mode}`,
+      `&since=${encodeURIComponent(since)}&timeout=${seconds}s${more}`,
     )
     since = answer?.headers.get('leasehold-cursor') ?? since
-    if (answer?.status === 204) return clock.monotonicMs() - askedAtMs < soonMs ? undefined : false
+    if (answer && isQueued()) reach.keepsPlaces = answer.headers.get('leasehold-kept') !== null
+    if (answer?.status === 204) {
+      if (clock.monotonicMs() - askedAtMs < soonMs) return undefined
+      // Nobody keeps its place: it has to ask the store.
+      return isQueued() && !reach.keepsPlaces
+    }
     const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })
     return said?.changed === true || undefined
   }
@@ -94,9 +101,9 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
 
   subscriber.settle()
   return {
-    subscribe(itsKey, cursor, forResult) {
+    subscribe(itsKey, cursor, itsMore = '') {
       key = itsKey
-      if (forResult) mode = '&mode=result'
+      more = itsMore
       since = cursor
       next()
       return subscriber

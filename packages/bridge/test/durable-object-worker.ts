@@ -1,6 +1,7 @@
 /* A Worker with the bridge, as its user would write it, and what tests need beside. */
 
 import { createLocker } from '@leasehold/core'
+import { fifo } from '@leasehold/core/queue'
 import { fetchStore } from '@leasehold/upstash'
 import { bridgeNotifier } from '../../bridge-client/src/index.ts'
 import { type BridgeNamespace, bridgeHandler, bridgeObject, bridgeStub } from '../src/durable-object/index.ts'
@@ -51,7 +52,7 @@ export class Bridge extends bridgeObject((env: Env) => ({
 const bridge = bridgeHandler((env: Env) => env.BRIDGE)
 
 /** Waits for a lock within the Worker itself, woken by its own object. */
-async function lock(key: string, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promise<Response> {
+async function lock(key: string, isQueued: boolean, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promise<Response> {
   const notifier = bridgeNotifier({
     url: 'https://bridge.internal',
     token: BRIDGE_TOKEN,
@@ -59,7 +60,7 @@ async function lock(key: string, { GATEWAY, BRIDGE, BRIDGE_TOKEN }: Env): Promis
   })
   // Woken, or not at all.
   const locks = createLocker({ store: fetchStore(GATEWAY), notifier, strategy: { delayMs: () => 3_600_000 } })
-  await using lease = await locks.acquire(key, { wait: '15s' })
+  await using lease = await locks.acquire(key, { wait: '15s', ...(isQueued && { queue: fifo() }) })
   return Response.json({ fence: lease.fence, commands: lease.commands })
 }
 
@@ -77,7 +78,8 @@ async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Resp
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const { pathname, search } = new URL(request.url)
-    if (pathname === '/test/lock') return lock(search.slice(1), env)
+    if (pathname === '/test/lock') return lock(search.slice(1), false, env)
+    if (pathname === '/test/queue') return lock(search.slice(1), true, env)
     if (pathname === '/test/open') return Response.json(open)
     if (pathname === '/test/leave') return leave(search, env)
     return bridge.fetch(request, env)

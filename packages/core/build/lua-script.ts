@@ -116,19 +116,37 @@ function shortener(names: readonly string[], usual: ShortNames): (name: string) 
 const namesIn = (code: string): readonly string[] =>
   Array.from(code.matchAll(nameOrString), ([, name]) => name ?? '').filter((name) => name)
 
-/** The TypeScript module of a script. `typeImport` is the path from which that module imports the type `Script`. */
-export function renderScriptModule(name: string, script: LuaScript, typeImport: string): string {
-  const exportName = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+/** What several scripts begin with, and the name of the part that it comes from. */
+export interface Beginning {
+  readonly part: string
+  readonly text: string
+}
+
+/**
+ * The TypeScript module of a script. `typeImport` is the path from which that module imports the type `Script`. If the script has a
+ * beginning in common with others, that is imported, too.
+ */
+export function renderScriptModule(name: string, script: LuaScript, typeImport: string, beginning?: Beginning): string {
   const sha1 = createHash('sha1').update(script.text).digest('hex')
   const type = [script.args, script.keys, script.each].map(tuple).join(', ')
   return `// Generated from ../${name}.lua; run \`pnpm generate\`.
 import type { Script } from '${typeImport}'
-
-export const ${exportName}: Script<${type}> = {
+${beginning ? `import { ${camelCase(beginning.part)} } from './${beginning.part}.ts'\n` : ''}
+export const ${camelCase(name)}: Script<${type}> = {
   sha1: '${sha1}',
-  text: \`${script.text.replace(/[\\`]|\$\{/g, '\\$&')}\`,
+  text: ${beginning ? `${camelCase(beginning.part)} + ` : ''}${literal(script.text.slice(beginning?.text.length ?? 0))},
 }
 `
 }
+
+/** The module of what the scripts that include a part begin with. */
+export const renderPartModule = (name: string, text: string): string =>
+  `// Generated from ../${name}.lua and the scripts that include it; run \`pnpm generate\`.
+export const ${camelCase(name)}: string = ${literal(text)}
+`
+
+const literal = (text: string): string => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``
+
+const camelCase = (name: string): string => name.replace(/[-.](\w)/g, (_, letter: string) => letter.toUpperCase())
 
 const tuple = (names: readonly string[]): string => `[${names.map((name) => `${name}: string`).join(', ')}]`

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -48,6 +49,25 @@ test('repairing removes what has no script', () => {
   write('queue/generated/leave.ts', 'export const leave = 1\n')
   repair()
   expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts'])
+})
+
+test('what scripts with the same part begin with is one module, and each of them is that and its rest', async () => {
+  write('queue/turns.part.lua', 'local function turn(lock) return lock .. "!" end\n')
+  const including = lua.replace('local lock', '-- @include turns.part.lua\nlocal lock')
+  write('queue/enter.lua', including.replace('return lock', 'return turn(lock)'))
+  write('queue/leave.lua', including.replace('return lock', 'return {turn(lock)}'))
+  repair()
+  expect(readdirSync(join(src, 'queue/generated'))).toEqual(['enter.ts', 'leave.ts', 'turns.part.ts'])
+  const begin = 'local function a(b)return b.."!"end;local b=KEYS[1]return'
+  expect(readFileSync(join(src, 'queue/generated/turns.part.ts'), 'utf8')).toContain(`turnsPart: string = \`${begin}`)
+  for (const [name, end] of [
+    ['enter', ' a(b)'],
+    ['leave', '{a(b)}'],
+  ] as const) {
+    const { [name]: script } = await import(join(src, `queue/generated/${name}.ts`))
+    expect(script.text).toBe(begin + end)
+    expect(script.sha1).toBe(createHash('sha1').update(script.text).digest('hex'))
+  }
 })
 
 test('a script that cannot be read is named', () => {

@@ -1,6 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { LuaScriptError, parseLuaScript, renderScriptModule, type ShortNames } from './lua-script.ts'
+import { LuaScriptError, parseLuaScript, renderPartModule, renderScriptModule, type ShortNames } from './lua-script.ts'
 
 export interface Drift {
   /** The module, relative to the source folder. */
@@ -11,29 +11,62 @@ export interface Drift {
 /**
  * The modules to generate from the Lua scripts under `src`: path relative to `src` → content.
  *
+ * A script's header may end with `-- @include <name>.part.lua`: the text of that file beside it takes the place of the line. What all
+ * scripts with the same part begin with is a module of its own, so that a bundle has it once.
+ *
  * @throws LuaScriptError naming the script.
  */
 export function scriptModules(src: string): ReadonlyMap<string, string> {
   /** The short names of each folder, shared by its scripts because they land in the same bundle. */
   const short = new Map<string, ShortNames>()
-  return new Map(
-    globSync('**/*.lua', { cwd: src })
-      .sort()
-      .map((script) => {
-        const name = basename(script, '.lua')
-        const folder = join(dirname(script), 'generated')
-        const names = short.get(folder) ?? new Map()
-        short.set(folder, names)
-        const typeImport = relative(folder, 'redis/scripts/script.ts').replace(/^(?!\.)/, './')
-        try {
-          const parsed = parseLuaScript(readFileSync(join(src, script), 'utf8'), names)
-          return [join(folder, `${name}.ts`), renderScriptModule(name, parsed, typeImport)]
-        } catch (error) {
-          if (error instanceof LuaScriptError) throw new LuaScriptError(`${script} ${error.message}`, { cause: error })
-          throw error
-        }
-      }),
-  )
+  const scripts = globSync('**/*.lua', { cwd: src })
+    .filter((path) => !path.endsWith(partEnding))
+    .sort()
+    .map((path) => {
+      const folder = join(dirname(path), 'generated')
+      const names = short.get(folder) ?? new Map()
+      short.set(folder, names)
+      try {
+        const { source, part } = readScript(join(src, path))
+        return { name: basename(path, '.lua'), folder, part, script: parseLuaScript(source, names) }
+      } catch (error) {
+        if (error instanceof LuaScriptError) throw new LuaScriptError(`${path} ${error.message}`, { cause: error })
+        throw error
+      }
+    })
+  const beginnings = new Map<string, string>()
+  for (const { folder, part, script } of scripts) {
+    if (part)
+      beginnings.set(join(folder, part), commonStart(beginnings.get(join(folder, part)) ?? script.text, script.text))
+  }
+  return new Map([
+    ...scripts.map(({ name, folder, part, script }): [string, string] => {
+      const typeImport = relative(folder, 'redis/scripts/script.ts').replace(/^(?!\.)/, './')
+      const begin = part ? { part, text: beginnings.get(join(folder, part)) ?? '' } : undefined
+      return [join(folder, `${name}.ts`), renderScriptModule(name, script, typeImport, begin)]
+    }),
+    ...Array.from(beginnings, ([path, text]): [string, string] => [
+      `${path}.ts`,
+      renderPartModule(basename(path), text),
+    ]),
+  ])
+}
+
+/** What ends the name of a file that is a part of scripts and none by itself. */
+const partEnding = '.part.lua'
+
+/** A script with the part that its header includes, and that part's name. */
+function readScript(path: string): { readonly source: string; readonly part: string | undefined } {
+  const source = readFileSync(path, 'utf8')
+  const [line, part] = /^-- @include (\S+)\.lua\n/m.exec(source) ?? []
+  if (!line || !part) return { source, part: undefined }
+  return { source: source.replace(line, () => readFileSync(join(dirname(path), `${part}.lua`), 'utf8')), part }
+}
+
+function commonStart(one: string, other: string): string {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length++
+  return one.slice(0, length)
 }
 
 /** How the committed modules under `src` differ from those to generate. */

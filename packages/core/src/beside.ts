@@ -16,8 +16,14 @@ export const handOverOffers: WeakMap<object, unknown> = new WeakMap()
 /** The queues that stores offer themselves. */
 export const queueOffers: WeakMap<object, unknown> = new WeakMap()
 
+/** The inboxes that notifiers offer. */
+export const inboxOffers: WeakMap<object, unknown> = new WeakMap()
+
 /** The requests for several locks that stores offer themselves. */
 export const manyOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** What notifiers offer to waiters in queues that are alone. */
+export const placeOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The releases that take effect later, which stores offer themselves. */
 export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()

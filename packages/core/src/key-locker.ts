@@ -9,7 +9,7 @@ import type { Lease, Work } from './lease/lease.ts'
 import { type Watch, watchFor } from './lease/watch.ts'
 import { withLease } from './lease/with-lease.ts'
 import type { LocalQueue } from './local-queue/local-queue.ts'
-import { type AcquireOptions, type CallSettings, type Plan, planFor } from './options.ts'
+import { type AcquireOptions, type CallSettings, type Plan, planFor, type Queue } from './options.ts'
 import { answered } from './store/answered.ts'
 import { ask } from './store/ask.ts'
 import { checkKey } from './store/key.ts'
@@ -19,7 +19,7 @@ import { type Instant, instant, waitedMs } from './timing/validity.ts'
 /** The options of `tryAcquire`, which does not wait. */
 export type TryAcquireOptions = Pick<
   AcquireOptions,
-  'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld'
+  'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld' | 'queue'
 >
 
 /** The answer of a store to a question about one key. */
@@ -34,6 +34,11 @@ export interface Shared {
   readonly jointRenewal: Watch
   /** The options that the locker gives to each call. */
   readonly defaults: AcquireOptions
+}
+
+/** A queue as core knows it. */
+export interface QueueMaker extends Queue {
+  readonly sharedFor: (shared: Shared) => Shared
 }
 
 /** What the calls of a locker share, for capabilities that are imported beside it. */
@@ -110,31 +115,16 @@ export class KeyCalls implements KeyLocker {
 
   /** @param ifHeld answers for the call if its time is over and the lock was not granted */
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
-    const { context, queue } = this.#shared
+    const shared = (plan.queue as QueueMaker | undefined)?.sharedFor(this.#shared) ?? this.#shared
+    const { context, queue } = shared
     const since = instant(context.clock)
     const line = queue()
     try {
       const acquired = await (line?.acquire(plan, since) ?? acquireAlone(context, plan, since))
-      return acquired.grant ? this.#leased(plan, acquired.grant, acquired, line) : ifHeld(plan, acquired)
+      return acquired.grant ? leased(shared, plan, acquired.grant, acquired, line) : ifHeld(plan, acquired)
     } catch (error) {
       failedCall(context, plan, since, error)
     }
-  }
-
-  /** Makes the caller's lease of a grant. */
-  #leased(plan: Plan, grant: Grant, acquired: Acquired, successors: LocalQueue | undefined): HeldLease {
-    const { context, jointRenewal } = this.#shared
-    const watch = watchFor(context, plan, successors && jointRenewal)
-    const lease = new HeldLease(context, watch, successors, grant, acquired)
-    if (plan.signal?.aborted) {
-      // The caller gave up at the very moment of the grant, and will not use the lease.
-      context.work.background(() => lease.release())
-      throw plan.signal.reason
-    }
-    if (!lease.lostBecause) watch.watch(grant, plan)
-    const { key, fence, waitedMs, commands } = lease
-    context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
-    return lease
   }
 
   async #query<Q extends 'inspect' | 'revoke'>(action: Q): Promise<Answered<Q>> {
@@ -150,6 +140,27 @@ export class KeyCalls implements KeyLocker {
     })
     return answered(action, key, outcome as Answered<Q>, before)
   }
+}
+
+/** Makes the caller's lease of a grant. */
+function leased(
+  { context, jointRenewal }: Shared,
+  plan: Plan,
+  grant: Grant,
+  acquired: Acquired,
+  successors: LocalQueue | undefined,
+): HeldLease {
+  const watch = watchFor(context, plan, successors && jointRenewal)
+  const lease = new HeldLease(context, watch, successors, grant, acquired)
+  if (plan.signal?.aborted) {
+    // The caller gave up at the very moment of the grant, and will not use the lease.
+    context.work.background(() => lease.release())
+    throw plan.signal.reason
+  }
+  if (!lease.lostBecause) watch.watch(grant, plan)
+  const { key, fence, waitedMs, commands } = lease
+  context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
+  return lease
 }
 
 /** Tells of a call that ends with an error, and throws what it rejects with. */

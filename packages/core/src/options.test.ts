@@ -82,11 +82,15 @@ describe('the options of an acquire', () => {
     expect(() => planOf('k', untyped({ strategy }))).toThrow(refused('strategy'))
   })
 
+  it.each(['fifo', 1, true, {}, () => 1])('a queue that is none is refused: %j', (queue) => {
+    expect(() => planOf('k', untyped({ queue }))).toThrow(refused('queue'))
+  })
+
   it.each(['stop', {}, null, new AbortController(), { aborted: false }])('a signal that is none: %j', (signal) => {
     expect(() => planOf('k', untyped({ signal }))).toThrow(refused('signal'))
   })
 
-  it.each(['timeout', 'TTL', 'retries', 'retryDelay', 'queue', 'within', 'holdAtLeast', '__proto__x', ''])(
+  it.each(['timeout', 'TTL', 'retries', 'retryDelay', 'within', 'holdAtLeast', '__proto__x', ''])(
     'an option that is not known is refused by its name, not ignored: %j',
     (name) => {
       expect(() => planOf('k', untyped({ [name]: 1 }))).toThrow(refused(name))

@@ -31,6 +31,14 @@ export interface AcquireOptions {
   readonly strategy?: WaitStrategy | undefined
   /** How many store commands the call may use before it gives up; default no limit. Calls may share a {@link Budget}. */
   readonly budget?: number | Budget | undefined
+  /** In which order waiters get the lock: `fifo()` or `priority()` of `@leasehold/core/queue`; default whoever asks first. */
+  readonly queue?: Queue | undefined
+}
+
+/** The order in which waiters get a lock, which the store keeps. */
+export interface Queue {
+  /** For core alone: what the calls of a locker share, with this queue in place. */
+  readonly sharedFor: (shared: never) => unknown
 }
 
 /**
@@ -55,6 +63,7 @@ export interface Plan extends WaitPlan {
   readonly minValidityMs: number
   readonly longHeldMs: number
   readonly budget: Budget
+  readonly queue: Queue | undefined
   /** How many store commands the call has used so far. */
   commands: number
 }
@@ -137,6 +146,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
     recheck,
     strategy = defaultStrategy,
     budget = Infinity,
+    queue,
     ...unknown
   } = merged(layers)
   refuseUnknown(unknown)
@@ -144,6 +154,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
   demandOption(!!watchFor || typeof renew === 'boolean', 'renew', 'true, false or a watchdog')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
   demandBudget(budget)
+  demandOption(!queue || !!queue.sharedFor, 'queue', 'fifo() or priority()')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
   const ttlMs = parseDuration('ttl', ttl, minTtlMs)
@@ -165,6 +176,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
     recheckMs: optional('recheck', recheck),
     strategy,
     budget,
+    queue,
   }
 }
 

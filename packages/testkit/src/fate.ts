@@ -1,7 +1,8 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
+import type { QueuedWaiter, QueueStore } from '@leasehold/core/queue'
 
-/** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`. */
+/** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`, and those of its queues. */
 export type StoreCallName =
   | 'acquire'
   | 'acquireAll'
@@ -12,6 +13,7 @@ export type StoreCallName =
   | 'inspect'
   | 'revoke'
   | 'resume'
+  | `queue.${keyof QueueStore}`
 
 /** One call as it reached the store. */
 export interface StoreCall {
@@ -20,9 +22,11 @@ export interface StoreCall {
   readonly atMs: number
   readonly requests: readonly {
     readonly key: string
-    readonly acquisitionId?: string
+    readonly acquisitionId?: string | undefined
     readonly token?: string
     readonly ttlMs?: number
+    readonly waiter?: QueuedWaiter | undefined
+    readonly numbers?: readonly number[]
   }[]
 }
 

@@ -15,10 +15,11 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver, offerMany, offerReleaseAfter } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerQueue, offerReleaseAfter } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
 import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
+import { type QueueStore, queueOf } from '@leasehold/core/queue'
 import { releaseAfterOf } from '@leasehold/core/schedule'
 import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
@@ -52,6 +53,8 @@ export class ScriptedStore implements LeaseStore {
     this.commandDeadlineMs = behind.commandDeadlineMs
     const handOver = handOverOf(behind)
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
+    const queue = queueOf(behind)
+    if (queue) offerQueue(this, this.#queue(queue))
     const later = releaseAfterOf(behind)
     if (later) {
       offerReleaseAfter(this, {
@@ -113,16 +116,32 @@ export class ScriptedStore implements LeaseStore {
   }
 
   inspect(key: string, call: CallDeadline): Promise<InspectOutcome> {
-    return this.#carryOne('inspect', key, call.signal, () => this.#behind.inspect(key, this.#call))
+    return this.#carryOne('inspect', { key }, call.signal, () => this.#behind.inspect(key, this.#call))
   }
 
   revoke(key: string, call: CallDeadline): Promise<RevokeOutcome> {
-    return this.#carryOne('revoke', key, call.signal, () => this.#behind.revoke(key, this.#call))
+    return this.#carryOne('revoke', { key }, call.signal, () => this.#behind.revoke(key, this.#call))
   }
 
   async #resume(behind: HandOverStore, request: ResumeRequest, { signal }: CallDeadline): Promise<ResumeOutcome> {
     const execute = async (): Promise<[ResumeOutcome]> => [await behind.resume(request, this.#call)]
     return (await this.#carry('resume', [request], signal, execute))[0] as ResumeOutcome
+  }
+
+  #queue(behind: QueueStore): QueueStore {
+    const on = this.#call
+    return {
+      acquire: (request, { signal }) =>
+        this.#carryOne('queue.acquire', request, signal, () => behind.acquire(request, on)),
+      look: (requests, { signal }) => this.#carry('queue.look', requests, signal, () => behind.look(requests, on)),
+      leave: (request, { signal }) => this.#carryOne('queue.leave', request, signal, () => behind.leave(request, on)),
+      renew: (requests, { signal }) => this.#carry('queue.renew', requests, signal, () => behind.renew(requests, on)),
+      release: (requests, { signal }) =>
+        this.#carry('queue.release', requests, signal, () => behind.release(requests, on)),
+      resize: (key, kind, { signal }) =>
+        this.#carryOne('queue.resize', { key }, signal, () => behind.resize(key, kind, on)),
+      inspect: (key, { signal }) => this.#carryOne('queue.inspect', { key }, signal, () => behind.inspect(key, on)),
+    }
   }
 
   async #acquireAll(
@@ -137,11 +156,11 @@ export class ScriptedStore implements LeaseStore {
 
   async #carryOne<O>(
     name: StoreCallName,
-    key: string,
+    request: StoreCall['requests'][number],
     signal: AbortSignal,
     execute: () => Promise<O>,
   ): Promise<O | Unknown | Refused> {
-    const [outcome] = await this.#carry(name, [{ key }], signal, async () => [await execute()])
+    const [outcome] = await this.#carry(name, [request], signal, async () => [await execute()])
     return outcome as O
   }
 

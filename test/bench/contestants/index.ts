@@ -16,6 +16,7 @@ import { rawMap } from './raw-map.ts'
 import { redisSemaphore, redisSemaphore50 } from './redis-semaphore.ts'
 import { redlock, redlock50 } from './redlock.ts'
 import { redlockUniversal, redlockUniversal50, redlockUniversalLean } from './redlock-universal.ts'
+import { leaseholdSemaphore, rawPermits, redisSemaphorePermits, redisSemaphorePermits50 } from './semaphores.ts'
 import { simpleRedisMutex } from './simple-redis-mutex.ts'
 import { upstashLock, upstashLock50 } from './upstash-lock.ts'
 import { verrou, verrou50 } from './verrou.ts'
@@ -104,6 +105,14 @@ export const bursting: readonly Contestant[] = [
   simpleRedisMutex,
 ]
 
+/** Those that have semaphores. */
+export const pooled: readonly Contestant[] = [
+  rawPermits,
+  leaseholdSemaphore,
+  redisSemaphorePermits,
+  redisSemaphorePermits50,
+]
+
 const all: readonly Contestant[] = [
   ...waiting,
   ...costModel,
@@ -112,6 +121,7 @@ const all: readonly Contestant[] = [
   ...renewing,
   ...weighed,
   ...bursting,
+  ...pooled,
 ]
 
 /** @throws Error for a name that no contestant has */

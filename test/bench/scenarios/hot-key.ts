@@ -6,28 +6,31 @@ import { nowMs } from '../measure/clock.ts'
 import { commandsBetween, readCommands } from '../measure/commands.ts'
 import { sum } from '../measure/statistics.ts'
 import { type BenchOptions, chosen } from '../options.ts'
-import type { Sample, Scenario, Turn } from './scenario.ts'
+import type { Column, Sample, Scenario, Turn } from './scenario.ts'
 
 /** Spread evenly over the processes. */
 const loops = 32
+
+/** The figures of a key that many loops want. */
+export const contendedColumns: readonly Column[] = [
+  { name: 'rate', title: 'acquired / s', digits: 0, better: 'more' },
+  { name: 'longest', title: 'longest wait ms', digits: 0, better: 'less' },
+  { name: 'commands', title: 'commands each', digits: 2, better: 'less' },
+  { name: 'cpu', title: 'client µs each', digits: 0, better: 'less' },
+  { name: 'starved', title: 'never served', digits: 0 },
+  { name: 'failed', title: 'failed', digits: 0 },
+]
 
 export const hotKey: Scenario = {
   name: 'hotkey',
   about: `one key that ${loops} loops want and give back at once, in 1 or more processes`,
   contestants,
-  columns: [
-    { name: 'rate', title: 'acquired / s', digits: 0, better: 'more' },
-    { name: 'longest', title: 'longest wait ms', digits: 0, better: 'less' },
-    { name: 'commands', title: 'commands each', digits: 2, better: 'less' },
-    { name: 'cpu', title: 'client µs each', digits: 0, better: 'less' },
-    { name: 'starved', title: 'never served', digits: 0 },
-    { name: 'failed', title: 'failed', digits: 0 },
-  ],
+  columns: contendedColumns,
   settings: (options) =>
     options.hotProcesses.map((processes) =>
       chosen(contestants, options)
         .filter(({ client }) => client !== 'memory' || processes === 1)
-        .map((contestant) => turn(contestant, processes, options)),
+        .map((contestant) => contended(contestant, processes, options)),
     ),
 }
 
@@ -37,7 +40,8 @@ const warmUpMs = 400
 /** By then each process has its order. */
 const headStartMs = 50
 
-const turn = (contestant: Contestant, processes: number, { loopMs }: BenchOptions): Turn => ({
+/** All loops want the same key, and give it back at once. */
+export const contended = (contestant: Contestant, processes: number, { loopMs }: BenchOptions): Turn => ({
   name: `${contestant.name}, ${processes} processes`,
   async play({ server, admin }) {
     await using crew = await startTeam(processes, contestant, server.port)

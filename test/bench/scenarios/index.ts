@@ -4,6 +4,7 @@ import { growth } from './growth.ts'
 import { handOff } from './hand-off.ts'
 import { hotKey } from './hot-key.ts'
 import { memory } from './memory.ts'
+import { permits } from './permits.ts'
 import { renewal } from './renewal.ts'
 import type { Scenario } from './scenario.ts'
 import { uncontended } from './uncontended.ts'
@@ -13,6 +14,7 @@ export const scenarios: readonly Scenario[] = [
   uncontended,
   handOff,
   hotKey,
+  permits,
   waitingCost,
   renewal,
   memory,

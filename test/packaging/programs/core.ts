@@ -7,14 +7,18 @@ import {
   LeaseLostError,
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { type Leadership, lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { type OnceRun, once } from '@leasehold/core/once'
 import { within } from '@leasehold/core/re-entry'
+import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
 import { type RedisTransport, redisStore } from '@leasehold/core/redis'
 import { holdAtLeast } from '@leasehold/core/schedule'
+import { type PermitLease, semaphore } from '@leasehold/core/semaphore'
 
 const silent: RedisTransport = {
   commandDeadlineMs: 100,
@@ -57,6 +61,18 @@ export async function main(): Promise<string> {
   )
   await holdAtLeast(locks, '1m').withLock('job', (held) => held.fence > nested)
   if (!(await locks.isLocked('job'))) throw nested
+  const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
+  const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])
+  if (one.fence !== other.fence) throw other
+
+  const terms: Leadership[] = []
+  const candidate = lead(locks, 'leader', (term) => terms.push(term), { ttl: '5s' })
+  await candidate.ended
+  if (terms.length !== 1 || (await leaderOf(locks, 'leader'))) throw terms
+  const permits: PermitLease = await semaphore(locks, 'pool', { permits: 3 }).acquire({ permits: 2 })
+  if (permits.permits !== 2 || (await permits.release()) !== 'released') throw permits
+  const read: ReadLease = await readWriteLock(locks, 'doc').read()
+  if ((await readWriteLock(locks, 'doc').tryWrite()) || (await read.release()) !== 'released') throw read
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

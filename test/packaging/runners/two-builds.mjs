@@ -6,11 +6,13 @@ import { detach, resume } from '@leasehold/core/hand-over'
 import { acquireAll } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
 import { within } from '@leasehold/core/re-entry'
+import { readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord } from '@leasehold/core/records'
 import { holdAtLeast } from '@leasehold/core/schedule'
 
 const require = createRequire(import.meta.url)
 const required = require('@leasehold/core')
+const { readWriteLock: requiredReadWriteLock } = require('@leasehold/core/read-write')
 const { guardedSet: requiredSet } = require('@leasehold/core/fencing')
 
 const locks = required.createLocker({ store: memoryStore() })
@@ -46,17 +48,23 @@ held.push(await locks.isLocked('a'))
 
 const taken = await resume(locks, await detach(lease, { ttl: '5s' }))
 
+const write = await readWriteLock(locks, 'doc').write()
+const read = await requiredReadWriteLock(locks, 'doc').read({ within: write })
+await write.release()
+
 console.log(
   JSON.stringify({
     builds: createLocker === required.createLocker ? 1 : 2,
     known: [problem instanceof LeaseholdError, problem instanceof required.AcquireTimeoutError],
     unknown: problem instanceof required.LeaseLostError,
     claims: completion.type,
+    nests: read.remaining() > 0 && (await readWriteLock(locks, 'doc').tryWrite()) === null,
     handsOver: taken.fence > lease.fence,
     held,
     writers: new Set(writes.map(({ writer }) => writer)).size,
     turns: writes.map(({ turn }) => turn),
   }),
 )
+await read.release()
 await taken.release()
 await locks.close()

@@ -8,14 +8,18 @@ import { bridgeNotifier } from '@leasehold/bridge-client'
 import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
 import { acquireAll, releaseAll, tryAcquireEach } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
+import { once } from '@leasehold/core/once'
 import { within } from '@leasehold/core/re-entry'
+import { readWriteLock } from '@leasehold/core/read-write'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
 import { redisStore } from '@leasehold/core/redis'
 import { holdAtLeast } from '@leasehold/core/schedule'
+import { semaphore } from '@leasehold/core/semaphore'
 import { idempotent as idempotentRoute, locked } from '@leasehold/hono'
 import { idempotent } from '@leasehold/idempotency'
 import { fetchStore, fetchTransport, upstashStore } from '@leasehold/upstash'
@@ -32,6 +36,8 @@ const lockers: Readonly<Record<string, Locker>> = {
 
 const [locks] = Object.values(lockers) as [Locker]
 checkClaims(locks, { inDoubtFor: '1h' })
+const pool = semaphore(locks, 'pool', { permits: 2 })
+const doc = readWriteLock(locks, 'doc')
 /** Kept, so that the bundle has all of it. */
 const made: readonly unknown[] = [
   requestScope({ waitUntil }),
@@ -42,6 +48,9 @@ const made: readonly unknown[] = [
   locked({ locks, key: () => 'order' }),
   claimRecord,
   detach,
+  once,
+  lead,
+  leaderOf,
   resume,
   acquireAll,
   releaseAll,
@@ -61,10 +70,21 @@ export default {
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
     const [, store = '', key = ''] = pathname.split('/')
+    if (store === 'shared') return shared()
     const lease = await lockers[store]?.acquire(key)
     if (!lease) return new Response('There is no such store', { status: 404 })
     await env.TEST.fetch(`http://test${pathname}`)
     const { params } = fencePredicate('orders.fence', lease.fence)
     return Response.json({ fence: params[0], ended: await lease.release(), made: made.every(Boolean) })
   },
+}
+
+/** Takes all permits, lets somebody wait for one, and writes with a read in it. */
+async function shared(): Promise<Response> {
+  const permits = await pool.acquire({ permits: 2 })
+  const next = pool.acquire()
+  const [ended] = await Promise.all([permits.release(), (await next).release()])
+  const write = await doc.write()
+  const read = await doc.read({ within: write })
+  return Response.json({ ended, written: await write.release(), read: await read.release() })
 }

@@ -22,6 +22,14 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
         )
         return
       }
+      case 'places-asked': {
+        if (!event.problem) return
+        const reason = reasonOf(event.problem)
+        joined.write(`places ${reason}`, (times) =>
+          log.warn({ reason, ...more(times) }, 'places in queues are not kept'),
+        )
+        return
+      }
       case 'store-asked': {
         if (!event.problem) {
           if (unanswered)

@@ -27,6 +27,13 @@ export function bridgeMetrics(): BridgeMetrics {
   const checks = counter('checks_total', 'Checks of one lock each, by what made them necessary', 'reason')
   const unanswered = counter('checks_unanswered_total', 'Checks that Redis did not answer, or refused')
   const badKeys = counter('bad_keys_total', 'Checks of keys that no lock can have; Redis was not asked')
+  const looks = counter('looks_total', 'Looks for waiters in queues, one each')
+  const lookCalls = counter('look_calls_total', 'Script calls that look for waiters in queues, each for many')
+  const unansweredLooks = counter(
+    'look_calls_unanswered_total',
+    'The same that Redis did not answer for all, or refused',
+  )
+  const turns = counter('turns_seen_total', 'Turns of waiters in queues that came in from Redis')
   const releases = counter('releases_seen_total', 'Release notifications that came in from Redis')
   const wakeUps = counter('wake_ups_total', 'Long polls that were told to try again')
   const refused = counter('refused_total', 'Requests that were not served, by status', 'status')
@@ -47,6 +54,13 @@ export function bridgeMetrics(): BridgeMetrics {
           return
         case 'store-asked':
           return calls.inc()
+        case 'places-asked':
+          lookCalls.inc()
+          looks.inc(event.waiters)
+          if (event.problem) unansweredLooks.inc()
+          return
+        case 'turn-seen':
+          return turns.inc()
         case 'listening':
           isListening = true
           return subscribed.set(1)

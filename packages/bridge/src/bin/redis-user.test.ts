@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { createLocker, type Locker } from '@leasehold/core'
+import { fifo } from '@leasehold/core/queue'
 import { ioredisStore } from '@leasehold/ioredis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
@@ -63,6 +64,31 @@ test('the user of the README is allowed all that the bridge needs: it starts, is
   await heard('event: release')
   program.child.kill('SIGTERM')
   expect((await program.ended).err).toBe('')
+})
+
+test('with the second line of the README it keeps places in queues, and without it waiters look for themselves', async () => {
+  const [, more = ''] = /^ACL SETUSER bridge (~.+)$/m.exec(readme) ?? []
+  expect(more).not.toBe('')
+  const lease = await locks.acquire('q', { ttl: '1m', renew: false, queue: fifo() })
+  const waiting = locks.acquire('q', { queue: fifo() })
+  const inboxes = async (): Promise<readonly string[]> => client.hkeys('{lock:q}:inboxes')
+  await expect.poll(inboxes).toHaveLength(1)
+  const name = `${(await inboxes())[0]}.1`
+  const wait = async (url: string): Promise<Response> =>
+    fetch(`${url}/v1/wait?key=q&since=-&timeout=1s&waiter=${name}`, { headers: { authorization: `Bearer ${token}` } })
+
+  await mayOnly(...permissions.split(' '))
+  const without = start()
+  const refused = await wait(await readyUrl(without))
+  expect([refused.status, refused.headers.get('leasehold-kept')]).toEqual([204, null])
+  without.child.kill('SIGTERM')
+  expect((await without.ended).out).toMatch(/places in queues are not kept/)
+
+  await mayOnly(...permissions.split(' '), ...more.split(' '))
+  const kept = await wait(await readyUrl(start()))
+  expect([kept.status, kept.headers.get('leasehold-kept')]).toEqual([204, '1'])
+  await lease.release()
+  await (await waiting).release()
 })
 
 /** What the operator reads when it is missing. On Redis 7.0 the command of a script is not named. */

@@ -1,8 +1,10 @@
 import { createLocker, type Lease, type Locker } from '@leasehold/core'
+import { fifo } from '@leasehold/core/queue'
 import { ioredisStore } from '@leasehold/ioredis'
 import { fetchStore, upstashStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { elapse } from '../../../../test/support/scale.ts'
 import { bridgeNotifier } from '../../../bridge-client/src/index.ts'
 import { bridgeToken } from '../../test/bridge.ts'
 import { startTestWorker, type TestWorker } from '../../test/durable-object.ts'
@@ -72,5 +74,31 @@ test('a Worker that waits through its own object gets the lock when a server rel
   const { fence, commands } = (await (await waiting).json()) as { readonly fence: number; readonly commands: number }
   expect(fence).toBeGreaterThan(Number(held.fence))
   expect(commands).toBe(2)
+  expect(worker.complaints).toEqual([])
+})
+
+test('Workers that queue through their own object have their turns in order, for two commands each', async () => {
+  const held = await servers.acquire('queue', { ttl: '60s', queue: fifo() })
+  const order: number[] = []
+  const answers: Promise<{ readonly commands: number }>[] = []
+  for (let index = 0; index < 5; index++) {
+    const answer = worker.get('/test/queue?queue').then(async (response) => {
+      order.push(index)
+      return (await response.json()) as { readonly commands: number }
+    })
+    answers.push(answer)
+    await expect.poll(() => redis.zcard('{lock:queue}:queue'), { interval: 5 }).toBe(index + 1)
+  }
+  await worker.opened('waits', 5)
+  // Longer than they live if nobody keeps their places.
+  await elapse(7_000)
+  const releasedAt = performance.now()
+  await held.release()
+  const commands = (await Promise.all(answers)).map((answer) => answer.commands)
+  console.log(`queue: five turns in ${(performance.now() - releasedAt).toFixed(0)} ms, ${commands.join(' ')} commands`)
+  expect([order, commands]).toEqual([
+    [0, 1, 2, 3, 4],
+    [2, 2, 2, 2, 2],
+  ])
   expect(worker.complaints).toEqual([])
 })

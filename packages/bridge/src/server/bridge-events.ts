@@ -23,6 +23,11 @@ export type BridgeEvent =
    * and no secrets, but may name the server's address.
    */
   | { readonly type: 'store-asked'; readonly keys: number; readonly problem?: Error }
+  /**
+   * The store was asked about this many waiters in the queues of this many keys, in one call: that keeps their places. `problem` is
+   * as for `store-asked`.
+   */
+  | { readonly type: 'places-asked'; readonly keys: number; readonly waiters: number; readonly problem?: Error }
   /** Redis has confirmed the subscription: the first time, or again after `disconnected`. */
   | { readonly type: 'listening' }
   /**
@@ -32,6 +37,8 @@ export type BridgeEvent =
   | { readonly type: 'disconnected'; readonly problem: Error }
   /** A release was announced, whether or not anybody waits for its key. */
   | { readonly type: 'release-seen' }
+  /** The turn of a waiter in a queue was announced, whether or not the bridge keeps its place. */
+  | { readonly type: 'turn-seen' }
   /** A long poll was told to try again. */
   | { readonly type: 'wake-up' }
   /** A long poll came or went; `open` is how many there are now. */

@@ -80,7 +80,7 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
     allowMethods: ['GET'],
     // What `@leasehold/bridge-client` sends. A page may send nothing else.
     allowHeaders: ['authorization', 'cache-control'],
-    exposeHeaders: ['leasehold-cursor', 'leasehold-prefix', 'retry-after'],
+    exposeHeaders: ['leasehold-cursor', 'leasehold-kept', 'leasehold-prefix', 'retry-after'],
     maxAge: 600,
   })
 

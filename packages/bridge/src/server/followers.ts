@@ -14,6 +14,8 @@ export interface KeyState {
 
 /** A follower wants to hear everything about a key: an event stream. */
 export interface Follower {
+  /** Whose waiters it is told of when they have their turn in the queue of the key. */
+  readonly inboxes?: readonly string[]
   /**
    * Called once at the beginning (only a release may come before it), and again when the bridge knows who has the lock after a
    * release.
@@ -21,6 +23,8 @@ export interface Follower {
   state(state: KeyState): void
   /** The lock was released or revoked, or was found to be free: once or several times since the last call. */
   released(): void
+  /** A waiter of one of its inboxes has its turn. */
+  turn?(inbox: string, number: string): void
   /** The bridge cannot learn the state, now or for a while, so it can promise nothing. The last call. */
   unavailable(): void
 }
@@ -48,6 +52,8 @@ export class Followers {
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #all = new Set<Following>()
+  /** By inbox. */
+  readonly #queued = new Map<string, Set<Follower>>()
   /** The followers that are about to be told a state. Some may have left. */
   #informed: Following[] | undefined
   /** The followers that are about to be told of a release. Some may have left. */
@@ -73,6 +79,11 @@ export class Followers {
   add(follower: Follower, known?: KeyState): () => void {
     const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases, stated: 0 }
     this.#all.add(following)
+    for (const inbox of follower.inboxes ?? []) {
+      const known = this.#queued.get(inbox)
+      if (known) known.add(follower)
+      else this.#queued.set(inbox, new Set([follower]))
+    }
     if (known) this.#inform(following, known)
     return () => {
       if (this.#remove(following)) this.#onLeave()
@@ -98,6 +109,12 @@ export class Followers {
     this.#announceWhenDue()
   }
 
+  /** Tells of the turn of a waiter, at once: it lasts for seconds only, and is for few. */
+  tellTurn(waiter: string): void {
+    const [inbox = '', number = ''] = waiter.split('.')
+    for (const follower of [...(this.#queued.get(inbox) ?? [])]) follower.turn?.(inbox, number)
+  }
+
   /** Sends away the followers that do not know a state. */
   dismissNew(): void {
     this.#dismiss(this.#thoseNew())
@@ -116,7 +133,13 @@ export class Followers {
   }
 
   #remove(following: Following): boolean {
+    const { follower } = following
     if (!this.#all.delete(following)) return false
+    for (const inbox of follower.inboxes ?? []) {
+      const known = this.#queued.get(inbox)
+      known?.delete(follower)
+      if (known?.size === 0) this.#queued.delete(inbox)
+    }
     if (this.#all.size === 0) this.#rest()
     return true
   }

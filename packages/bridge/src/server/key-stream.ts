@@ -47,14 +47,14 @@ export class KeyStream {
   }
 
   /** Passes on what happens to these keys from now on. */
-  begin(keys: readonly string[], watchedOf: (key: string) => WatchedKey): void {
+  begin(keys: readonly string[], inboxes: readonly string[], watchedOf: (key: string) => WatchedKey): void {
     // These are the first bytes, with which a server sends the headers.
     this.#events.sendRetry(retryMs)
     for (const key of keys) {
       // The stream may end while it is told of a key. Nobody else would undo what is added after that.
       if (this.#events.hasEnded) return
       const watched = watchedOf(key)
-      const leave = watched.follow(new StreamedKey(key, watched, this.#messages, this.#events))
+      const leave = watched.follow(new StreamedKey(key, inboxes, watched, this.#messages, this.#events))
       if (this.#events.hasEnded) leave()
       else this.#leaveKeys = [...this.#leaveKeys, leave]
     }
@@ -76,13 +76,21 @@ export class KeyStream {
 
 /** Passes on what happens to one key to a stream. */
 class StreamedKey implements Follower {
+  readonly inboxes: readonly string[]
   readonly #key: string
   readonly #watched: WatchedKey
   readonly #messages: ReleaseMessages
   readonly #events: SseBody
 
-  constructor(key: string, watched: WatchedKey, messages: ReleaseMessages, events: SseBody) {
+  constructor(
+    key: string,
+    inboxes: readonly string[],
+    watched: WatchedKey,
+    messages: ReleaseMessages,
+    events: SseBody,
+  ) {
     this.#key = key
+    this.inboxes = inboxes
     this.#watched = watched
     this.#messages = messages
     this.#events = events
@@ -94,6 +102,10 @@ class StreamedKey implements Follower {
 
   released(): void {
     this.#events.sendOnce(this.#messages.of(this.#watched, this.#key))
+  }
+
+  turn(inbox: string, number: string): void {
+    this.#events.sendNamed('turn', JSON.stringify({ key: this.#key, inbox, number: Number(number) }))
   }
 
   unavailable(): void {

@@ -17,6 +17,8 @@ const stepMs = 1_000
 
 interface StreamRequest {
   readonly keys: readonly string[]
+  /** The turns of their waiters are told, too. */
+  readonly inboxes?: readonly string[]
   /** How long its reader is allowed to listen, in milliseconds. */
   readonly expiresInMs: number | undefined
   /** Called once, when the stream has ended. Not called if opening it was refused. */
@@ -41,7 +43,7 @@ export class KeyStreams {
    *
    * @throws ProblemError (503) if no release would be heard now, or the client has left
    */
-  async answer(c: Context, { keys, expiresInMs, onEnd }: StreamRequest): Promise<Response> {
+  async answer(c: Context, { keys, inboxes = [], expiresInMs, onEnd }: StreamRequest): Promise<Response> {
     const { clock, heartbeatMs } = this.#options
     const gone = c.req.raw.signal
     const watched = await this.#watch.listenFor(gone)
@@ -61,7 +63,7 @@ export class KeyStreams {
     })
     this.#open.add(stream)
     this.#tellHowMany()
-    stream.begin(keys, watched)
+    stream.begin(keys, inboxes, watched)
     return c.body(stream.body, 200, {
       ...noStore,
       'content-type': 'text/event-stream',

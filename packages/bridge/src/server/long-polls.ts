@@ -8,21 +8,23 @@ import type { WaitQuery } from './wait-query.ts'
 /** The long polls that are open, and how to answer one. */
 export class LongPolls {
   readonly #options: Pick<CheckedOptions, 'onEvent'>
-  readonly #watch: Pick<ReleaseWatch, 'listenFor'>
+  readonly #watch: Pick<ReleaseWatch, 'listenFor' | 'places'>
   #open = 0
 
-  constructor(options: Pick<CheckedOptions, 'onEvent'>, watch: Pick<ReleaseWatch, 'listenFor'>) {
+  constructor(options: Pick<CheckedOptions, 'onEvent'>, watch: Pick<ReleaseWatch, 'listenFor' | 'places'>) {
     this.#options = options
     this.#watch = watch
   }
 
   /** Answers when there is something to tell, or time is up. @throws ProblemError */
-  async answer(c: Context, { key, ...query }: WaitQuery): Promise<Response> {
+  async answer(c: Context, { key, waiter, ...query }: WaitQuery): Promise<Response> {
     const { onEvent } = this.#options
     const gone = c.req.raw.signal
     const watched = await this.#watch.listenFor(gone)
     onEvent({ type: 'waits', open: ++this.#open })
-    const answer = await watched(key).wait({ ...query, gone })
+    let answer = waiter && (await this.#watch.places?.wait(key, { ...query, waiter, gone }))
+    if (answer && answer.type !== 'unkept') c.header('leasehold-kept', '1')
+    else answer = await watched(key).wait({ ...query, gone })
     onEvent({ type: 'waits', open: --this.#open })
     return this.#told(c, answer)
   }

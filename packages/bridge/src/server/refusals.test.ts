@@ -74,6 +74,9 @@ describe('a request is refused', () => {
     ['more than 25 s', '/v1/wait?key=a&since=-&timeout=26s'],
     ['a time in another unit', '/v1/wait?key=a&since=-&timeout=1m'],
     ['another mode', '/v1/wait?key=a&since=-&mode=all'],
+    ['what is no name of a waiter', `/v1/wait?key=a&since=-&waiter=${'a'.repeat(31)}.1`],
+    ['a waiter without a number', `/v1/wait?key=a&since=-&waiter=${'a'.repeat(32)}.`],
+    ['what is no inbox', '/v1/events?key=a&inbox=b'],
     ['a stream without keys', '/v1/events'],
     ['a stream of 51 keys', `/v1/events?${Array.from({ length: 51 }, (_, index) => `key=${index}`).join('&')}`],
     ['a stream with an empty key', '/v1/events?key=a&key='],
@@ -411,7 +414,9 @@ describe('other origins', () => {
     ])
     const response = await ask('/v1/wait?key=a&since=-', token, { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(response.headers.get('access-control-expose-headers')).toBe('leasehold-cursor,leasehold-prefix,retry-after')
+    expect(response.headers.get('access-control-expose-headers')).toBe(
+      'leasehold-cursor,leasehold-kept,leasehold-prefix,retry-after',
+    )
     const other = await ask('/v1/wait?key=b&since=-', token, { headers: { origin: 'https://evil.example' } })
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
   })

@@ -55,6 +55,7 @@ beforeEach(() => {
   }
   feed = new ReleaseFeed(subscriber, clock, 'l*ck:', {
     released: (key) => told.push(key),
+    turn: (key, waiter) => told.push(`${key}: turn of ${waiter}`),
     listening: () => told.push('(listening)'),
     disconnected: ({ message }) => told.push(`(disconnected) ${message}`),
   })

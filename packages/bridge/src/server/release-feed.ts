@@ -14,8 +14,13 @@ import { RedisProblem } from './redis-problem.ts'
 /** The pause between attempts to connect, or to subscribe: Redis may be back soon, and bridges are few. */
 const pauseMs = { from: 50, to: 1_000 }
 
+/** What a message begins with that is no release: the turn of a waiter that nobody else listens for. */
+const turn = 'turn '
+
 export interface FeedSubscriber {
   released(key: string): void
+  /** A waiter in the queue of the lock has been given its turn. That is nothing to anybody else. */
+  turn(key: string, waiter: string): void
   /** From now on every release is heard. */
   listening(): void
   /** Releases are missed until the next `listening`. Called again for each further attempt that fails. */
@@ -46,8 +51,11 @@ export class ReleaseFeed {
   constructor(connections: RedisSubscriber, clock: Clock, prefix: string, subscriber: FeedSubscriber) {
     const layout = keyLayout(prefix)
     const channelPrefix = layout.releaseChannel('')
-    const message = (channel: string): void => {
-      if (channel.startsWith(channelPrefix)) subscriber.released(channel.slice(channelPrefix.length))
+    const message = (channel: string, payload: string): void => {
+      if (!channel.startsWith(channelPrefix)) return
+      const key = channel.slice(channelPrefix.length)
+      if (payload.startsWith(turn)) subscriber.turn(key, payload.slice(turn.length))
+      else subscriber.released(key)
     }
     const user = {
       connected: () => this.#connected(),

@@ -1,6 +1,9 @@
+import type { LeaseStore } from '@leasehold/core/adapter'
+import { queueOf } from '@leasehold/core/queue'
 import type { CheckedOptions } from './bridge-options.ts'
 import { gatherMs, mostKeysPerCall } from './check-lane.ts'
 import { CheckQueue } from './check-queue.ts'
+import { PlaceKeeper } from './place-keeper.ts'
 import { ProblemError } from './problem.ts'
 import type { RedisProblem } from './redis-problem.ts'
 import { ReleaseFeed } from './release-feed.ts'
@@ -29,6 +32,8 @@ export class ReleaseWatch {
   readonly #checks: CheckQueue
   readonly #feed: ReleaseFeed
   readonly #keys: WatchedKeys
+  /** Undefined for a store without queues. */
+  readonly places: PlaceKeeper | undefined
   #wasListening = false
   #stopGrace: (() => void) | undefined
   #closed = false
@@ -39,10 +44,18 @@ export class ReleaseWatch {
     this.#options = options
     this.#checks = new CheckQueue({ store, clock, onEvent })
     this.#keys = new WatchedKeys({ clock, check: this.#checks.check })
+    const queue = queueOf(store as LeaseStore)
+    this.places = queue && new PlaceKeeper({ queue, store, clock, onEvent })
     this.#feed = new ReleaseFeed(subscriber, clock, prefix, {
       released: (key) => {
         onEvent({ type: 'release-seen' })
         this.#keys.released(key)
+        this.places?.released(key)
+      },
+      turn: (key, waiter) => {
+        onEvent({ type: 'turn-seen' })
+        this.#keys.turn(key, waiter)
+        this.places?.turn(key, waiter)
       },
       listening: () => this.#onListening(),
       disconnected: (problem) => this.#onDisconnected(problem),
@@ -81,6 +94,7 @@ export class ReleaseWatch {
     this.#stopGrace?.()
     this.#feed.close()
     this.#keys.close()
+    this.places?.close()
   }
 
   async #whyNoAnswer(): Promise<string | undefined> {
@@ -95,13 +109,21 @@ export class ReleaseWatch {
     this.#options.onEvent({ type: 'listening' })
     // As fast as the calls of the lanes can take them.
     const spreadMs = gatherMs * Math.ceil(this.#keys.size / mostKeysPerCall)
-    if (this.#wasListening) this.#keys.checkAgain(Math.min(spreadMs, longestSpreadMs))
+    if (this.#wasListening) {
+      this.#keys.checkAgain(Math.min(spreadMs, longestSpreadMs))
+      this.places?.lookAgain()
+    }
     this.#wasListening = true
   }
 
   #onDisconnected(problem: RedisProblem): void {
     this.#options.onEvent({ type: 'disconnected', problem })
     // Counted from the loss, however many attempts have failed since.
-    this.#stopGrace ??= this.#options.clock.schedule(() => this.#keys.dismiss(), disconnectedGraceMs, 'background')
+    this.#stopGrace ??= this.#options.clock.schedule(() => this.#dismiss(), disconnectedGraceMs, 'background')
+  }
+
+  #dismiss(): void {
+    this.#keys.dismiss()
+    this.places?.dismiss()
   }
 }

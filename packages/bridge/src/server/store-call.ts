@@ -1,5 +1,5 @@
 import type { Clock } from '@leasehold/core'
-import { Call, type CheckOutcome, type LeaseStore, type Unknown } from '@leasehold/core/adapter'
+import { Call, type CallDeadline, type CheckOutcome, type LeaseStore, type Unknown } from '@leasehold/core/adapter'
 
 /** How long the store may take to answer, in milliseconds. */
 export const checkDeadlineMs = 2_000
@@ -7,29 +7,38 @@ export const checkDeadlineMs = 2_000
 const lastWordMs = 50
 
 /** Asks the store about all these keys in one call, within a deadline. Resolves with one outcome for each. Never rejects. */
-export function askStore(
+export const askStore = (
   store: Pick<LeaseStore, 'checkHolders'>,
   clock: Clock,
   keys: readonly string[],
-): Promise<readonly CheckOutcome[]> {
+): Promise<readonly CheckOutcome[]> =>
+  inTime(clock, keys.length, (call) =>
+    store.checkHolders(
+      keys.map((key) => ({ key, cursor: '-' })),
+      call,
+    ),
+  )
+
+/** Makes a call that has `count` outcomes, within a deadline. Resolves with as many; those that are missing are unknown. Never rejects. */
+export function inTime<O>(
+  clock: Clock,
+  count: number,
+  ask: (call: CallDeadline) => Promise<readonly O[]>,
+): Promise<readonly (O | Unknown)[]> {
   const call = new Call(checkDeadlineMs)
   return new Promise((resolve) => {
     let stopTimer = (): void => undefined
-    const settle = (outcomes: readonly CheckOutcome[]): void => {
+    const settle = (outcomes: readonly O[], failure: Unknown = silent): void => {
       stopTimer()
-      resolve(keys.map((_, index) => outcomes[index] ?? silent))
+      resolve(Array.from({ length: count }, (_, index) => outcomes[index] ?? failure))
     }
     const giveUp = (): void => {
       stopTimer = clock.schedule(() => settle([]), lastWordMs, 'background')
       call.end()
     }
     stopTimer = clock.schedule(giveUp, checkDeadlineMs, 'background')
-    const ask = async (): Promise<readonly CheckOutcome[]> =>
-      store.checkHolders(
-        keys.map((key) => ({ key, cursor: '-' })),
-        call,
-      )
-    ask().then(settle, (cause) => settle(keys.map(() => ({ ...silent, cause }))))
+    const asking = async (): Promise<readonly O[]> => ask(call)
+    asking().then(settle, (cause) => settle([], { ...silent, cause }))
   })
 }
 

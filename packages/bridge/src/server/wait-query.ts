@@ -3,6 +3,8 @@ import { ProblemError } from './problem.ts'
 
 /** The most keys of a stream. */
 export const mostKeys = 50
+/** The most inboxes of a stream. */
+const mostInboxes = 10
 /** In milliseconds. Proxies cut off a request that is silent for longer, and a half-open client holds a place no longer than this. */
 const longestTimeoutMs = 25_000
 
@@ -16,6 +18,13 @@ export function keysOf(query: URLSearchParams): readonly string[] {
   return keys
 }
 
+/** The inboxes whose turns a stream tells too, each once. @throws ProblemError */
+export function inboxesOf(query: URLSearchParams): readonly string[] {
+  const inboxes = [...new Set(query.getAll('inbox'))]
+  if (inboxes.every((inbox) => /^[0-9a-f]{32}$/.test(inbox)) && inboxes.length <= mostInboxes) return inboxes
+  throw new ProblemError(400, `An inbox is named by 32 hexadecimal digits, and a stream takes ${mostInboxes} at most`)
+}
+
 /** What a long poll asks for. @throws ProblemError */
 export function waitOf(query: URLSearchParams): WaitQuery {
   const [key, ...others] = query.getAll('key')
@@ -27,6 +36,7 @@ export function waitOf(query: URLSearchParams): WaitQuery {
     cursor: checkedCursor(query.get('since')),
     timeoutMs: checkedTimeout(query.get('timeout')),
     forResult: mode === 'result',
+    waiter: waiterOf(query.get('waiter')),
   }
 }
 
@@ -35,6 +45,22 @@ export interface WaitQuery {
   readonly cursor: string
   readonly timeoutMs: number
   readonly forResult: boolean
+  /** The waiter that waits in the queue of the lock, if it does. */
+  readonly waiter: WaiterName | undefined
+}
+
+/** `<inbox>.<number>`, as the store knows it. */
+export interface WaiterName {
+  readonly name: string
+  readonly inbox: string
+  readonly number: number
+}
+
+function waiterOf(name: string | null): WaiterName | undefined {
+  if (name === null) return undefined
+  const [, inbox, number] = /^([0-9a-f]{32})\.(0|[1-9]\d{0,14})$/.exec(name) ?? []
+  if (inbox === undefined) throw new ProblemError(400, 'A waiter is named by 32 hexadecimal digits, a dot and a number')
+  return { name, inbox, number: Number(number) }
 }
 
 function checkedKey(key: string): string {

@@ -6,7 +6,7 @@ import { KeyStreams } from './key-streams.ts'
 import { LongPolls } from './long-polls.ts'
 import { pollTimeMs } from './poll-time.ts'
 import { ProblemError } from './problem.ts'
-import { keysOf, waitOf } from './wait-query.ts'
+import { inboxesOf, keysOf, waitOf } from './wait-query.ts'
 
 /** The longest path and query, in bytes: what proxies let pass. */
 const longestUrl = 4_096
@@ -60,10 +60,11 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
     const asked = queryOf(c)
     const client = await clientOf(c)
     const keys = keysOf(asked)
+    const inboxes = inboxesOf(asked)
     demandCovered(client, keys)
     const leave = enter(client, keys)
     try {
-      return await streams.answer(c, { keys, expiresInMs: client.expiresInMs, onEnd: leave })
+      return await streams.answer(c, { keys, inboxes, expiresInMs: client.expiresInMs, onEnd: leave })
     } catch (error) {
       leave()
       throw error

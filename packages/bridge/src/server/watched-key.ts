@@ -107,6 +107,11 @@ export class WatchedKey {
     if (this.#isAwaited) this.#makeOffer(1, woken)
   }
 
+  /** The waiter of that name has its turn in the queue. Nobody else is concerned. */
+  turn(waiter: string): void {
+    this.#followers.tellTurn(waiter)
+  }
+
   /** Releases may have been missed: checks after `delayMs`. */
   checkAgain(delayMs: number): void {
     this.#doubts++

@@ -43,6 +43,10 @@ export class WatchedKeys {
     this.#entries.get(key)?.watched.released()
   }
 
+  turn(key: string, waiter: string): void {
+    this.#entries.get(key)?.watched.turn(waiter)
+  }
+
   /** Releases may have been missed: checks every key that somebody waits for, spread over `spreadMs`. */
   checkAgain(spreadMs: number): void {
     for (const { watched } of [...this.#entries.values()]) watched.checkAgain(jitter() * spreadMs)

@@ -30,10 +30,10 @@ export interface DetachOptions {
  * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it for `ttl`
  * @throws LeaseLostError if the lease is no longer ours
  * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or meanwhile
- * @throws InvalidOptionError for a bad option, or what is not a lease of this package
+ * @throws InvalidOptionError for a bad option, or what is not a lease of a lock for one holder
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
-  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker')
+  demandOption(isHeldLease(lease), 'lease', 'a lease of a locker, for one holder')
   demandObject(options)
   const { ttl, ...rest } = options ?? {}
   refuseUnknown(rest)
@@ -48,8 +48,12 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
   return { key, token, fence }
 }
 
-/** By a method that no other lease has, and not by its class: the other build of this package has a class of its own. */
-const isHeldLease = (lease: Lease): lease is HeldLease => typeof Object(lease).lostError === 'function'
+/**
+ * By a method that no other lease has, and not by its class: the other build of this package has a class of its own. Permits of a
+ * semaphore are no lock that `resume` could take over.
+ */
+const isHeldLease = (lease: Lease): lease is HeldLease =>
+  typeof Object(lease).end === 'function' && Object(lease).permits === undefined
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
 const leaveGrant: EndGrant = (context, grant, holder) => {

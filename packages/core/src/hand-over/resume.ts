@@ -33,11 +33,18 @@ import { Takeover } from './takeover.ts'
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
  * @throws the signal's own reason when `signal` is aborted; what may have been taken over is given back
  */
-export async function resume(locks: Locker, message: DetachedLease, options?: TryAcquireOptions): Promise<Lease> {
+export async function resume(
+  locks: Locker,
+  message: DetachedLease,
+  options?: Omit<TryAcquireOptions, 'queue'>,
+): Promise<Lease> {
   const shared = sharedOf(locks)
   const handOver = shared && handOverOf(shared.context.store)
   demandOption(shared !== undefined && handOver !== undefined, 'locks', 'a locker whose store offers hand-over')
-  const { context, jointRenewal, defaults } = shared
+  // Whoever resumes a lease has it already, and stands in no queue.
+  demandOption(!Object(options).queue, 'queue', 'left out: a resume waits for nobody')
+  const { queue: _, ...defaults } = shared.defaults
+  const { context, jointRenewal } = shared
   const detached = checkDetached(message)
   const neighbours = shared.queue()
   // To resume is a try whose grant comes from elsewhere. The waiters of this process do not know of it, and compete on the store.

@@ -3,7 +3,9 @@ import type { Clock } from '../timing/clock.ts'
 import { settledWithin } from '../timing/deadline.ts'
 import { lostReleaseMs } from './figures.ts'
 import type { HeldLease } from './held-lease.ts'
-import type { Lease, Work } from './lease.ts'
+
+/** What it takes to end a lease after its work. */
+type Ending = Pick<HeldLease, 'release' | 'lostBecause' | 'lostError'>
 
 /**
  * Runs work under a lease, once it is acquired, and gives the lease back whatever happens.
@@ -11,10 +13,10 @@ import type { Lease, Work } from './lease.ts'
  * @throws the work's own error, which wins over every other
  * @throws LeaseLostError, with the work's `result`, if the lease was lost meanwhile. The loss may show only at the release.
  */
-export async function withLease<T>(
+export async function withLease<L extends Ending, T>(
   clock: Clock,
-  acquiring: Promise<Lease & Pick<HeldLease, 'lostBecause' | 'lostError'>>,
-  work: Work<T>,
+  acquiring: Promise<L>,
+  work: (lease: L) => T | Promise<T>,
 ): Promise<T> {
   const lease = await acquiring
   let result: T

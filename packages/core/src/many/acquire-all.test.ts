@@ -21,7 +21,9 @@ import {
 import { type LockerEvent, poll } from '../index.ts'
 import { delegatedRenewal } from '../lease/delegated-renewal.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
-import { acquireAll, type LeaseSet, tryAcquireAll, withLocks } from './index.ts'
+import { fifo } from '../queue/index.ts'
+import { semaphore } from '../semaphore/index.ts'
+import { acquireAll, type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from './index.ts'
 
 /** A scripted store whose releases are heard. */
 function setUp() {
@@ -480,6 +482,33 @@ describe('the lease set', () => {
   })
 })
 
+describe('locks of other kinds', () => {
+  it('are taken where they are free, by a locker whose calls queue as well', async () => {
+    const { locks, elsewhere } = testLocker({ queue: fifo() })
+    const set = await acquireAll(locks, ['a', 'b'])
+    await set.release()
+    const free = await tryAcquireEach(locks, ['a', 'b'])
+    expect(await releaseAll(free.values())).toEqual(['released', 'released'])
+    expect(await elsewhere.isLocked('a')).toBe(false)
+  })
+
+  it('are released together with plain ones, each in its own way', async () => {
+    const { locks, elsewhere } = testLocker()
+    const permit = await semaphore(locks, 'pool', { permits: 2 }).acquire()
+    const queued = await locks.acquire('queued', { queue: fifo() })
+    expect(await releaseAll([permit, queued, await locks.acquire('plain')])).toEqual(Array(3).fill('released'))
+    expect((await semaphore(elsewhere, 'pool', { permits: 2 }).inspect()).available).toBe(2)
+    await expect(acquireAll(locks, ['a', 'pool'])).resolves.toBeDefined()
+  })
+
+  it('are refused by name where they are held by several', async () => {
+    const { locks } = testLocker()
+    await semaphore(locks, 'pool', { permits: 2 }).acquire()
+    await expect(acquireAll(locks, ['a', 'pool'])).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'pool' })
+    expect(await locks.isLocked('a')).toBe(false)
+  })
+})
+
 describe('work under several locks', () => {
   it('has them to its end, and gives them back', async () => {
     const total = await withLocks(locks, ['b', 'a'], { wait: 0 }, async (set) => {
@@ -591,6 +620,8 @@ describe('what is refused by name', () => {
     ['key', () => acquireAll(locks, ['a', ''])],
     ['locks', () => acquireAll({} as never, ['a'])],
     ['ttl', () => acquireAll(locks, ['a'], { ttl: -1 })],
+    ['queue', () => acquireAll(locks, ['a'], { queue: fifo() } as never)],
+    ['queue', () => tryAcquireEach(locks, ['a'], { queue: fifo() } as never)],
     ['wait', () => tryAcquireAll(locks, ['a'], { wait: 5 } as never)],
     ['work', () => withLocks(locks, ['a'], {}, undefined as never)],
   ])('%s', async (option, call) => {

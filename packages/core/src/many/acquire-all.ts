@@ -11,6 +11,9 @@ import { HeldSet, type LeaseSet } from './lease-set.ts'
 import { lineFor } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
 
+/** The options of an acquire of several locks. They do not queue, and a locker's default for that is not theirs. */
+export type SetOptions = Omit<AcquireOptions, 'queue'>
+
 /**
  * Acquires several locks, all of them or none, and waits until that is possible. Keys may repeat and come in any order.
  *
@@ -31,7 +34,7 @@ import type { SetPlan } from './set-plan.ts'
  * @throws InvalidOptionError for bad keys or options, or what is not a locker
  * @throws everything else that `acquire` of a locker throws; what was taken is given back
  */
-export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: AcquireOptions): Promise<LeaseSet> {
+export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: SetOptions): Promise<LeaseSet> {
   return (await acquireSet(locks, keys, options)) as LeaseSet
 }
 
@@ -49,7 +52,7 @@ export async function acquireAll(locks: Locker, keys: Iterable<string>, options?
 export async function tryAcquireAll(
   locks: Locker,
   keys: Iterable<string>,
-  options?: TryAcquireOptions,
+  options?: Omit<TryAcquireOptions, 'queue'>,
 ): Promise<LeaseSet | null> {
   refuseWaiting(options)
   return acquireSet(locks, keys, options, 0)
@@ -59,11 +62,12 @@ export async function tryAcquireAll(
 export async function acquireSet(
   locks: Locker,
   keys: Iterable<string>,
-  options: AcquireOptions | undefined,
+  options: SetOptions | undefined,
   waitMs?: 0,
 ): Promise<HeldSet | null> {
   const shared = sharedForSets(locks)
   const { context, defaults } = shared
+  refuseQueue(options)
   const set = keySet(keys, 1)
   const plan: SetPlan = planFor(set[0] as string, callSettings(defaults)(options), waitMs)
   const since = instant(context.clock)
@@ -108,5 +112,11 @@ async function inTurn(
 export function sharedForSets(locks: Locker): Shared {
   const shared = sharedOf(Object(locks))
   demandOption(shared !== undefined, 'locks', 'a locker')
-  return shared
+  // The queue of a locker is for its calls for one key.
+  const { queue: _, ...defaults } = shared.defaults
+  return { ...shared, defaults }
 }
+
+/** @throws InvalidOptionError for a queue: one key's place in it says nothing of the others */
+export const refuseQueue = (options: object | undefined): void =>
+  demandOption(!Object(options).queue, 'queue', 'left out: several locks do not queue')

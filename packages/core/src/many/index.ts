@@ -1,6 +1,6 @@
 /** Several locks in one call: as a set, all or none of them, or each by itself. */
 export type { AcquireAllOutcome, AcquireAllRequest, ManyStore } from '../store/many.ts'
-export { acquireAll, tryAcquireAll } from './acquire-all.ts'
+export { acquireAll, type SetOptions, tryAcquireAll } from './acquire-all.ts'
 export type { LeaseSet } from './lease-set.ts'
 export { manyOf } from './many-of.ts'
 export { releaseAll } from './release-all.ts'

@@ -4,7 +4,7 @@ import type { Lease } from '../lease/lease.ts'
 import type { Locker } from '../locker.ts'
 import { callSettings, type Plan, planFor } from '../options.ts'
 import { instant, waitedMs } from '../timing/validity.ts'
-import { sharedForSets } from './acquire-all.ts'
+import { refuseQueue, sharedForSets } from './acquire-all.ts'
 import { giveBack } from './give-back.ts'
 import { keySet } from './key-set.ts'
 import { leaseGrants } from './lease-grants.ts'
@@ -27,9 +27,10 @@ import { together } from './together.ts'
 export async function tryAcquireEach(
   locks: Locker,
   keys: Iterable<string>,
-  options?: TryAcquireOptions,
+  options?: Omit<TryAcquireOptions, 'queue'>,
 ): Promise<ReadonlyMap<string, Lease>> {
   refuseWaiting(options)
+  refuseQueue(options)
   const shared = sharedForSets(locks)
   const settings = callSettings(shared.defaults)(options)
   const context = together(shared.context)

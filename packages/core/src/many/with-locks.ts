@@ -1,9 +1,8 @@
 import { demandOption, LeaseLostError, type LossReason } from '../errors.ts'
 import type { Locker } from '../locker.ts'
-import type { AcquireOptions } from '../options.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 import { settledWithin } from '../timing/deadline.ts'
-import { acquireSet, sharedForSets } from './acquire-all.ts'
+import { acquireSet, type SetOptions, sharedForSets } from './acquire-all.ts'
 import { lostReleaseMs } from './figures.ts'
 import type { HeldSet, LeaseSet } from './lease-set.ts'
 
@@ -30,19 +29,19 @@ export function withLocks<T>(locks: Locker, keys: Iterable<string>, work: SetWor
 export function withLocks<T>(
   locks: Locker,
   keys: Iterable<string>,
-  options: AcquireOptions | undefined,
+  options: SetOptions | undefined,
   work: SetWork<T>,
 ): Promise<T>
 export async function withLocks<T>(
   locks: Locker,
   keys: Iterable<string>,
-  first: AcquireOptions | SetWork<T> | undefined,
+  first: SetOptions | SetWork<T> | undefined,
   second?: SetWork<T>,
 ): Promise<T> {
   const isAlone = second === undefined && typeof first === 'function'
   const work = (isAlone ? first : second) as SetWork<T>
   demandOption(typeof work === 'function', 'work', 'a function')
-  const set = (await acquireSet(locks, keys, isAlone ? undefined : (first as AcquireOptions))) as HeldSet
+  const set = (await acquireSet(locks, keys, isAlone ? undefined : (first as SetOptions))) as HeldSet
   let result: T
   let ended: ReadonlyMap<string, ReleaseResult> = new Map()
   try {

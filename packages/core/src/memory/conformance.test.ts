@@ -43,6 +43,11 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
       const stop = store.listen(key, (payload) => payloads.push(payload))
       return { payloads, close: async () => stop() }
     },
+    async listenInbox(inbox) {
+      const payloads: string[] = []
+      const stop = store.listenInbox(inbox, (payload) => payloads.push(payload))
+      return { payloads, close: async () => stop() }
+    },
     setWallClockBack: (ms) => clock.stepWall(-ms),
     close: async () => undefined,
   }

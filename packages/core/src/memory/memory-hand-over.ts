@@ -1,14 +1,16 @@
 import type { HandOverStore, ResumeOutcome, ResumeRequest } from '../store/hand-over.ts'
 import { acquisitionIdOf, cursorOf, randomPart } from '../store/token.ts'
 import type { LockKeeper } from './lock-keeper.ts'
+import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer } from './tables.ts'
 
 /** Resumes leases of a memory store. It follows the Redis script, step by step. */
-export function memoryHandOver({ clock, tables, grant, extend }: Omit<LockKeeper, 'free'>): HandOverStore {
+export function memoryHandOver({ clock, tables, grant, extend }: LockKeeper): HandOverStore {
   const { locks, fences } = tables
 
   function resume({ key, token, fence, acquisitionId, ttlMs }: ResumeRequest): ResumeOutcome {
     const nowMs = clock.monotonicMs()
+    if (heldBySeveral(tables, key, nowMs)) return notExclusive()
     const holder = locks.get(key, nowMs)
     if (holder && acquisitionIdOf(holder.value) === acquisitionId) {
       extend(key, ttlMs, nowMs)

@@ -1,5 +1,6 @@
 import { sharesBetweenCalls } from '#sharing'
 import { demandOption } from '../errors.ts'
+import { type OpenInbox, offerInbox } from '../waiting/inbox.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
@@ -14,11 +15,11 @@ const recheckMs = 1_000
  * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: to wake the waiter of one
  * request from within another hangs it.
  */
-export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotifier {
+export function memoryNotifier(store: Pick<MemoryStore, 'listen' | 'listenInbox'>): ReleaseNotifier {
   demandOption(typeof store?.listen === 'function', 'store', 'the memory store of the locker')
-  const open = new Set<MemorySubscription>()
+  const open = new Set<{ close(): void }>()
   let closed = false
-  return {
+  const notifier: ReleaseNotifier = {
     checks: false,
     recheckMs,
     subscribe(key) {
@@ -39,6 +40,23 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen'>): ReleaseNotif
       for (const subscription of open) subscription.close()
     },
   }
+  return offerInbox(notifier, {
+    open(name, listener) {
+      const stop = closed ? undefined : store.listenInbox(name, listener)
+      const inbox: OpenInbox = {
+        ready: Promise.resolve(),
+        get live() {
+          return open.has(inbox)
+        },
+        close() {
+          stop?.()
+          open.delete(inbox)
+        },
+      }
+      if (stop) open.add(inbox)
+      return inbox
+    },
+  })
 }
 
 class MemorySubscription implements Subscription {

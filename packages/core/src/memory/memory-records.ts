@@ -16,6 +16,7 @@ import type {
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { LockKeeper } from './lock-keeper.ts'
+import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer, present, type RunRecord } from './tables.ts'
 
 /** The records of a memory store. They follow the Redis scripts, step by step. */
@@ -25,6 +26,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
   function claim({ fingerprint, ...request }: ClaimRequest): ClaimOutcome {
     const { key, acquisitionId, ttlMs, keepMs, rerun } = request
     const nowMs = clock.monotonicMs()
+    if (heldBySeveral(tables, key, nowMs)) return notExclusive()
     const holder = locks.get(key, nowMs)
     const stored = records.get(key, nowMs)?.value
     const isMine = (token: string | undefined): boolean => acquisitionIdOf(token ?? '') === acquisitionId

@@ -14,6 +14,7 @@ import type {
 } from '../store/lease-store.ts'
 import { offerHandOver } from '../store/offer-hand-over.ts'
 import { offerMany } from '../store/offer-many.ts'
+import { offerQueue } from '../store/offer-queue.ts'
 import { offerRecords } from '../store/offer-records.ts'
 import { offerReleaseAfter } from '../store/offer-release-after.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
@@ -25,6 +26,10 @@ import { memoryHandOver } from './memory-hand-over.ts'
 import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
+import { memoryQueue } from './queue/memory-queue.ts'
+import type { MakeQueue } from './queue/queue-visit.ts'
+import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
+import { Subscribers } from './subscribers.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
 export interface MemoryStoreOptions {
@@ -61,22 +66,31 @@ export class MemoryStore implements LeaseStore {
   readonly #clock: Clock
   readonly #fenceMemoryMs: number
   readonly #tables: Tables
-  readonly #subscribers: Map<string, Set<(payload: string) => void>> = new Map()
+  readonly #subscribers: Subscribers = new Subscribers()
+  readonly #inboxes: Subscribers = new Subscribers()
 
-  constructor(clock: Clock, fenceMemoryMs: number, tables: Tables) {
+  constructor(clock: Clock, fenceMemoryMs: number, tables: Tables, makeQueue?: MakeQueue) {
     this.#clock = clock
     this.#fenceMemoryMs = fenceMemoryMs
     this.#tables = tables
     const keeper: LockKeeper = {
       clock,
       tables,
+      inboxes: this.#inboxes,
       grant: ({ key, acquisitionId, ttlMs }, last, nowMs) =>
         this.#grant({ key, acquisitionId, ttlMs, fences: 1 }, last, nowMs),
       extend: (key, ttlMs, nowMs) => this.#extend(key, ttlMs, nowMs),
+      mint: ({ key, acquisitionId, ttlMs }, nowMs) => this.#mint({ key, acquisitionId, ttlMs, fences: 1 }, 0, nowMs),
       free: (key, holder, nowMs) => this.#end(key, holder, 'released', nowMs),
+      recordRelease: (key, token, nowMs) =>
+        this.#recordEnding(key, randomPart(acquisitionIdOf(token)), 'released', nowMs),
+      endingOf: (key, acquisitionId, nowMs) => this.#endingOf(key, acquisitionId, nowMs),
+      isSpent: (key, acquisitionId, nowMs) => this.#isSpent(key, acquisitionId, nowMs),
+      announce: (key, payload) => this.#subscribers.tell(key, payload),
     }
     offerRecords(this, memoryRecords(keeper))
     offerHandOver(this, memoryHandOver(keeper))
+    offerQueue(this, memoryQueue(keeper, makeQueue))
     offerMany(this, memoryMany(keeper))
     offerReleaseAfter(
       this,
@@ -121,12 +135,12 @@ export class MemoryStore implements LeaseStore {
    * caused them. Returns what stops it.
    */
   listen(key: string, listener: (payload: string) => void): () => void {
-    const subscribers = this.#subscribers.get(key) ?? new Set()
-    this.#subscribers.set(key, subscribers.add(listener))
-    return () => {
-      subscribers.delete(listener)
-      if (subscribers.size === 0 && this.#subscribers.get(key) === subscribers) this.#subscribers.delete(key)
-    }
+    return this.#subscribers.listen(key, listener)
+  }
+
+  /** Hears `turn <number>` of the waiters of one inbox. */
+  listenInbox(inbox: string, listener: (payload: string) => void): () => void {
+    return this.#inboxes.listen(inbox, listener)
   }
 
   #acquire(request: AcquireRequest): AcquireOutcome {
@@ -141,33 +155,40 @@ export class MemoryStore implements LeaseStore {
       this.#extend(key, ttlMs, nowMs)
       return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }
     }
+    if (heldBySeveral(this.#tables, key, nowMs)) return notExclusive()
     const token = this.#grant(request, 0, nowMs)
     return token === undefined ? { type: 'spent' } : { type: 'granted', token, fence: Number(cursorOf(token)) }
   }
 
   /** Grants a lock that is free, or taken over, with a fence above `least`. Undefined if this acquisition's grant came and went already. */
-  #grant({ key, acquisitionId, ttlMs, fences }: AcquireRequest, least: number, nowMs: number): string | undefined {
-    const record = this.#tables.fences.get(key, nowMs)?.value
-    const random = randomPart(acquisitionId)
-    if (record?.random === random) return undefined
-
-    const fence = Math.max((record?.last ?? 0) + 1, least + 1, Math.floor(this.#clock.wallMs() * 1_000))
-    const token = `${acquisitionId}.${fence}`
-    const last = fence + fences - 1
+  #grant(request: AcquireRequest, least: number, nowMs: number): string | undefined {
+    const { key, acquisitionId, ttlMs } = request
+    if (this.#isSpent(key, acquisitionId, nowMs)) return undefined
+    const token = this.#mint(request, least, nowMs)
     this.#tables.locks.set(key, token, nowMs + ttlMs, nowMs)
+    return token
+  }
+
+  #isSpent(key: string, acquisitionId: string, nowMs: number): boolean {
+    return this.#tables.fences.get(key, nowMs)?.value.random === randomPart(acquisitionId)
+  }
+
+  #mint({ key, acquisitionId, ttlMs, fences }: AcquireRequest, least: number, nowMs: number): string {
+    const record = this.#tables.fences.get(key, nowMs)?.value
+    const fence = Math.max((record?.last ?? 0) + 1, least + 1, Math.floor(this.#clock.wallMs() * 1_000))
     this.#tables.fences.set(
       key,
-      { random, last, ended: record?.ended },
+      { random: randomPart(acquisitionId), last: fence + fences - 1, ended: record?.ended },
       nowMs + Math.max(ttlMs, this.#fenceMemoryMs),
       nowMs,
     )
-    return token
+    return `${acquisitionId}.${fence}`
   }
 
   #renew({ key, token, ttlMs }: RenewRequest): RenewOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
-    if (!holder) return { type: 'gone' }
+    if (!holder) return { type: heldBySeveral(this.#tables, key, nowMs) ? 'superseded' : 'gone' }
     if (holder.value !== token) return { type: 'superseded' }
     this.#extend(key, ttlMs, nowMs)
     return { type: 'renewed' }
@@ -181,33 +202,45 @@ export class MemoryStore implements LeaseStore {
     if (holder !== undefined && mine) {
       return { type: 'released', announced: true, subscribers: this.#end(key, holder, 'released', nowMs) }
     }
-    const ended = this.#tables.fences.get(key, nowMs)?.value.ended
-    if (ended?.random === randomPart('token' in request ? acquisitionIdOf(request.token) : request.acquisitionId)) {
-      return ended.how === 'revoked' ? { type: 'revoked' } : { type: 'released', announced: true, subscribers: null }
-    }
+    const acquisitionId = 'token' in request ? acquisitionIdOf(request.token) : request.acquisitionId
+    const ending = this.#endingOf(key, acquisitionId, nowMs)
+    if (ending === 'revoked') return { type: 'revoked' }
+    if (ending) return { type: 'released', announced: true, subscribers: null }
+    if (heldBySeveral(this.#tables, key, nowMs)) return { type: 'superseded', resent: false }
     return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
   }
 
   /** Frees a lock, records how for a repeat of the request, and answers how many subscribers are told. */
   #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
     this.#tables.locks.delete(key)
-    const record = this.#tables.fences.get(key, nowMs)?.value
     const random = randomPart(acquisitionIdOf(holder))
     // The record is not about a foreign holder.
-    if (record?.random === random) record.ended = { random, how }
-    return this.#announce(key, `${how} ${cursorOf(holder)}`)
+    if (this.#tables.fences.get(key, nowMs)?.value.random === random) this.#recordEnding(key, random, how, nowMs)
+    return this.#subscribers.tell(key, `${how} ${cursorOf(holder)}`)
+  }
+
+  #recordEnding(key: string, random: string, how: Ending['how'], nowMs: number): void {
+    const record = this.#tables.fences.get(key, nowMs)?.value
+    if (record) record.ended = { random, how }
+  }
+
+  #endingOf(key: string, acquisitionId: string, nowMs: number): Ending['how'] | undefined {
+    const ended = this.#tables.fences.get(key, nowMs)?.value.ended
+    return ended?.random === randomPart(acquisitionId) ? ended.how : undefined
   }
 
   #check(key: string): CheckOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
-    if (!holder) return { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
+    const changed = !heldBySeveral(this.#tables, key, nowMs)
+    if (!holder) return { type: 'checked', changed, cursor: '-', expiresInMs: null }
     return { type: 'checked', changed: false, ...present(holder, nowMs) }
   }
 
   #inspect(key: string): InspectOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
+    if (heldBySeveral(this.#tables, key, nowMs)) return notExclusive()
     if (!holder) return { type: 'state', state: { held: false } }
     const token = parseToken(holder.value)
     const state = {
@@ -224,8 +257,10 @@ export class MemoryStore implements LeaseStore {
   #revoke(key: string): RevokeOutcome {
     const nowMs = this.#clock.monotonicMs()
     const holder = this.#tables.locks.get(key, nowMs)
-    if (!holder) return { type: 'free' }
-    this.#end(key, holder.value, 'revoked', nowMs)
+    const several = heldBySeveral(this.#tables, key, nowMs)
+    several?.holders.clear()
+    if (!holder && !several) return { type: 'free' }
+    this.#end(key, holder?.value ?? '', 'revoked', nowMs)
     return { type: 'revoked' }
   }
 
@@ -233,17 +268,5 @@ export class MemoryStore implements LeaseStore {
   #extend(key: string, ttlMs: number, nowMs: number): void {
     this.#tables.locks.extend(key, nowMs + ttlMs, nowMs)
     this.#tables.fences.extend(key, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)
-  }
-
-  /** Tells subscribers after the present call, so that no waiter runs inside somebody else's release, or makes it fail. */
-  #announce(key: string, payload: string): number {
-    const subscribers = this.#subscribers.get(key)
-    if (!subscribers) return 0
-    for (const listener of subscribers) {
-      queueMicrotask(() => {
-        if (subscribers.has(listener)) listener(payload)
-      })
-    }
-    return subscribers.size
   }
 }

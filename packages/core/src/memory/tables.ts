@@ -5,6 +5,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { ExpiringMap, type MapEntry } from './expiring-map.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
+import type { LockQueue } from './queue/lock-queue.ts'
 
 /** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */
 export interface Tables {
@@ -14,6 +15,8 @@ export interface Tables {
   readonly fences: ExpiringMap<FenceRecord>
   /** Of work done or begun; they outlive the lock, too. */
   readonly records: ExpiringMap<RunRecord>
+  /** Of locks that are waited for, and of those with several holders. */
+  readonly queues: ExpiringMap<LockQueue>
 }
 
 export interface FenceRecord {
@@ -32,7 +35,12 @@ export interface Ending {
 
 export function openTables(clock: Clock): Tables {
   const wheel = new ExpiryWheel(clock)
-  return { locks: new ExpiringMap(wheel), fences: new ExpiringMap(wheel), records: new ExpiringMap(wheel) }
+  return {
+    locks: new ExpiringMap(wheel),
+    fences: new ExpiringMap(wheel),
+    records: new ExpiringMap(wheel),
+    queues: new ExpiringMap(wheel),
+  }
 }
 
 /** A key's record, as the Redis scripts keep it. */

@@ -9,21 +9,14 @@ import type { Attempt } from '../store/attempt.ts'
 import type { Refused, ReleaseResult, Unknown } from '../store/lease-store.ts'
 import type { Question } from '../store/question.ts'
 import { checkResult, mostResultBytes } from '../store/record-limits.ts'
-import type {
-  AbandonOutcome,
-  ClaimRequest,
-  CompleteOutcome,
-  CompleteRequest,
-  NotMine,
-  RecordStore,
-} from '../store/records.ts'
+import type { AbandonOutcome, ClaimRequest, CompleteOutcome, NotMine, RecordStore } from '../store/records.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { deadline } from '../timing/deadline.ts'
-import { type Duration, parseDuration } from '../timing/duration.ts'
+import { parseDuration } from '../timing/duration.ts'
 import { defaultKeep } from './figures.ts'
 import { isTooLarge } from './is-too-large.ts'
 import { keepRecord } from './record-keeping.ts'
-import type { Abandonment, Completion, Run, Unanswered } from './run.ts'
+import type { Abandonment, CompleteOptions, Completion, Run, Unanswered } from './run.ts'
 
 /**
  * A claim as its run sees it.
@@ -102,14 +95,23 @@ export class ClaimedRun implements Run, Releasing {
     if (this.#lostBecause) throw this.#lostError()
   }
 
-  complete(result: Uint8Array | null, options: { readonly keep?: Duration | undefined } = {}): Promise<Completion> {
+  complete(result: Uint8Array | null, { keep, resultOnly }: CompleteOptions = {}): Promise<Completion> {
     return this.#end('complete', () => {
-      const keepMs = parseDuration('keep', options.keep ?? defaultKeep)
-      const kept = result instanceof Uint8Array && result.length > mostResultBytes ? null : result
+      const keepMs = parseDuration('keep', keep ?? defaultKeep)
+      let kept = result instanceof Uint8Array && result.length > mostResultBytes ? null : result
       checkResult(kept)
       this.#stop()
       const { key, fingerprint } = this.#claim
-      return this.#complete({ key, token: this.#grant.token, fingerprint, result: kept, keepMs })
+      const { token } = this.#grant
+      const send = (call: CallDeadline): Promise<CompleteOutcome> =>
+        this.#records.complete({ key, token, fingerprint, result: kept, keepMs }, call)
+      const read = (given: CompleteOutcome = silence): CompleteOutcome => {
+        if (resultOnly || !kept || !isTooLarge(given)) return given
+        // That the work is done matters more than its result, and needs no more room than the record has. So that is sent next.
+        kept = null
+        return given.type === 'refused' ? { ...silence, cause: given.error } : given
+      }
+      return this.#finish<CompleteOutcome, Completion>(send, () => ({ type: 'completed', result: kept !== null }), read)
     })
   }
 
@@ -182,18 +184,6 @@ export class ClaimedRun implements Run, Releasing {
   #giveBack(): Promise<ReleaseResult> {
     this.#release ??= releaseGrant(this.#context, this.#grant, this)
     return this.#release
-  }
-
-  #complete(request: CompleteRequest): Promise<Completion> {
-    let { result } = request
-    const send = (call: CallDeadline): Promise<CompleteOutcome> => this.#records.complete({ ...request, result }, call)
-    const read = (given: CompleteOutcome = silence): CompleteOutcome => {
-      if (!result || !isTooLarge(given)) return given
-      // That the work is done matters more than its result, and needs no more room than the record has. So that is sent next.
-      result = null
-      return given.type === 'refused' ? { ...silence, cause: given.error } : given
-    }
-    return this.#finish(send, () => ({ type: 'completed', result: result !== null }), read)
   }
 
   /**

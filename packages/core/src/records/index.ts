@@ -16,4 +16,4 @@ export type {
 export { type ClaimOptions, checkClaims, claimRecord } from './claim-record.ts'
 export type { RecordClaim } from './claiming.ts'
 export { recordsOf } from './records-of.ts'
-export type { Abandonment, Completion, Run, Unanswered } from './run.ts'
+export type { Abandonment, CompleteOptions, Completion, Run, Unanswered } from './run.ts'

@@ -21,6 +21,11 @@ export type Completion =
 /** How abandoning a run ended. */
 export type Abandonment = { readonly type: 'abandoned' } | { readonly type: 'completed' } | NotMine | Unanswered
 
+export interface CompleteOptions {
+  readonly keep?: Duration | undefined
+  readonly resultOnly?: boolean | undefined
+}
+
 /**
  * Work under a key, claimed by this caller. It has the key's lock by a lease that is renewed until the run ends.
  *
@@ -58,11 +63,12 @@ export interface Run extends BlockScoped {
    * that, and not with your own. `unknown` means that nobody can say whether the result is stored; the key stays guarded.
    *
    * @param result up to `mostResultBytes` bytes; of a larger one, or null, the record only says that the work is done
-   * @param options `keep`: how long the record is kept; default 24 h
+   * @param options `keep`: how long the record is kept; default 24 h. `resultOnly`: a record without the result is of no use; where
+   *   the server has no room for it, the answer is `unknown`, and the key is in doubt once the lease has ended
    * @throws InvalidOptionError for a result that is neither bytes nor null, or a bad `keep`
    * @throws LeaseholdError with code `LEASE_RELEASED` if the run has ended in another way
    */
-  complete(result: Uint8Array | null, options?: { readonly keep?: Duration | undefined }): Promise<Completion>
+  complete(result: Uint8Array | null, options?: CompleteOptions): Promise<Completion>
   /**
    * Frees the lock and leaves the key as if this run had never been: the next request runs. If this run replaced one in doubt
    * (`overtook`), the key is in doubt again. Only for work that certainly had no effect.

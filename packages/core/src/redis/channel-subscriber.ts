@@ -5,6 +5,9 @@ import { SignalCount } from '../waiting/signal-count.ts'
 /** A waiter whose subscription was not confirmed checks once it is: at a random time within so many milliseconds. */
 const checkAgainSpreadMs = 250
 
+/** Called with each message, and with undefined when messages may have been missed. */
+export type MessageListener = (message: string | undefined) => void
+
 /**
  * One subscriber of a channel.
  *
@@ -18,9 +21,11 @@ export class ChannelSubscriber {
   #isMissing = false
   #settle = (): void => undefined
   #stopCheck: (() => void) | undefined
+  readonly #listener: MessageListener | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, listener?: MessageListener) {
     this.#clock = clock
+    this.#listener = listener
     this.ready = new Promise((resolve) => {
       this.#settle = resolve
     })
@@ -30,6 +35,12 @@ export class ChannelSubscriber {
     return this.#isMissing
   }
 
+  /** There was a message, or there may have been one that nobody heard. */
+  heard(message: string | undefined): void {
+    this.count.add()
+    this.#listener?.(message)
+  }
+
   /** Its channel is confirmed. If it was missing releases, nobody heard them, so it is woken to check. */
   hear(): void {
     this.#settle()
@@ -37,7 +48,7 @@ export class ChannelSubscriber {
     const check = (): void => {
       this.#isMissing = false
       this.#stopCheck = undefined
-      this.count.add()
+      this.heard(undefined)
     }
     this.#stopCheck = this.#clock.schedule(check, jitter() * checkAgainSpreadMs, 'background')
   }

@@ -47,6 +47,21 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
 /** The name of a key's record of work done, beside its lock: `{lock:order:1}:record`. It is no part of the layout that every store has. */
 export const workRecord = ({ prefix }: KeyLayout, key: string): string => recordBeside(prefix + key, 'record')
 
+/**
+ * What a lock that may have a queue consists of: the lock, its fence record, and `{lock:order:1}:queue`, `:waiters`, `:inboxes`
+ * and `:state`. Like the record of work done, these are no part of the layout that every store has.
+ */
+export const queueKeys = (
+  { prefix, lock, fence }: KeyLayout,
+  key: string,
+): [lock: string, fences: string, queue: string, waiters: string, inboxes: string, state: string] => {
+  const beside = (record: string): string => recordBeside(prefix + key, record)
+  return [lock(key), fence(key), beside('queue'), beside('waiters'), beside('inboxes'), beside('state')]
+}
+
+/** The channel of an inbox: `lock:turn:5f0c…`. It is none of the release channels, so that nobody else hears of turns. */
+export const inboxChannel = (prefix: string, inbox: string): string => `${prefix}turn:${inbox}`
+
 /** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
 export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
   `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`

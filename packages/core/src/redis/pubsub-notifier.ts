@@ -1,8 +1,9 @@
 import { homeContext, sharesBetweenCalls } from '#sharing'
 import { type Clock, systemClock } from '../timing/clock.ts'
+import { offerInbox } from '../waiting/inbox.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
-import { keyLayout, releasePattern } from './keys.ts'
+import { inboxChannel, keyLayout, releasePattern } from './keys.ts'
 import { NotifierTroubles } from './notifier-troubles.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { ReleaseChannels } from './release-channels.ts'
@@ -52,7 +53,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
   const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
   const troubles = new NotifierTroubles()
   const shared = new ReleaseChannels({ subscriber, clock, pattern, troubles, home: homeContext() })
-  return {
+  const notifier: ReleaseNotifier = {
     checks: false,
     recheckMs,
     prefix: layout.prefix,
@@ -60,7 +61,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
       const channel = layout.releaseChannel(key)
       if (sharesBetweenCalls()) return shared.listen(channel)
       const own = new ReleaseChannels({ subscriber, clock, pattern: undefined, troubles, home: (task) => task() })
-      return own.listen(channel, () => own.close())
+      return own.listen(channel, undefined, () => own.close())
     },
     waiter(waitClock, plan) {
       return notifiedWaiter(this, waitClock, plan)
@@ -70,4 +71,7 @@ export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotif
       shared.close()
     },
   }
+  return offerInbox(notifier, {
+    open: (name, listener) => shared.listen(inboxChannel(layout.prefix, name), listener),
+  })
 }

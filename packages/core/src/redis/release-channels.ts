@@ -1,6 +1,6 @@
 import type { Clock } from '../timing/clock.ts'
 import type { Subscription } from '../waiting/release-notifier.ts'
-import { ChannelSubscriber } from './channel-subscriber.ts'
+import { ChannelSubscriber, type MessageListener } from './channel-subscriber.ts'
 import { MissedReleases } from './missed-releases.ts'
 import type { NotifierTroubles } from './notifier-troubles.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
@@ -12,6 +12,7 @@ const lingerMs = 1_000
 /** What the server is asked to confirm: a channel, or the pattern for all of them. */
 interface Topic {
   readonly name: string
+  readonly isPattern: boolean
   /** The server has confirmed it on the present connection. */
   confirmed: boolean
   /** The server is being asked to confirm it. */
@@ -21,6 +22,8 @@ interface Topic {
 interface Channel {
   readonly name: string
   readonly topic: Topic
+  /** Its messages are not those of releases. */
+  readonly isInbox: boolean
   readonly subscribers: Set<ChannelSubscriber>
   /** Cancels the timer that ends a channel without subscribers. */
   stopLinger: (() => void) | undefined
@@ -52,7 +55,7 @@ export class ReleaseChannels {
     this.#clock = clock
     this.#troubles = troubles
     this.#home = home
-    this.#pattern = pattern === undefined ? undefined : topicOf(pattern)
+    this.#pattern = pattern === undefined ? undefined : topicOf(pattern, true)
     this.#missed = new MissedReleases(clock, troubles)
     this.#link = new SubscriberLink(subscriber, clock, {
       connected: () => void this.#confirm(this.#topics()),
@@ -63,9 +66,10 @@ export class ReleaseChannels {
     })
   }
 
-  listen(name: string, onClose?: () => void): Subscription {
-    const channel = this.#channel(name)
-    const subscriber = new ChannelSubscriber(this.#clock)
+  /** @param listener given for an inbox, whose channel no pattern covers */
+  listen(name: string, listener?: MessageListener, onClose?: () => void): Subscription {
+    const channel = this.#channel(name, listener !== undefined)
+    const subscriber = new ChannelSubscriber(this.#clock, listener)
     channel.subscribers.add(subscriber)
     this.#subscribers++
     if (channel.topic.confirmed) subscriber.hear()
@@ -105,12 +109,13 @@ export class ReleaseChannels {
     this.#channels.clear()
   }
 
-  #channel(name: string): Channel {
+  #channel(name: string, isInbox: boolean): Channel {
     const known = this.#channels.get(name)
     known?.stopLinger?.()
     const channel = known ?? {
       name,
-      topic: this.#pattern ?? topicOf(name),
+      topic: (isInbox ? undefined : this.#pattern) ?? topicOf(name, false),
+      isInbox,
       subscribers: new Set(),
       stopLinger: undefined,
     }
@@ -133,7 +138,7 @@ export class ReleaseChannels {
     if (channel.subscribers.size > 0 || this.#closed) return
     const end = (): void => {
       this.#channels.delete(channel.name)
-      if (this.#pattern) return
+      if (channel.topic.isPattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
       // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
       this.#troubles.forget('refusal', channel.topic.name)
@@ -147,8 +152,9 @@ export class ReleaseChannels {
 
   /** The topics that somebody listens to. */
   #topics(): readonly Topic[] {
-    if (this.#pattern) return [this.#pattern]
-    return [...this.#channels.values()].filter(({ subscribers }) => subscribers.size > 0).map(({ topic }) => topic)
+    const heard = [...this.#channels.values()].filter(({ subscribers }) => subscribers.size > 0)
+    const topics = heard.map(({ topic }) => topic)
+    return this.#pattern ? [...new Set([this.#pattern, ...topics])] : topics
   }
 
   #unconfirmed(): readonly Topic[] {
@@ -167,11 +173,16 @@ export class ReleaseChannels {
 
   /** Asks the server to confirm these topics, even if it has before, and answers whether it did. */
   async #confirm(topics: readonly Topic[]): Promise<boolean> {
-    if (topics.length === 0) return false
+    const [first] = topics
+    if (!first) return false
+    if (first.isPattern && topics.length > 1) {
+      const answers = await Promise.all([this.#confirm([first]), this.#confirm(topics.slice(1))])
+      return answers.every(Boolean)
+    }
     for (const topic of topics) topic.asking = true
     const names = topics.map(({ name }) => name)
     const answer = await this.#link.ask((connection) =>
-      this.#pattern ? connection.psubscribe(this.#pattern.name) : connection.subscribe(names),
+      first.isPattern ? connection.psubscribe(first.name) : connection.subscribe(names),
     )
     for (const topic of topics) topic.asking = false
     if (answer.type === 'lost') return false
@@ -192,7 +203,7 @@ export class ReleaseChannels {
     topic.confirmed = true
     this.#troubles.end('refusal', topic.name)
     // Nobody listens any more; its lingering ended before the server had confirmed.
-    if (!this.#pattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
+    if (!topic.isPattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
     for (const subscriber of this.#on(topic)) subscriber.hear()
   }
 
@@ -212,15 +223,16 @@ export class ReleaseChannels {
   }
 
   #on(topic: Topic): readonly ChannelSubscriber[] {
-    const channels = this.#pattern ? this.#channels.values() : [this.#channels.get(topic.name)]
+    const channels = topic.isPattern ? this.#channels.values() : [this.#channels.get(topic.name)]
     // A later channel of the same name has a topic of its own.
     return [...channels].flatMap((channel) => (channel?.topic === topic ? [...channel.subscribers] : []))
   }
 
   #heard(name: string, payload: string): void {
-    const subscribers = [...(this.#channels.get(name)?.subscribers ?? [])]
-    this.#missed.heard(payload, subscribers.length > 0)
-    for (const { count } of subscribers) count.add()
+    const channel = this.#channels.get(name)
+    const subscribers = [...(channel?.subscribers ?? [])]
+    if (!channel?.isInbox) this.#missed.heard(payload, subscribers.length > 0)
+    for (const subscriber of subscribers) subscriber.heard(payload)
   }
 
   #suspect({ topic }: Channel, cursor: string): void {
@@ -236,4 +248,4 @@ export class ReleaseChannels {
   }
 }
 
-const topicOf = (name: string): Topic => ({ name, confirmed: false, asking: false })
+const topicOf = (name: string, isPattern: boolean): Topic => ({ name, isPattern, confirmed: false, asking: false })

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLocker } from '../index.ts'
 import { releaseAll } from '../many/index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
+import { fifo } from '../queue/index.ts'
 import { holdAtLeast } from './index.ts'
 
 const setUp = () => testLocker({ name: 'here' })
@@ -54,6 +55,12 @@ describe('a lock that is held for a time at least', () => {
     await holdAtLeast(locks, '1m').acquire('long', { renew: false })
     await holdAtLeast(locks, '1s').acquire('short', { ttl: '5s', renew: false })
     expect(store.called('acquire').map(({ requests }) => requests[0]?.ttlMs)).toEqual([60_000, 5_000])
+  })
+
+  it('is kept though the calls of its locker queue', async () => {
+    const { locks, elsewhere } = testLocker({ queue: fifo() })
+    await (await holdAtLeast(locks, '2s').acquire('job')).release()
+    expect(await elsewhere.isLocked('job')).toBe(true)
   })
 
   it('is null for a try while it is kept, and runs work as `withLock` does', async () => {
@@ -208,6 +215,7 @@ describe('what is refused by name', () => {
     ],
     ['atLeast', () => holdAtLeast(locks, 0)],
     ['ttl', () => holdAtLeast(locks, '1s').acquire('k', { ttl: -1 })],
+    ['queue', () => holdAtLeast(locks, '1s').acquire('k', { queue: fifo() } as never)],
     ['wait', () => holdAtLeast(locks, '1s').tryAcquire('k', { wait: 5 } as never)],
     ['work', () => holdAtLeast(locks, '1s').withLock('k', 5 as never)],
   ])('%s', async (option, call) => {

@@ -9,15 +9,18 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { keeping } from './keeping.ts'
 import { releaseAfterOf } from './release-after-of.ts'
 
+/** The options of an acquire. Those who wait for a kept lock do not queue, and a locker's default for that is not theirs. */
+type HoldOptions = Omit<AcquireOptions, 'queue'>
+
 /** The calls of a locker whose locks stay taken for a while, however soon their work is done. */
 export interface HoldingAtLeast {
   /** As `acquire` of the locker. */
-  acquire(key: string, options?: AcquireOptions): Promise<Lease>
+  acquire(key: string, options?: HoldOptions): Promise<Lease>
   /** As `tryAcquire` of the locker. */
-  tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
+  tryAcquire(key: string, options?: Omit<TryAcquireOptions, 'queue'>): Promise<Lease | null>
   /** As `withLock` of the locker. */
   withLock<T>(key: string, work: Work<T>): Promise<T>
-  withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
+  withLock<T>(key: string, options: HoldOptions | undefined, work: Work<T>): Promise<T>
 }
 
 /**
@@ -49,8 +52,10 @@ export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
   const store = shared && releaseAfterOf(shared.context.store)
   demandOption(shared !== undefined && store !== undefined, 'locks', 'a locker whose store can release later')
   const atLeastMs = parseDuration('atLeast', atLeast)
-  const settings = callSettings(shared.defaults)
+  const { queue: _, ...defaults } = shared.defaults
+  const settings = callSettings(defaults)
   const longer: CallSettings = (options) => {
+    demandOption(!options?.queue, 'queue', 'left out: a job that has run elsewhere need not wait in order')
     const asked = settings(options)
     return { ...asked, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
   }

@@ -128,6 +128,12 @@ export class Probe {
     return listen(key)
   }
 
+  async listenInbox(inbox: string): Promise<Listening> {
+    const { listenInbox } = this.#opened()
+    if (!listenInbox) throw new Error('Provide listenInbox(), or skip "announcements" with a reason')
+    return listenInbox(inbox)
+  }
+
   setWallClockBack(ms: number): void {
     const { setWallClockBack } = this.#opened()
     if (!setWallClockBack) throw new Error('Provide setWallClockBack(), or skip "wall-clock" with a reason')

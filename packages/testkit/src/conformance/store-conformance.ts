@@ -10,7 +10,10 @@ import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
 import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
+import { permitClaims } from './permit-claims.ts'
 import { Probe } from './probe.ts'
+import { queueClaims } from './queue-claims.ts'
+import { queueLeavingClaims } from './queue-leaving-claims.ts'
 import { recordClaims } from './record-claims.ts'
 import { recordRepeatClaims } from './record-repeat-claims.ts'
 import { releaseAfterClaims } from './release-after-claims.ts'
@@ -57,6 +60,9 @@ export function storeConformance(
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
     describe('several locks at once', () => manyClaims(probe))
+    describe('queues', () => queueClaims(probe))
+    describe('queues, and who goes', () => queueLeavingClaims(probe))
+    describe('several holders', () => permitClaims(probe))
     describe('a release that takes effect later', () => releaseAfterClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))

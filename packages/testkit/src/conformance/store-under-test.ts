@@ -14,6 +14,8 @@ export interface StoreUnderTest {
   advance(ms: number): Promise<void>
   /** Begins to listen to the announcements of one key; settles when they are being heard. */
   listen?(key: string): Promise<Listening>
+  /** The same for an inbox, where waiters of a queue hear of their turns. A store without queues needs none. */
+  listenInbox?(inbox: string): Promise<Listening>
   /** Sets the store's wall clock back; its expiry is not to notice. */
   setWallClockBack?(ms: number): void
   /** What this store cannot do, or cannot be made to show, and why. The reason is printed with each skipped claim. */
@@ -28,6 +30,10 @@ export type StoreCapability =
   | 'announcements'
   /** A release knows how many subscribers it reached. */
   | 'subscriber-count'
+  /** Of an inbox that nobody listens to any more, the store knows it. */
+  | 'inbox-count'
+  /** `advance` lets minutes pass at once. */
+  | 'long-times'
   /** Grants carry fences. */
   | 'fences'
   /** The store's wall clock can be set: `setWallClockBack`. */

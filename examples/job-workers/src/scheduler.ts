@@ -1,0 +1,39 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Candidate, type Leadership, lead } from '@leasehold/core/election'
+import { guardedSet } from '@leasehold/core/fencing'
+import type { RedisTransport } from '@leasehold/core/redis'
+import type { Redis } from 'ioredis'
+import type { Worker } from './work.ts'
+
+/** Where the last tick is kept, for whoever leads next. */
+const lastTick = 'jobs:tick'
+
+/** What the scheduler writes with. */
+export interface ScheduleStore {
+  readonly redis: Redis
+  readonly transport: RedisTransport
+  readonly tickMs: number
+}
+
+/** Stands for election among all workers. Whoever leads does what is due at each tick; the next leader goes on where it stopped. */
+export const schedule = (worker: Worker, store: ScheduleStore): Candidate =>
+  lead(worker.locks, 'scheduler', (leadership) => tick(worker, store, leadership), {
+    onEvent: ({ type }) => console.log(`scheduler: ${type}`),
+  })
+
+async function tick(
+  { ledger }: Worker,
+  { redis, transport, tickMs }: ScheduleStore,
+  { fence, signal, assertValid }: Leadership,
+): Promise<void> {
+  let last = Number((await redis.get(lastTick)) ?? 0)
+  while (!signal.aborted) {
+    assertValid()
+    // Only the leader's own fence, or a higher one, may write there. So a leader that froze cannot tick after its successor has.
+    const { stored } = await guardedSet(transport, lastTick, String(last + 1), { fence })
+    if (!stored) return
+    last++
+    await ledger.write(`tick ${last}`)
+    await pause(tickMs, undefined, { signal })
+  }
+}

@@ -1,0 +1,187 @@
+import type { Context } from '../context.ts'
+import { LeaseLostError } from '../errors.ts'
+import type { Lease } from '../lease/lease.ts'
+import { jitter } from '../timing/backoff.ts'
+import { settledWithin, sleep } from '../timing/deadline.ts'
+import type { ElectionEvent } from './election-events.ts'
+import { type Leadership, Term } from './term.ts'
+
+/** What a leader does. It goes on for as long as it leads, and stops when its signal says so. */
+export type LeaderWork = (leadership: Leadership) => unknown
+
+/** One who stands for election, and leads when elected; made by `lead`. Disposing it stops it. */
+export interface Candidate extends AsyncDisposable {
+  readonly key: string
+  /** The term for which it leads now; undefined while it does not, and from the moment at which its work is told to stop. */
+  readonly fence: number | undefined
+  /**
+   * Resolves when it stands for election no more: after `stop`, after its `signal`, when its work has returned by itself, and when its
+   * locker was closed. Rejects with the error of its work, or with that of a store that refuses for good.
+   */
+  readonly ended: Promise<void>
+  /**
+   * Ends its term, if it leads: tells the work to stop, and gives the lock back when it has, or after `stopWithin`. Then it stands for
+   * election again, after a pause that lets others come first. Resolves when the lock was given back.
+   */
+  resign(): Promise<void>
+  /** Ends its term, if it leads, and stands for election no more. Answers `ended`. */
+  stop(): Promise<void>
+}
+
+/** How a candidate stands for election. */
+export interface Standing {
+  readonly context: Context
+  readonly key: string
+  readonly work: LeaderWork
+  /** Acquires the key's lock, and waits without end. */
+  readonly acquire: (signal: AbortSignal) => Promise<Lease>
+  readonly stopWithinMs: number
+  readonly pauseMs: number
+  readonly tell: (event: ElectionEvent) => void
+}
+
+type Ending = { readonly type: 'returned' } | { readonly type: 'threw'; readonly error: unknown }
+
+/**
+ * A candidate at work.
+ *
+ * States: *campaigning* → *leading* → *stopping*, for `stopWithin` at most → *pausing* → *campaigning*; or *ended*. It never campaigns
+ * while work of an earlier term still runs: two works of one candidate never run at once.
+ */
+export class StandingCandidate implements Candidate {
+  readonly key: string
+  readonly ended: Promise<void>
+  readonly #standing: Standing
+  readonly #stop = new AbortController()
+  readonly #stopped: Promise<undefined>
+  #term: Term | undefined
+  /** Resolves when the lock of the present term was given back. */
+  #termOver: Promise<unknown> = Promise.resolve()
+
+  constructor(standing: Standing, signal: AbortSignal | undefined) {
+    this.key = standing.key
+    this.#standing = standing
+    this.#stopped = new Promise((resolve) => this.#stop.signal.addEventListener('abort', () => resolve(undefined)))
+    const onAbort = (): void => this.#end()
+    if (signal?.aborted) onAbort()
+    signal?.addEventListener('abort', onAbort)
+    this.ended = this.#run().finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+
+  get fence(): number | undefined {
+    return this.#term?.signal.aborted ? undefined : this.#term?.leadership.fence
+  }
+
+  async resign(): Promise<void> {
+    this.#term?.end()
+    await this.#termOver
+  }
+
+  stop(): Promise<void> {
+    this.#end()
+    return this.ended
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  #end(): void {
+    this.#stop.abort()
+    this.#term?.end()
+  }
+
+  async #run(): Promise<void> {
+    const { key, context, pauseMs, tell } = this.#standing
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      tell({ type: 'campaigning', key })
+      const lease = await this.#elected()
+      if (lease && (await this.#lead(lease))) return
+      try {
+        context.work.assertOpen()
+        await sleep(context.clock, pauseMs * (0.5 + jitter()), signal)
+      } catch {
+        // It was stopped, or its locker closed.
+        return
+      }
+    }
+  }
+
+  /**
+   * Waits until it is elected. Answers nothing if that came to nothing for now.
+   *
+   * @throws the error of a store that refuses for good
+   */
+  async #elected(): Promise<Lease | undefined> {
+    try {
+      return await this.#standing.acquire(this.#stop.signal)
+    } catch (error) {
+      const { code, refused } = Object(error) as { readonly code?: string; readonly refused?: boolean }
+      const passes = this.#stop.signal.aborted || code === 'CLOSED' || code === 'ACQUIRE_TIMEOUT'
+      if (passes || (code === 'STORE_UNAVAILABLE' && !refused)) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Leads for one term. Answers whether the candidate has done what it stood for.
+   *
+   * @throws the error of its work, unless that had been told to stop
+   */
+  async #lead(lease: Lease): Promise<boolean> {
+    const { context, key, work, tell } = this.#standing
+    const { fence } = lease
+    const term = new Term(context.clock, lease, this.#standing.stopWithinMs)
+    this.#term = term
+    tell({ type: 'elected', key, fence })
+    if (this.#stop.signal.aborted) term.end()
+    // Work that would hear of its end before it has begun, might not hear of it.
+    const running = term.signal.aborted ? Promise.resolve<Ending>({ type: 'returned' }) : run(work, term)
+    const serving = this.#serve(term, lease, running)
+    this.#termOver = serving
+    const { wasTold, overran } = await serving
+    this.#term = undefined
+    // Whoever was stopped begins nothing more, and need not wait for work that goes on.
+    const ending = await (overran ? Promise.race([running, this.#stopped]) : running)
+    if (ending?.type !== 'threw') return !wasTold
+    if (!wasTold) throw ending.error
+    if (ending.error !== term.signal.reason) tell({ type: 'failed', key, fence, cause: ending.error })
+    return false
+  }
+
+  /** Keeps the lock until the work has settled, or has been told to and did not in time. */
+  async #serve(
+    term: Term,
+    lease: Lease,
+    running: Promise<Ending>,
+  ): Promise<{ readonly wasTold: boolean; readonly overran: boolean }> {
+    const { context, stopWithinMs, tell } = this.#standing
+    const { key, fence } = term.leadership
+    let overran = true
+    const over = running.then(() => {
+      overran = false
+    })
+    await Promise.race([over, term.told])
+    const { aborted: wasTold, reason } = term.signal
+    const isLost = reason instanceof LeaseLostError
+    if (isLost) tell({ type: 'lost', key, fence, reason: reason.reason, cause: reason.cause })
+    if (wasTold) await settledWithin(context.clock, stopWithinMs, over)
+    if (overran) tell({ type: 'overrun', key, fence })
+    const stillRuns = overran
+    term.end()
+    const outcome = await lease.release()
+    if (!isLost) tell({ type: 'resigned', key, fence, outcome })
+    return { wasTold, overran: stillRuns }
+  }
+}
+
+/** Runs the work, and answers how it ended. */
+async function run(work: LeaderWork, term: Term): Promise<Ending> {
+  try {
+    await work(term.leadership)
+    return { type: 'returned' }
+  } catch (error) {
+    return { type: 'threw', error }
+  }
+}

@@ -1,0 +1,6 @@
+/** One of several holders. */
+export interface PermitHolder {
+  readonly token: string
+  permits: number
+  expiresAtMs: number
+}

@@ -1,0 +1,64 @@
+import { demandOption, InvalidOptionError, LeaseholdError } from '../errors.ts'
+import { mostJsonBytes } from './figures.ts'
+
+/**
+ * Writes a result as JSON, for the store and for the callers of this process alike: so all of them read the same. What JSON would
+ * change in silence is refused, such as a Date, which others would read as text. No bytes stand for undefined.
+ *
+ * @throws InvalidOptionError for anything but plain data, or more than `mostJsonBytes` of it
+ */
+export function toBytes(result: unknown): Uint8Array {
+  if (result === undefined) return new Uint8Array()
+  const bytes = new TextEncoder().encode(jsonOf(result))
+  demandOption(bytes.length <= mostJsonBytes, 'result', `at most ${mostJsonBytes} bytes of JSON, not ${bytes.length}`)
+  return bytes
+}
+
+/** Reads a result. Each call makes a copy of its own. */
+export const fromBytes = (bytes: Uint8Array): unknown =>
+  bytes.length === 0 ? undefined : JSON.parse(new TextDecoder().decode(bytes))
+
+function jsonOf(result: unknown): string {
+  try {
+    return JSON.stringify(result, plainOnly)
+  } catch (error) {
+    if (error instanceof LeaseholdError) throw error
+    // A cycle, or a getter that throws.
+    throw new InvalidOptionError('result', `cannot be written as JSON: ${(error as Error)?.message}`)
+  }
+}
+
+/** A replacer that replaces nothing. It looks at the value itself, and not at what `toJSON` made of that. */
+function plainOnly(this: object, name: string): unknown {
+  const value: unknown = (this as Record<string, unknown>)[name]
+  const place = name === '' ? 'it' : `"${name}"`
+  demandOption(survives(value, this), 'result', `plain data, and ${place} is ${describe(value)}`)
+  return value
+}
+
+/** Whether a reader of the JSON finds the value again. */
+function survives(value: unknown, within: object): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isFinite(value)
+    case 'undefined':
+      // A field is left out. In an array it would become null.
+      return !Array.isArray(within)
+    case 'object':
+      return value === null || Array.isArray(value) || isPlain(value)
+    default:
+      return false
+  }
+}
+
+/** Also an object of another realm, whose prototype is not ours. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+const describe = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? `a ${value.constructor?.name}` : String(value)

@@ -1,0 +1,77 @@
+import { sharesBetweenCalls } from '#sharing'
+import { demandOption } from '../errors.ts'
+import type { Shared } from '../key-locker.ts'
+import { Renewal } from '../lease/renewal.ts'
+import type { Watch } from '../lease/watch.ts'
+import type { LocalQueue } from '../local-queue/local-queue.ts'
+import { inboxOf } from '../waiting/inbox.ts'
+import { queueOf } from './queue-of.ts'
+import { queuedContext } from './queued-context.ts'
+import { QueuedLine } from './queued-line.ts'
+import type { Queues, Wish } from './queues.ts'
+import { Waiters } from './waiters.ts'
+
+const wholeLock: Wish = { kind: { name: 'exclusive', capacity: 1 }, permits: 1 }
+
+/**
+ * What the calls of a locker share, with a queue in place: acquires enter it, and leases are renewed and given back by its rules.
+ * `new KeyCalls(queuedCalls(shared, wish), key, settings)` has the calls of a lock of that kind. The class of a waiter is that of the
+ * plan's `queue`.
+ *
+ * Answers `shared` itself if it has a queue already. So the option `queue` does not change the kind of lock that a call is for.
+ *
+ * @param wish default: the whole lock, which has one holder
+ * @throws InvalidOptionError if the locker's store has no queues
+ */
+export function queuedCalls(shared: Shared, wish: Wish = wholeLock): Shared {
+  if (queued.has(shared)) return shared
+  const queues = queuesOf(shared)
+  const { view, joint } = wish.kind.name === 'exclusive' ? queues.exclusive : queues.others
+  const line: LocalQueue = new QueuedLine(shared, view, queues, wish)
+  const made = {
+    context: view,
+    queue: () => line,
+    // Where calls share nothing, each lease has a watchdog of its own.
+    jointRenewal: sharesBetweenCalls() ? joint : new Renewal(view),
+    defaults: shared.defaults,
+  }
+  queued.add(made)
+  return made
+}
+
+/** Those that have a queue in place. */
+const queued = new WeakSet<Shared>()
+
+interface LockerQueues extends Queues {
+  readonly exclusive: Leases
+  readonly others: Leases
+}
+
+/** What the leases of a queue need. */
+interface Leases {
+  readonly view: Shared['context']
+  readonly joint: Watch
+}
+
+const known = new WeakMap<Shared, LockerQueues>()
+
+function queuesOf(shared: Shared): LockerQueues {
+  const made = known.get(shared) ?? makeQueues(shared)
+  known.set(shared, made)
+  return made
+}
+
+function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
+  const port = queueOf(context.store)
+  demandOption(port !== undefined, 'queue', 'left out: the store has no queues')
+  const { notifier } = context
+  const inboxes = notifier && inboxOf(notifier)
+  const view = queuedContext(context, port, false)
+  return {
+    port,
+    waiters: notifier && inboxes && new Waiters(context, port, notifier, inboxes),
+    // Renewing a lock with one holder is the same with a queue and without.
+    exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
+    others: { view, joint: new Renewal(view) },
+  }
+}

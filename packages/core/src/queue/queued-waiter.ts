@@ -1,0 +1,253 @@
+import { sharesBetweenCalls } from '#sharing'
+import { type Acquired, Acquisition, type Knowledge, nothingKnown, type Terms } from '../acquire/acquisition.ts'
+import type { Context } from '../context.ts'
+import type { Plan } from '../options.ts'
+import { only, silence } from '../store/answered.ts'
+import type { Attempt } from '../store/attempt.ts'
+import type {
+  AcquireOutcome,
+  AcquireRequest,
+  InspectOutcome,
+  LeaseStore,
+  ReleaseOutcome,
+  Unknown,
+} from '../store/lease-store.ts'
+import type { OutcomeOf, RequestOf, Verb } from '../store/lone-call.ts'
+import type {
+  LeaveOutcome,
+  LookOutcome,
+  QueuedAcquireOutcome,
+  QueueInspection,
+  QueuedWaiter as WaiterInQueue,
+} from '../store/queue.ts'
+import { httpAliveMs, httpWindowMs, mostRecheckMs, unkeptAliveMs } from '../store/queue-figures.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
+import type { Clock } from '../timing/clock.ts'
+import { sleep } from '../timing/deadline.ts'
+import type { Instant } from '../timing/validity.ts'
+import { placesOf } from '../waiting/kept-places.ts'
+import { pollingWaiter } from '../waiting/polling-waiter.ts'
+import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
+import { SignalCount } from '../waiting/signal-count.ts'
+import { leaveOnce, leaveQueue } from './leaving.ts'
+import type { Order, Queues, Wish } from './queues.ts'
+import type { Member, Waiters } from './waiters.ts'
+
+/** The number of nobody. A leave in its name gives back a grant and takes nobody out of the queue. */
+const nobody = 0
+
+/**
+ * One acquire that queues at the store. The acquire itself is like any other: it tries, waits and tries again. What it sends and
+ * what it waits for are those of a queue.
+ *
+ * States: *asking* ⇄ *queued* → *holding*, or *leaving* → *ended*. A waiter has its name before its first try and keeps it for the
+ * whole wait, so a turn that overtakes the answer to its try finds it. It never takes a turn for a grant: it asks again, and the
+ * answer is dated by its own sending. Whoever ends without a lease leaves the queue.
+ *
+ * With an inbox, the waiters of a process share its name and one timer: see `Waiters`. Without one, each is alone: it polls, and its
+ * inbox is a name only.
+ */
+export class QueuedWaiter implements Terms, Waiter, Member {
+  readonly since: Instant
+  readonly fences = 1
+  readonly known: Knowledge = nothingKnown()
+  readonly plan: Plan
+  readonly number: number
+  isQueued = false
+  readonly #context: Context
+  readonly #queues: Queues
+  readonly #wish: Wish
+  /** Those who are told of their turn. Undefined for a waiter that is alone, and for a call that does not wait. */
+  readonly #waiters: Waiters | undefined
+  readonly #inbox: string
+  #acquisition: Acquisition | undefined
+  /** How often it was told that a try is worth it, and how often it had been when its last try was sent. */
+  readonly #told = new SignalCount()
+  #seen = 0
+  /** The acquisition id of its last try. */
+  #tried = ''
+  /** How many tries may have entered it, and have no answer yet. */
+  #open = 0
+  /** The store has said that it is in the queue. */
+  #entered = false
+  #state: 'waiting' | 'holding' | 'leaving' = 'waiting'
+
+  constructor(context: Context, queues: Queues, wish: Wish, plan: Plan, since: Instant) {
+    this.#context = context
+    this.#queues = queues
+    this.#wish = wish
+    this.#waiters = plan.waitMs > 0 && sharesBetweenCalls() ? queues.waiters : undefined
+    this.plan = plan
+    this.since = since
+    this.number = this.#waiters?.nextNumber() ?? 1
+    this.#inbox = this.#waiters?.inbox ?? drawAcquisitionId()
+  }
+
+  /** Call it once. Throws what `Acquisition` throws. */
+  async run(): Promise<Acquired> {
+    try {
+      await this.#waiters?.add(this)
+      this.#acquisition = new Acquisition(this.#view(), this.plan, this)
+    } catch (error) {
+      this.#waiters?.remove(this)
+      throw error
+    }
+    return this.#acquisition.run()
+  }
+
+  get recheckMs(): number {
+    return this.#waiters?.recheckMs(this.plan) ?? mostRecheckMs
+  }
+
+  get priorityClass(): number {
+    return (this.plan.queue as Order | undefined)?.priorityClass ?? 0
+  }
+
+  /** It asks again. One that has given up leaves. */
+  told(): void {
+    if (this.#state === 'waiting') this.#told.add()
+    else if (this.#state === 'leaving') this.#leaveAgain()
+  }
+
+  /** The store has not answered for a while, so nobody can say that the lock is still held. */
+  unanswered(failure: Unknown): void {
+    this.#acquisition?.onSilence(failure)
+  }
+
+  wake(): void {
+    this.#told.add()
+  }
+
+  async pause({ expiresInMs }: Contention, leftMs: () => number, signal: AbortSignal): Promise<void> {
+    this.#waiters?.queued(this, expiresInMs)
+    this.isQueued = true
+    try {
+      await sleep(this.#context.clock, leftMs(), signal, (wake) => this.#told.onSignal(this.#seen, wake))
+      if (leftMs() <= 1) this.#waiters?.timeUp(this)
+    } finally {
+      this.isQueued = false
+    }
+  }
+
+  close(): void {
+    // A pause that has ended leaves nothing behind.
+  }
+
+  onGrant(): void {
+    this.#state = 'holding'
+  }
+
+  onEnd(): void {
+    if (this.#state === 'holding' || !(this.#entered || this.#open > 0)) this.#waiters?.remove(this)
+    else {
+      this.#state = 'leaving'
+      this.#waiters?.ended(this)
+      this.#context.work.background(() => this.#leave())
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { number, plan } = this
+    const request = { key: plan.key, inbox: this.#inbox, number, acquisitionId: this.#tried }
+    await leaveQueue(this.#context, this.#queues.port, request, this.known)
+    this.#waiters?.remove(this)
+  }
+
+  /** A late try has entered it, although it had left. */
+  #leaveAgain(): void {
+    const { number, plan } = this
+    const request = { key: plan.key, inbox: this.#inbox, number, acquisitionId: this.#tried }
+    this.#context.work.background(() => leaveOnce(this.#context, this.#queues.port, request, this.known))
+  }
+
+  /** The locker's context, as this acquire sees it. */
+  #view(): Context {
+    const { calls, store, notifier } = this.#context
+    const send = <V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void => {
+      if (verb === 'acquire') this.#try(request as AcquireRequest, attempt as Attempt<AcquireOutcome>)
+      else if ('acquisitionId' in request) this.#undo(request.acquisitionId, attempt as Attempt<ReleaseOutcome>)
+      else calls.send(verb, request, attempt)
+    }
+    const inspect: LeaseStore['inspect'] = (_, call) => this.#check(call)
+    const waiter: ReleaseNotifier['waiter'] = (clock, plan) =>
+      this.#waiters ? this : aloneWaiter(notifier, clock, plan)
+    // An acquire asks of its notifier for a waiter, and for nothing else.
+    const paced = { waiter } as ReleaseNotifier
+    return { ...this.#context, calls: { send }, store: { ...store, inspect }, notifier: paced }
+  }
+
+  #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
+    const { kind, permits } = this.#wish
+    this.#tried = acquisitionId
+    this.#seen = this.#told.signals
+    this.#open++
+    const request = { key, kind, permits, acquisitionId, ttlMs, waiter: this.#waiter() }
+    attempt.follow(this.#queues.port.acquire(request, attempt).then((outcome) => this.#read(outcome)))
+  }
+
+  /** Without a wait nothing is entered. */
+  #waiter(): WaiterInQueue | undefined {
+    if (this.plan.waitMs === 0) return undefined
+    const { number, priorityClass } = this
+    const aliveMs = placesOf(this.#context.notifier) ? unkeptAliveMs : httpAliveMs
+    const lives = this.#waiters?.lives ?? { listens: false, aliveMs, windowMs: httpWindowMs }
+    return { inbox: this.#inbox, number, priorityClass, ...lives }
+  }
+
+  #read(outcome: QueuedAcquireOutcome): AcquireOutcome {
+    if (outcome.type !== 'unknown' || outcome.executed === 'no') this.#open--
+    if (outcome.type === 'held') return { ...outcome, cursor: '-' }
+    if (outcome.type !== 'queued') return outcome
+    this.#entered = true
+    if (this.#state === 'leaving') this.#leaveAgain()
+    // Who keeps its place knows it by this cursor.
+    const cursor = `${this.#inbox}.${this.number}`
+    return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }
+  }
+
+  /** Gives back what a try was granted, or may have been, while the wait goes on: so it takes nobody out of the queue. */
+  #undo(acquisitionId: string, attempt: Attempt<ReleaseOutcome>): void {
+    // Leaving gives it back too.
+    if (this.#state === 'leaving' && acquisitionId === this.#tried) attempt.settle(released)
+    else {
+      const request = { key: this.plan.key, inbox: this.#inbox, number: nobody, acquisitionId }
+      attempt.follow(this.#queues.port.leave(request, attempt).then(asReleased))
+    }
+  }
+
+  /** What is asked in place of a try while tries stay unanswered. It extends no entry that nobody may know of. */
+  async #check(call: CallDeadline): Promise<InspectOutcome> {
+    const { port } = this.#queues
+    const waiter = this.#waiter()
+    if (!waiter) return asState(await port.inspect(this.plan.key, call))
+    const { inbox, aliveMs, number } = waiter
+    const outcome = await only(port.look([{ key: this.plan.key, inbox, aliveMs, numbers: [number] }], call))
+    return asState(outcome ?? silence)
+  }
+}
+
+/**
+ * A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. While its place is kept by
+ * somebody, it relies on them.
+ */
+function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: WaitPlan): Waiter {
+  const { strategy, recheckMs = notifier?.recheckMs ?? mostRecheckMs } = plan
+  const keeper = placesOf(notifier)
+  const often: WaitPlan = {
+    ...plan,
+    recheckMs: keeper ? plan.recheckMs : Math.min(recheckMs, mostRecheckMs),
+    strategy: { delayMs: (tries, jitter) => Math.min(strategy.delayMs(tries, jitter), mostRecheckMs) },
+  }
+  return (keeper ?? notifier)?.waiter(clock, often) ?? pollingWaiter(clock, often)
+}
+
+const released: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
+const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {
+  if (outcome.type === 'left') return released
+  return outcome.type === 'absent' ? { type: 'gone', resent: false } : outcome
+}
+
+/** The answer to a check says nothing but that there is one. */
+const asState = (outcome: QueueInspection | LookOutcome): InspectOutcome =>
+  outcome.type === 'unknown' || outcome.type === 'refused' ? outcome : { type: 'state', state: { held: false } }

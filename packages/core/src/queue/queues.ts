@@ -1,0 +1,23 @@
+import type { Queue } from '../options.ts'
+import type { QueueKind, QueueStore } from '../store/queue.ts'
+import type { Waiters } from './waiters.ts'
+
+/** What a queued call asks for. */
+export interface Wish {
+  readonly kind: QueueKind
+  /** How many of the permits; at most the capacity. */
+  readonly permits: number
+}
+
+/** What the queued calls of one locker share. */
+export interface Queues {
+  readonly port: QueueStore
+  /** The waiters that somebody tells of their turn, if anybody can. */
+  readonly waiters: Waiters | undefined
+}
+
+/** A queue as this room knows it. */
+export interface Order extends Queue {
+  /** 0 is served first. */
+  readonly priorityClass: number
+}

@@ -1,0 +1,186 @@
+import { expect } from 'vitest'
+import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { exclusive, QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
+
+/** Locks for several holders at once: semaphores, and locks for readers and writers. */
+export function permitClaims(probe: Probe): void {
+  const queues = new QueueProbe(probe)
+  const { claim } = queues
+  const pool = semaphoreOf(3)
+  const all = readWrite.capacity
+
+  claim('as many permits are granted as there are, each lease with a fence of its own', async () => {
+    const [key, { waiter }] = [probe.key(), queues.inbox()]
+    const two = await queues.take({ key, kind: pool, permits: 2, acquisitionId: probe.acquisitionId('two') })
+    const one = await queues.take({ key, kind: pool, ttlMs: 2 * longMs, waiter: waiter(1) })
+    expect(one.fence).toBeGreaterThan(two.fence)
+    expect(await queues.ask(queues.request({ key, kind: pool }))).toMatchObject({ type: 'held', holder: 'two' })
+    expect(await queues.enter({ key, kind: pool, waiter: waiter(2) })).toMatchObject({ position: 0, holder: 'two' })
+    const { kind, holders, waiting } = await queues.state(key)
+    expect([kind, waiting]).toEqual([pool, 1])
+    expect(holders.map(({ permits }) => permits).sort()).toEqual([1, 2])
+  })
+
+  claim('a repeat finds its own permits, and takes no more', async () => {
+    const key = probe.key()
+    const request = queues.request({ key, kind: pool, permits: 2 })
+    const granted = await queues.ask(request)
+    expect(await queues.ask({ ...request, ttlMs: 2 * longMs })).toEqual(granted)
+    const { holders } = await queues.state(key)
+    expect(holders).toHaveLength(1)
+    expect(holders[0]?.expiresInMs).toBeGreaterThan(2 * longMs - slackMs)
+    await queues.release({ key, exclusive: false, token: (granted as { readonly token: string }).token })
+    expect(await queues.ask(request)).toEqual({ type: 'spent' })
+  })
+
+  claim('what does not fit is never skipped', async () => {
+    const [key, { name, waiter }] = [probe.key(), queues.inbox()]
+    const { token } = await queues.take({ key, kind: pool, permits: 2 })
+    const big = await queues.enter({ key, kind: pool, permits: 3, waiter: waiter(1) })
+    expect(await queues.enter({ key, kind: pool, waiter: waiter(2) })).toMatchObject({ position: 1 })
+    expect(await queues.look(key, name, [1, 2])).toMatchObject({ turns: [], missing: [] })
+    await queues.release({ key, exclusive: false, token })
+    expect(await queues.look(key, name, [1, 2])).toMatchObject({ turns: [1] })
+    expect(await queues.ask(big.request)).toMatchObject({ type: 'granted' })
+  })
+
+  claim('permits are given back one by one, and a repeat gives back no more', async () => {
+    const [key, { name, waiter }] = [probe.key(), queues.inbox()]
+    const { token } = await queues.take({ key, kind: pool, permits: 3 })
+    const back = (keep: number) => queues.release({ key, exclusive: false, token, keep })
+    await queues.enter({ key, kind: pool, waiter: waiter(1) })
+    await queues.enter({ key, kind: pool, waiter: waiter(2) })
+    expect([await back(2), await back(2)]).toEqual(['released', 'released'])
+    expect(await queues.look(key, name, [])).toMatchObject({ turns: [1] })
+    // One that comes late takes nothing again.
+    expect([await back(1), await back(2)]).toEqual(['released', 'released'])
+    expect((await queues.state(key)).holders).toMatchObject([{ permits: 1 }])
+    expect([await back(0), await back(0)]).toEqual(['released', 'released'])
+    expect((await queues.state(key)).holders).toEqual([])
+  })
+
+  claim('an expired lease gives its permits back, and cannot be renewed or released', async () => {
+    const key = probe.key()
+    const short = await queues.take({ key, kind: pool, permits: 2, ttlMs: shortMs })
+    const kept = await queues.take({ key, kind: pool, ttlMs: 4 * shortMs })
+    expect(await queues.renew(key, kept.token)).toBe('renewed')
+    expect(await queues.renew(key, kept.token, 1)).toBe('renewed')
+    await probe.advance(shortMs)
+    expect(await queues.renew(key, short.token)).toBe('gone')
+    expect(await queues.take({ key, kind: pool, permits: 2 })).toMatchObject({ type: 'granted' })
+    expect(await queues.release({ key, exclusive: false, token: short.token })).toBe('gone')
+    expect(await queues.release({ key, exclusive: false, token: kept.token })).toBe('released')
+    expect((await queues.state(key)).holders).toHaveLength(1)
+  })
+
+  claim('who leaves gives its permits back', async () => {
+    const [key, { name: inbox, waiter }] = [probe.key(), queues.inbox()]
+    const request = queues.request({ key, kind: pool, permits: 3, waiter: waiter(1) })
+    await queues.ask(request)
+    await queues.enter({ key, kind: pool, waiter: waiter(2) })
+    expect(await queues.leave({ key, inbox, number: 1, acquisitionId: request.acquisitionId })).toBe('left')
+    expect(await queues.look(key, inbox, [])).toMatchObject({ turns: [2] })
+  })
+
+  claim('readers share; a writer waits for them, and stops those who come later', async () => {
+    const [key, { name, waiter }] = [probe.key(), queues.inbox()]
+    const lock = { key, kind: readWrite }
+    const first = await queues.take({ ...lock, waiter: waiter(1) })
+    const second = await queues.take({ ...lock, waiter: waiter(2) })
+    const writer = await queues.enter({ ...lock, permits: all, waiter: waiter(3) })
+    await queues.enter({ ...lock, waiter: waiter(4) })
+    await queues.enter({ ...lock, waiter: waiter(5) })
+    await queues.enter({ ...lock, permits: all, waiter: waiter(6) })
+    await queues.enter({ ...lock, waiter: waiter(7) })
+    await queues.release({ key, exclusive: false, token: first.token })
+    expect((await queues.look(key, name, [])).turns).toEqual([])
+    await queues.release({ key, exclusive: false, token: second.token })
+    const written = await queues.take(writer.request)
+    await queues.release({ key, exclusive: false, token: written.token })
+    expect([...(await queues.look(key, name, [])).turns].sort()).toEqual([4, 5])
+  })
+
+  claim('at most 100 have the turn at a time; who takes one lets the next have it', async () => {
+    const [key, { name, waiter }] = [probe.key(), queues.inbox()]
+    const lock = { key, kind: readWrite }
+    const { token } = await queues.take({ ...lock, permits: all })
+    const readers = Array.from({ length: 105 }, (_, number) => queues.enter({ ...lock, waiter: waiter(number) }))
+    const requests = (await Promise.all(readers)).map(({ request }) => request)
+    await queues.release({ key, exclusive: false, token })
+    const { turns } = await queues.look(key, name, [])
+    expect(turns).toHaveLength(100)
+    await Promise.all(requests.filter((it) => turns.includes(it.waiter?.number ?? -1)).map((it) => queues.take(it)))
+    expect((await queues.look(key, name, [])).turns).toHaveLength(5)
+  })
+
+  claim('plain requests take it for no lock of theirs', async () => {
+    const key = probe.key()
+    const { token } = await queues.take({ key, kind: pool })
+    const mismatch = { type: 'refused', error: { code: 'KIND_MISMATCH' } }
+    expect(await probe.acquire({ key })).toMatchObject(mismatch)
+    expect(await probe.renew(key, token, longMs)).toBe('superseded')
+    expect(await probe.release({ key, token })).toBe('superseded')
+    expect(await probe.check(key, '-')).toMatchObject({ changed: false, expiresInMs: null })
+    await expect(probe.inspect(key)).rejects.toThrow('refused')
+    expect((await queues.state(key)).holders).toHaveLength(1)
+    // An operator may take it from all of them.
+    expect(await probe.revoke(key)).toBe('revoked')
+    expect(await queues.renew(key, token)).toBe('gone')
+    await probe.grant({ key })
+  })
+
+  claim('as long as it is held or waited for, its kind and its capacity stay', async () => {
+    const [key, { name: inbox, waiter }] = [probe.key(), queues.inbox()]
+    const refused = async (kind: typeof pool): Promise<void> => {
+      for (const who of [undefined, waiter(9)]) {
+        const outcome = await queues.ask(queues.request({ key, kind, waiter: who }))
+        expect(outcome).toMatchObject({ type: 'refused', error: { code: 'KIND_MISMATCH' } })
+      }
+    }
+    const { token } = await queues.take({ key, kind: pool, permits: 3 })
+    await queues.enter({ key, kind: pool, waiter: waiter(1) })
+    for (const kind of [exclusive, readWrite, semaphoreOf(4)]) await refused(kind)
+    await queues.release({ key, exclusive: false, token })
+    // Only waited for.
+    for (const kind of [exclusive, readWrite, semaphoreOf(4)]) await refused(kind)
+    await queues.leave({ key, inbox, number: 1, acquisitionId: undefined })
+    const plain = await probe.grant({ key })
+    await refused(pool)
+    await probe.release({ key, token: plain.token })
+    await queues.take({ key, kind: semaphoreOf(4), permits: 4 })
+    expect((await queues.state(key)).waiting).toBe(0)
+  })
+
+  claim('more permits than there are are refused', async () => {
+    const key = probe.key()
+    const request = queues.request({ key, kind: pool, permits: 4, waiter: queues.inbox().waiter(1) })
+    expect(await queues.ask(request)).toMatchObject({ type: 'refused', error: { code: 'KIND_MISMATCH' } })
+    expect((await queues.state(key)).waiting).toBe(0)
+  })
+
+  claim('a larger capacity gives turns; a smaller one takes nothing from a holder', async () => {
+    const [key, { name, waiter }] = [probe.key(), queues.inbox()]
+    const { token } = await queues.take({ key, kind: pool, permits: 3 })
+    const first = await queues.enter({ key, kind: pool, waiter: waiter(1) })
+    await queues.enter({ key, kind: pool, permits: 2, waiter: waiter(2) })
+    expect(await queues.resize(key, semaphoreOf(4))).toBe('resized')
+    expect((await queues.state(key)).waiters).toMatchObject([{ hasTurn: true }, { hasTurn: false }])
+    expect(await queues.resize(key, semaphoreOf(1))).toBe('resized')
+    // The turn is withdrawn, and who wants more than there is now is out.
+    expect(await queues.look(key, name, [1, 2])).toMatchObject({ turns: [], missing: [2] })
+    expect(await queues.state(key)).toMatchObject({ kind: semaphoreOf(1), holders: [{ permits: 3 }] })
+    await queues.release({ key, exclusive: false, token, keep: 1 })
+    expect((await queues.look(key, name, [])).turns).toEqual([])
+    await queues.release({ key, exclusive: false, token })
+    // It asks with the capacity of before.
+    expect(await queues.ask(first.request)).toMatchObject({ type: 'granted' })
+  })
+
+  claim('there is nothing to resize of a lock that nobody has, nor of another kind', async () => {
+    const [idle, held] = [probe.key(), probe.key()]
+    expect(await queues.resize(idle, semaphoreOf(9))).toBe('resized')
+    expect(await probe.entriesOf(idle)).toEqual([])
+    await queues.take({ key: held })
+    expect(await queues.resize(held, semaphoreOf(9))).toBe('refused')
+  })
+}

@@ -1,0 +1,155 @@
+import type { Inbox } from '../../../packages/core/src/memory/queue/inboxes.ts'
+import type { TellTurn } from '../../../packages/core/src/memory/queue/lock-queue.ts'
+import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
+import { FewDrops } from './scenarios.ts'
+
+/*
+ * Each is the rules with one of them in a naive form.
+ */
+
+/** Who was not heard of for long keeps its place. */
+export class Immortal extends FewDrops {
+  override isAlive(): boolean {
+    return true
+  }
+}
+
+/** The front is told, but whoever asks first gets the lock. */
+export class FirstCome extends FewDrops {
+  override give(held: number, asking: Waiter | undefined, tell: TellTurn): boolean {
+    if (super.give(held, asking, tell)) return true
+    if (!asking || held + asking.permits > this.kind.capacity) return false
+    this.remove(asking)
+    return true
+  }
+}
+
+/** A turn that was not taken is given to the same waiter again. */
+export class GivenAgain extends FewDrops {
+  override onMissed(waiter: Waiter): void {
+    this.withdraw(waiter)
+  }
+}
+
+/** Only the waiter that did not take its turn is dropped, and not all of its process. */
+export class OneDropped extends FewDrops {
+  override onMissed(waiter: Waiter): void {
+    this.remove(waiter)
+  }
+}
+
+/** A process that does not take its turn is passed over until it is heard of again. It keeps its places. */
+export class Silent extends FewDrops {
+  readonly #silent: Set<string> = new Set()
+
+  override onMissed(waiter: Waiter): void {
+    this.#silent.add(waiter.inbox)
+    this.withdraw(waiter)
+  }
+
+  override heard(inbox: string, aliveMs: number, subscribers: number): void {
+    this.#silent.delete(inbox)
+    super.heard(inbox, aliveMs, subscribers)
+  }
+
+  override isAlive(waiter: Waiter): boolean {
+    return super.isAlive(waiter) && !this.#silent.has(waiter.inbox)
+  }
+}
+
+/** Who enters again has its old place. */
+export class PlacesKept extends FewDrops {
+  readonly #tickets: Map<string, number> = new Map()
+
+  override ticket(name: string, priorityClass: number): number {
+    const ticket = this.#tickets.get(name) ?? super.ticket(name, priorityClass)
+    this.#tickets.set(name, ticket)
+    return ticket
+  }
+}
+
+/** A turn that a plain acquire, or a smaller capacity, has overtaken counts as not taken. */
+export class OvertakenIsMissed extends FewDrops {
+  override withdrawOvertaken(): void {
+    // It goes on.
+  }
+}
+
+/** Turns that are out are not counted. */
+export class TurnsUncounted extends FewDrops {
+  override fits(waiter: Waiter, held: number): boolean {
+    return held + waiter.permits <= this.kind.capacity
+  }
+}
+
+/** What does not fit is skipped. */
+export class Skipping extends FewDrops {
+  #held = 0
+
+  override give(held: number, asking: Waiter | undefined, tell: TellTurn): boolean {
+    this.#held = held
+    return super.give(held, asking, tell)
+  }
+
+  override front(): Waiter | undefined {
+    const front = super.front()
+    const waiting = this.first(Infinity).filter((it) => it.turnUntilMs === null && this.stands(it) && this.isAlive(it))
+    return waiting.find((it) => this.fits(it, this.#held)) ?? front
+  }
+}
+
+/** Nobody believes that an inbox without subscribers is dead. */
+export class SilenceIgnored extends FewDrops {
+  override believesSilence(): boolean {
+    return false
+  }
+}
+
+/** An inbox that was never counted is believed to be dead. */
+export class SilenceBelieved extends FewDrops {
+  override believesSilence({ listens }: Inbox): boolean {
+    return listens
+  }
+}
+
+/** The server's time, which goes back when its clock is set back. */
+export class ServerTime extends FewDrops {
+  override queueTime(nowMs: number): number {
+    return nowMs
+  }
+}
+
+/** When to look again is known of holders only. */
+export class TurnEndUnknown extends FewDrops {
+  override nextTurnEndMs(): number {
+    return Infinity
+  }
+}
+
+/** Nobody is told that more is left to drop. */
+export class MoreUntold extends FewDrops {
+  override get moreToDrop(): boolean {
+    return false
+  }
+}
+
+/** Who wants more than there is, since the capacity has changed, keeps its place. */
+export class Hopeless extends FewDrops {
+  override stands(waiter: Waiter): boolean {
+    return super.stands({ ...waiter, permits: 1 })
+  }
+}
+
+/** Who does not wait takes what fits, whoever queues for it. */
+export class TriesGoFirst extends FewDrops {
+  override isFree(permits: number, held: number): boolean {
+    return held + permits <= this.kind.capacity
+  }
+}
+
+/** An inbox that was voided is the same when its process enters again: its other waiters are back, with their places. */
+export class OneGeneration extends FewDrops {
+  override stands(waiter: Waiter): boolean {
+    return super.stands(waiter) || super.isAlive(waiter)
+  }
+}

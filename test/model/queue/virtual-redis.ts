@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { CallDeadline } from '@leasehold/core/adapter'
+import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+
+const virtualTime = readFileSync(new URL('virtual-time.lua', import.meta.url), 'utf8')
+
+/** What scripts take for the server's time and for its subscribers. */
+export interface VirtualServer {
+  nowMs: number
+  /** By channel. */
+  readonly subscribers: Record<string, number>
+  /** How many entries a call drops at most, if not as many as in the product. */
+  readonly mostDropped?: number
+}
+
+/** Runs each script in a variant of its own, which has the time of `server`, on a real Redis. What is published is kept in a list. */
+export function virtualTransport(real: RedisTransport, server: VirtualServer): RedisTransport {
+  /** The variant of each script, by the hash of the script. */
+  const variants = new Map<string, string>()
+
+  async function runOne({ command, body, keys, args }: ScriptCall, call: CallDeadline): Promise<ScriptReply> {
+    const hash = command === 'EVAL' ? sha1(body) : body
+    if (command === 'EVAL') variants.set(hash, virtualTime + limited(body, server.mostDropped))
+    const variant = variants.get(hash)
+    if (variant === undefined) return unknownScript
+    const virtual = { keys, args: [...args, String(server.nowMs), JSON.stringify(server.subscribers)] }
+    const [known] = await real.run([{ command: 'EVALSHA', body: sha1(variant), ...virtual }], call)
+    if (known?.type !== 'error' || !known.message.startsWith('NOSCRIPT')) return known ?? unknownScript
+    const [reply] = await real.run([{ command: 'EVAL', body: variant, ...virtual }], call)
+    return reply ?? unknownScript
+  }
+
+  return {
+    ...real,
+    async run(calls, call) {
+      const replies: ScriptReply[] = []
+      for (const each of calls) replies.push(await runOne(each, call))
+      return replies
+    },
+  }
+}
+
+const unknownScript: ScriptReply = { type: 'error', message: 'NOSCRIPT' }
+
+const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')
+
+/** Among the figures that each script of the queue begins with, how many turns there are and how many are dropped stand together. */
+const limited = (text: string, mostDropped = 100): string => text.replace(/1e15,100,100,/, `1e15,100,${mostDropped},`)
+
+/** An outcome as text. What has no order is put in one, and a lock for several is called one. */
+export const inOneForm = (outcome: unknown): string =>
+  JSON.stringify(outcome, (key, value) => {
+    if (typeof value === 'string')
+      return value.replace('is a lock for several holders', 'holds something that is not a lock')
+    if (key === 'turns') return [...value].sort()
+    if (key === 'holders' && Array.isArray(value)) return value.map((it) => JSON.stringify(sorted(it))).sort()
+    return value && typeof value === 'object' && !Array.isArray(value) ? sorted(value) : value
+  })
+
+const sorted = (value: object): object => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

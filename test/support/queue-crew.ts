@@ -1,0 +1,63 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { RedisArena } from './arena.ts'
+import type { QueueNews, QueueOrder } from './queue-worker.ts'
+import { eventually } from './scale.ts'
+
+/** Processes that queue for one lock. */
+export interface QueueCrew extends AsyncDisposable {
+  readonly processes: readonly ChildProcess[]
+  /** Enters waiters, numbered from 0, one after another: by turns in each process, or all in one. */
+  enter(count: number, by?: ChildProcess): Promise<void>
+  /** Who had the lock, in the order of their fences. */
+  readonly served: readonly number[]
+  /** Waits until so many had it. */
+  servedAre(count: number): Promise<void>
+}
+
+/**
+ * @param holdMs for how long each of their waiters holds the lock
+ * @param ttl    of their leases, in milliseconds
+ */
+export async function queueCrew(
+  arena: RedisArena,
+  key: string,
+  size: number,
+  holdMs = 0,
+  ttl = 10_000,
+): Promise<QueueCrew> {
+  const program = new URL('queue-worker.ts', import.meta.url)
+  const started = Array.from({ length: size }, () =>
+    fork(program, [String(arena.server.port), arena.prefix, key, String(holdMs), String(ttl)]),
+  )
+  await Promise.all(started.map((child) => once(child, 'message')))
+  const fences = new Map<number, number>()
+  let entered = 0
+  let queued = 0
+  for (const child of started) {
+    child.on('message', (news: QueueNews) => {
+      if ('queued' in news) queued++
+      else fences.set(news.granted, news.fence)
+    })
+  }
+  return {
+    processes: started,
+    async enter(count, by) {
+      for (let each = 0; each < count; each++) {
+        const child = by ?? started[entered % size]
+        const order: QueueOrder = { enter: [entered++] }
+        child?.send(order)
+        while (queued < entered) await once(child as ChildProcess, 'message')
+      }
+    },
+    get served() {
+      return [...fences].sort(([, one], [, other]) => one - other).map(([number]) => number)
+    },
+    servedAre: (count) => eventually(() => fences.size >= count, 120_000),
+    async [Symbol.asyncDispose]() {
+      const exits = started.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+      for (const child of exits) child.kill('SIGKILL')
+      await Promise.all(exits.map((child) => once(child, 'exit')))
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/*
+ * A process of its own that queues for one lock. It enters a waiter when it is told to, and tells when that is in the queue, and
+ * when it has the lock, which it gives back after a while.
+ * Arguments: the port of a Redis, the prefix, the key, for how many milliseconds each waiter holds the lock, and its ttl.
+ */
+import { createLocker } from '@leasehold/core'
+import { fifo, priority } from '@leasehold/core/queue'
+import { ioredisBackend } from '@leasehold/ioredis'
+import { Redis } from 'ioredis'
+import { quiet } from './quiet.ts'
+
+/** What it is told: enter waiters, one after another. */
+export interface QueueOrder {
+  readonly enter: readonly number[]
+  readonly level?: number
+}
+
+/** What it tells: a waiter is in the queue, or has the lock by this fence. */
+export type QueueNews = { readonly queued: number } | { readonly granted: number; readonly fence: number }
+
+const [port, prefix = '', key = '', holdMs, ttl] = process.argv.slice(2)
+const redis = quiet(new Redis(Number(port)))
+let onContended: (() => void) | undefined
+const locks = createLocker({
+  ...ioredisBackend(redis, { prefix }),
+  wait: '10m',
+  ttl: Number(ttl),
+  onEvent: ({ type }) => type === 'contended' && onContended?.(),
+})
+const tell = (news: QueueNews): unknown => process.send?.(news)
+
+async function hold(number: number, level: number | undefined): Promise<void> {
+  const queue = level === undefined ? fifo() : priority(level)
+  await locks.withLock(key, { queue }, async ({ fence }) => {
+    tell({ granted: number, fence })
+    if (Number(holdMs) > 0) await new Promise((resolve) => setTimeout(resolve, Number(holdMs)))
+  })
+}
+
+process.on('message', async ({ enter, level }: QueueOrder) => {
+  for (const number of enter) {
+    const queued = new Promise<void>((resolve) => {
+      onContended = resolve
+    })
+    void hold(number, level)
+    await queued
+    tell({ queued: number })
+  }
+})
+await locks.isLocked('warm-up')
+process.send?.('ready')
