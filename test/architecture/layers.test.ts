@@ -26,8 +26,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
-  store: ['beside', 'errors', 'sharing', 'timing'], //                                  the port: what a lease means
-  waiting: ['beside', 'errors', 'timing'], //                                           the port: a hint that it may be free
+  store: ['beside', 'errors', 'sharing', 'timing'], //                        the port: what a lease means
+  waiting: ['beside', 'errors', 'timing'], //                                 the port: a hint that it may be free
   roster: [],
   watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
@@ -74,39 +74,15 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   records: [
     ...['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing', 'waiting'],
   ],
-  once: [...['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing']],
+  once: ['context', 'errors', 'key-locker', 'locker', 'options', 'records', 'sharing', 'store', 'timing'],
   election: ['context', 'errors', 'events', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   'hand-over': [
-    ...[
-      'acquire',
-      'context',
-      'errors',
-      'key-locker',
-      'lease',
-      'local-queue',
-      'locker',
-      'options',
-      'redis',
-      'store',
-      'timing',
-    ],
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'redis'],
+    ...['store', 'timing'],
   ],
   queue: [
-    ...[
-      'acquire',
-      'context',
-      'errors',
-      'key-locker',
-      'lease',
-      'local-queue',
-      'locker',
-      'options',
-      'redis',
-      'sharing',
-      'store',
-      'timing',
-    ],
-    'waiting',
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'redis'],
+    ...['sharing', 'store', 'timing', 'waiting'],
   ],
   many: [
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],

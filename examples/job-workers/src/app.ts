@@ -3,6 +3,7 @@ import { idFrom, jsonFrom, numberFrom } from '@leasehold/example-shop/input'
 import { problemOf } from '@leasehold/example-shop/problem'
 import { Hono } from 'hono'
 import { book } from './accounts.ts'
+import { nightly } from './nightly.ts'
 import { print } from './printer.ts'
 import { report } from './report.ts'
 import { rate } from './slow-api.ts'
@@ -22,6 +23,8 @@ export function createApp(worker: Worker): Hono {
     await print(worker, document, numberFrom('urgency', body.urgency, 10))
     return c.json({ document, printed: true })
   })
+  // The timer of a real worker calls it, or its cron.
+  app.post('/nightly', async (c) => c.json({ ran: await nightly(worker) }))
   app.get('/reports/:month', async (c) => c.json(await report(worker, idFrom('month', c.req.param('month')))))
   app.get('/rates/:currency', async (c) => c.json(await rate(worker, idFrom('currency', c.req.param('currency')))))
   app.get('/leader', async (c) => c.json({ leader: (await leaderOf(worker.locks, 'scheduler'))?.name ?? null }))

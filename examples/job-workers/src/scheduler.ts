@@ -31,9 +31,11 @@ async function tick(
     assertValid()
     // Only the leader's own fence, or a higher one, may write there. So a leader that froze cannot tick after its successor has.
     const { stored } = await guardedSet(transport, lastTick, String(last + 1), { fence })
-    if (!stored) return
-    last++
-    await ledger.write(`tick ${last}`)
+    // Then another leads. To return would end the candidacy; whoever checks again is told to stop.
+    if (stored) {
+      last++
+      await ledger.write(`tick ${last}`)
+    }
     await pause(tickMs, undefined, { signal })
   }
 }

@@ -87,6 +87,13 @@ test('no more calls go to the slow API at once than it takes, and all of them ge
   expect([most, open]).toEqual([mostCalls, 0])
 })
 
+test('the nightly job runs once, though it is over when the timers of the other workers go off', async () => {
+  const ran: unknown[] = []
+  for (let at = 0; at < 4; at++) ran.push(await (await post('/nightly', {}, at)).json())
+  expect(ran).toEqual([{ ran: true }, ...Array(3).fill({ ran: false })])
+  expect(await ledger(workers[0], 'ran the nightly')).toHaveLength(1)
+})
+
 test('one worker schedules, and when it is killed the other goes on where it stopped', async () => {
   const { leader } = await get<{ leader: string }>(workers[0], '/leader')
   const [first, second] = leader === 'a' ? workers : [workers[1], workers[0]]

@@ -128,8 +128,8 @@ export interface Locker extends AsyncDisposable {
   isLocked(key: string): Promise<boolean>
   /**
    * Takes the lock away from its holder, as an operator does. Answers whether the lock was held. A holder of this locker learns
-   * of the loss at once, any other at its next renewal; then its signal fires. The request is sent once. If no answer comes, it
-   * may or may not have been carried out, so check before you repeat it.
+   * of the loss at once, unless it has queued for the lock; any other at its next renewal. Then its signal fires. The request is
+   * sent once. If no answer comes, it may or may not have been carried out, so check before you repeat it.
    *
    * @example
    * ```ts

@@ -23,9 +23,11 @@ interface Ways {
   readonly subscriberPort?: number
   readonly mode?: 'channels' | 'pattern'
   readonly user?: string
+  /** Whether it is told of turns; if not, it opens no inbox. */
+  readonly told?: boolean
 }
 
-function locker({ subscriberPort = server.port, mode = 'channels', user = 'default' }: Ways = {}): Locker {
+function locker({ subscriberPort = server.port, mode = 'channels', user = 'default', told = true }: Ways = {}): Locker {
   const connect = (port: number): Redis => {
     const client = new Redis({ port, username: user, password: user === 'default' ? '' : 'secret' })
     client.on('error', () => undefined)
@@ -33,13 +35,16 @@ function locker({ subscriberPort = server.port, mode = 'channels', user = 'defau
     return client
   }
   const [commands, subscriber] = [connect(server.port), connect(subscriberPort)]
-  const notifier = ioredisNotifier(subscriber, { mode })
+  const notifier = told ? ioredisNotifier(subscriber, { mode }) : undefined
   const locks = createLocker({ store: ioredisStore(commands), notifier, queue: fifo(), wait: '1m', ttl: '1m' })
   open.push(() => locks.close({ grace: 0 }))
   return locks
 }
 
 const inboxes = async (): Promise<unknown[]> => (await server.command('PUBSUB', 'CHANNELS', 'lock:turn:*')) as unknown[]
+
+/** Told of its turn so soon, a waiter cannot have found it by looking. */
+const soonMs = 500
 
 /** How long after the release of a lock its waiter has it, in milliseconds. */
 async function handedOver(
@@ -62,13 +67,13 @@ async function handedOver(
 describe('a queued waiter', () => {
   it.each(['channels', 'pattern'] as const)('is told of its turn within milliseconds (%s)', async (mode) => {
     const [one, two] = [locker(), locker({ mode })]
-    expect(await handedOver(one, two, `told-${mode}`)).toBeLessThan(300)
+    expect(await handedOver(one, two, `told-${mode}`)).toBeLessThan(soonMs)
     await expect.poll(inboxes).toEqual([])
   })
 
   it('hears of turns again after its connection was lost, and until then finds them by looking', async () => {
     await using proxy = await startTcpProxy({ port: server.port })
-    const [one, two] = [locker(), locker({ subscriberPort: proxy.port })]
+    const [one, two] = [locker({ told: false }), locker({ subscriberPort: proxy.port })]
     const cut = async (): Promise<void> => {
       proxy.refuse()
       proxy.cut()
@@ -77,7 +82,7 @@ describe('a queued waiter', () => {
     await proxy.accept()
     expect(
       await handedOver(one, two, 'again', () => expect.poll(async () => (await inboxes()).length).toBe(1)),
-    ).toBeLessThan(300)
+    ).toBeLessThan(soonMs)
   })
 
   it('finds its turn by looking if its user may not subscribe to inboxes', async () => {
@@ -116,7 +121,7 @@ describe('a queued waiter', () => {
     ]
     await server.command('ACL', 'SETUSER', 'queueing', 'on', '>secret', 'resetchannels', ...allowed)
     const two = locker({ user: 'queueing' })
-    expect(await handedOver(two, two, 'allowed')).toBeLessThan(300)
+    expect(await handedOver(two, two, 'allowed')).toBeLessThan(soonMs)
     const stop = new AbortController()
     await using _ = await two.acquire('allowed')
     const gone = two.acquire('allowed', { signal: stop.signal })

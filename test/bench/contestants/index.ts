@@ -3,6 +3,7 @@ import {
   leasehold,
   leaseholdAlone,
   leaseholdFetch,
+  leaseholdFifo,
   leaseholdMemory,
   leaseholdPoll,
   leaseholdSpin,
@@ -27,6 +28,7 @@ import { verrou, verrou50 } from './verrou.ts'
  */
 export const waiting: readonly Contestant[] = [
   leasehold,
+  leaseholdFifo,
   leaseholdAlone,
   leaseholdPoll,
   redlock,
@@ -77,6 +79,7 @@ export const uncontended: Readonly<Record<Exclude<Client, 'node-redis'>, readonl
 export const hotKey: readonly Contestant[] = [
   promiseQueue,
   leasehold,
+  leaseholdFifo,
   leaseholdAlone,
   redlock50,
   redisSemaphore,

@@ -1,6 +1,7 @@
 import { createLocker, type LockerOptions, poll } from '@leasehold/core'
 import type { LeaseStore } from '@leasehold/core/adapter'
 import { memoryStore } from '@leasehold/core/memory'
+import { fifo } from '@leasehold/core/queue'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { fetchStore, upstashStore } from '@leasehold/upstash'
 import type { Redis } from 'ioredis'
@@ -10,6 +11,12 @@ import { gatewayToken, gatewayUrl } from './gateway.ts'
 
 /** The lock with a notifier: between processes a release wakes the next waiter, within one the grant is handed off. */
 export const leasehold: Contestant = overIoredis('leasehold', (redis) => ({ notifier: ioredisNotifier(redis) }))
+
+/** The same, in order of arrival across all processes: its waiters queue at the store. */
+export const leaseholdFifo: Contestant = overIoredis('leasehold-fifo', (redis) => ({
+  notifier: ioredisNotifier(redis),
+  queue: fifo(),
+}))
 
 /** Without a notifier, with the default back-off. */
 export const leaseholdAlone: Contestant = overIoredis('leasehold-no-notifier', () => ({}))

@@ -13,6 +13,7 @@ import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
 import { type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { type OnceRun, once } from '@leasehold/core/once'
+import { fifo, inspectQueue, priority, type QueueState } from '@leasehold/core/queue'
 import { within } from '@leasehold/core/re-entry'
 import { type ReadLease, readWriteLock } from '@leasehold/core/read-write'
 import { claimRecord, type RecordClaim } from '@leasehold/core/records'
@@ -53,14 +54,14 @@ export async function main(): Promise<string> {
   const again = await claimRecord(locks, 'payment:1', { fingerprint: 'same' })
   if (again.type !== 'done' || again.record.state !== 'done' || again.record.result.length !== 2) throw again
 
-  const set: LeaseSet | null = await tryAcquireAll(locks, ['stock:2', 'stock:1'])
-  if (!set || (await tryAcquireEach(locks, ['stock:1', 'stock:3'])).size !== 1) throw set
-  if ((await releaseAll(set)).join() !== 'released,released') throw set
-  const nested = await withLocks(locks, ['nested'], ({ leases }) =>
-    within(locks, leases.get('nested') as Lease).withLock('nested', (hold) => hold.fence),
-  )
-  await holdAtLeast(locks, '1m').withLock('job', (held) => held.fence > nested)
-  if (!(await locks.isLocked('job'))) throw nested
+  const first: Lease = await locks.acquire('job', { queue: fifo() })
+  const second: Promise<Lease> = locks.acquire('job', { queue: priority(1) })
+  let queue: QueueState
+  do queue = await inspectQueue(locks, 'job')
+  while (queue.waiting === 0)
+  await first.release()
+  await (await second).release()
+
   const work = async ({ fence }: OnceRun): Promise<{ fence: number }> => ({ fence })
   const [one, other] = await Promise.all([once(locks, 'report', work), once(locks, 'report', work, { keep: '1m' })])
   if (one.fence !== other.fence) throw other
@@ -73,6 +74,14 @@ export async function main(): Promise<string> {
   if (permits.permits !== 2 || (await permits.release()) !== 'released') throw permits
   const read: ReadLease = await readWriteLock(locks, 'doc').read()
   if ((await readWriteLock(locks, 'doc').tryWrite()) || (await read.release()) !== 'released') throw read
+  const set: LeaseSet | null = await tryAcquireAll(locks, ['stock:2', 'stock:1'])
+  if (!set || (await tryAcquireEach(locks, ['stock:1', 'stock:3'])).size !== 1) throw set
+  if ((await releaseAll(set)).join() !== 'released,released') throw set
+  const nested = await withLocks(locks, ['nested'], ({ leases }) =>
+    within(locks, leases.get('nested') as Lease).withLock('nested', (hold) => hold.fence),
+  )
+  await holdAtLeast(locks, '1m').withLock('job', (held) => held.fence > nested)
+  if (!(await locks.isLocked('job'))) throw nested
 
   const unreachable = createLocker({ store: redisStore(silent) })
   const silence = await unreachable.tryAcquire(key).catch((error: unknown) => error)

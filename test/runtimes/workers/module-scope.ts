@@ -14,6 +14,7 @@ import { detach, resume } from '@leasehold/core/hand-over'
 import { acquireAll, releaseAll, tryAcquireEach } from '@leasehold/core/many'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { once } from '@leasehold/core/once'
+import { fifo, priority } from '@leasehold/core/queue'
 import { within } from '@leasehold/core/re-entry'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { checkClaims, claimRecord } from '@leasehold/core/records'
@@ -49,6 +50,8 @@ const made: readonly unknown[] = [
   claimRecord,
   detach,
   once,
+  locks.for('queued', { queue: fifo() }),
+  priority(1),
   lead,
   leaderOf,
   resume,

@@ -146,7 +146,7 @@ export class StandingCandidate implements Candidate {
     const ending = await (overran ? Promise.race([running, this.#stopped]) : running)
     if (ending?.type !== 'threw') return !wasTold
     if (!wasTold) throw ending.error
-    if (ending.error !== term.signal.reason) tell({ type: 'failed', key, fence, cause: ending.error })
+    if (!comesOf(term.signal, ending.error)) tell({ type: 'failed', key, fence, cause: ending.error })
     return false
   }
 
@@ -175,6 +175,9 @@ export class StandingCandidate implements Candidate {
     return { wasTold, overran: stillRuns }
   }
 }
+
+/** What is stopped by a signal rejects with its reason or, as the timers of Node do, with an error that has it as its cause. */
+const comesOf = ({ reason }: AbortSignal, error: unknown): boolean => error === reason || Object(error).cause === reason
 
 /** Runs the work, and answers how it ended. */
 async function run(work: LeaderWork, term: Term): Promise<Ending> {

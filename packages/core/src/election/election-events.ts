@@ -20,5 +20,5 @@ export type ElectionEvent =
   | { readonly type: 'resigned'; readonly key: string; readonly fence: number; readonly outcome: ReleaseResult }
   /** Its work did not stop within `stopWithin`. It may run beside the work of the next leader. */
   | { readonly type: 'overrun'; readonly key: string; readonly fence: number }
-  /** Its work threw something else than its signal's reason after it had been told to stop. That changes nothing else. */
+  /** Its work threw something after it had been told to stop that does not come of its signal. That changes nothing else. */
   | { readonly type: 'failed'; readonly key: string; readonly fence: number; readonly cause: unknown }

@@ -5,5 +5,3 @@
 
 /** The pause between two campaigns of one candidate, unless it says otherwise: the retry period of client-go. */
 export const defaultPause = '2s'
-/** A wait without an end: the longest duration there is, in milliseconds. */
-export const unlimitedMs: number = Number.MAX_SAFE_INTEGER

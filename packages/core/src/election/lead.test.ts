@@ -412,6 +412,16 @@ describe('the work of a leader', () => {
     expect(first.told.filter((type) => type === 'failed').length).toBe(1)
   })
 
+  it('that is stopped by something with its signal, as a timer of Node, tells of no failure', async () => {
+    const first = new Standing('here')
+    await clock.advance(1_000)
+    first.obeys = false
+    const resigning = first.candidate.resign()
+    first.end.throw(new Error('The operation was aborted', { cause: first.terms[0]?.signal.reason }))
+    await resigning
+    expect(first.told).not.toContain('failed')
+  })
+
   it.each(['resign', 'stop'] as const)(
     'that does not stop on `%s` is left after `stopWithin`, and the lock given up',
     async (how) => {

@@ -5,9 +5,10 @@ import type { Lease } from '../lease/lease.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, planFor } from '../options.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
+import { unlimitedMs } from '../timing/figures.ts'
 import { type Candidate, type LeaderWork, StandingCandidate } from './candidate.ts'
 import type { ElectionEvent } from './election-events.ts'
-import { defaultPause, unlimitedMs } from './figures.ts'
+import { defaultPause } from './figures.ts'
 
 /** Options of an acquire that make no sense where one waits without end, and leads for as long as possible. */
 const notHere = ['wait', 'renew', 'maxHold', 'minValidity', 'longHeld', 'budget'] as const

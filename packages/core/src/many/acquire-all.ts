@@ -11,7 +11,7 @@ import { HeldSet, type LeaseSet } from './lease-set.ts'
 import { lineFor } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
 
-/** The options of an acquire of several locks. They do not queue, and a locker's default for that is not theirs. */
+/** The options of an acquire, but for `queue`: several locks at once stand in none. */
 export type SetOptions = Omit<AcquireOptions, 'queue'>
 
 /**
@@ -65,9 +65,9 @@ export async function acquireSet(
   options: SetOptions | undefined,
   waitMs?: 0,
 ): Promise<HeldSet | null> {
+  refuseQueue(options)
   const shared = sharedForSets(locks)
   const { context, defaults } = shared
-  refuseQueue(options)
   const set = keySet(keys, 1)
   const plan: SetPlan = planFor(set[0] as string, callSettings(defaults)(options), waitMs)
   const since = instant(context.clock)
@@ -108,15 +108,14 @@ async function inTurn(
   }
 }
 
+/** @throws InvalidOptionError for a queue. That of the locker's defaults is passed over: sets stand in none */
+export function refuseQueue(options: AcquireOptions | undefined): void {
+  demandOption(options?.queue === undefined, 'queue', 'left out: several locks at once stand in no queue')
+}
+
 /** @throws InvalidOptionError for what is not a locker */
 export function sharedForSets(locks: Locker): Shared {
   const shared = sharedOf(Object(locks))
   demandOption(shared !== undefined, 'locks', 'a locker')
-  // The queue of a locker is for its calls for one key.
-  const { queue: _, ...defaults } = shared.defaults
-  return { ...shared, defaults }
+  return shared
 }
-
-/** @throws InvalidOptionError for a queue: one key's place in it says nothing of the others */
-export const refuseQueue = (options: object | undefined): void =>
-  demandOption(!Object(options).queue, 'queue', 'left out: several locks do not queue')

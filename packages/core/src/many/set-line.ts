@@ -86,7 +86,7 @@ export class SetLine {
 }
 
 /** The lines of each locker, by what their calls have in common. */
-const lines = new WeakMap<Context, Map<string, SetLine>>()
+const lines = new WeakMap<Shared, Map<string, SetLine>>()
 
 /**
  * The line of a set; none where calls share nothing, and for a call that does not wait. Calls with other options stand in another
@@ -97,8 +97,8 @@ export function lineFor(shared: Shared, keys: readonly string[], plan: SetPlan):
   if (!queue() || plan.waitMs === 0) return undefined
   const { ttlMs, minValidityMs } = plan
   const name = JSON.stringify([patienceMs(plan, context.notifier), ttlMs, minValidityMs, ...keys])
-  const ours = lines.get(context) ?? new Map<string, SetLine>()
-  lines.set(context, ours)
+  const ours = lines.get(shared) ?? new Map<string, SetLine>()
+  lines.set(shared, ours)
   const line = ours.get(name) ?? new SetLine(context, () => ours.delete(name))
   ours.set(name, line)
   return line

@@ -10,7 +10,5 @@ export const mostJsonBytes = 65_536
  * although nobody woke it.
  */
 export const defaultKeep = '1m'
-/** A wait without an end: the longest duration there is, in milliseconds. */
-export const unlimitedMs: number = Number.MAX_SAFE_INTEGER
 /** Marks records whose result is JSON of `once`. Records of other work under the same key have another fingerprint. */
 export const fingerprint = 'once:json'

@@ -7,7 +7,8 @@ import { type AcquireOptions, callSettings, planFor } from '../options.ts'
 import { claimRecord } from '../records/claim-record.ts'
 import { recordsOf } from '../records/records-of.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { defaultKeep, fingerprint, unlimitedMs } from './figures.ts'
+import { unlimitedMs } from '../timing/figures.ts'
+import { defaultKeep, fingerprint } from './figures.ts'
 import { Flight } from './flight.ts'
 import { fromBytes } from './json-result.ts'
 import type { OnceWork } from './run.ts'
@@ -91,10 +92,10 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
 }
 
 /** The flights of each locker, by key. Each leaves when it is over. */
-const lockers = new WeakMap<Context, Map<string, Flight>>()
+const flightsByLocker = new WeakMap<Context, Map<string, Flight>>()
 
 function flightsOf(context: Context): Map<string, Flight> {
-  const known = lockers.get(context) ?? new Map<string, Flight>()
-  lockers.set(context, known)
+  const known = flightsByLocker.get(context) ?? new Map<string, Flight>()
+  flightsByLocker.set(context, known)
   return known
 }

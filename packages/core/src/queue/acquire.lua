@@ -67,6 +67,7 @@ local function otherKind()
 end
 
 local function enter()
+  useQueue()
   if not it.hadWaiters then hear(inbox, alive, listens, channels, believes) end
   -- A void one of the same name.
   if entryOf(name) then remove(name) end
@@ -102,7 +103,7 @@ local function take(lastRandom)
   if not asking then
     local other = otherKind()
     if other then
-      if it.kind then move(channels, channel, believes) end
+      if it.waiting > 0 then move(channels, channel, believes) end
       return other
     end
     it.kind, it.capacity = wanted, permitted
@@ -126,6 +127,7 @@ local function acquire()
   local last = not failed and pcall('GET', fences)
   if type(last) == 'table' then failed = last end
   if failed then return {'failed', failed.err} end
+  readTime()
   local lastRandom
   lastRandom, lastFence, ending = match(last or '', '^(%x+)%.(%d+)(.*)$')
   local reply = take(lastRandom)

@@ -174,6 +174,16 @@ describe('where calls share nothing', () => {
     expect(waiting.map(({ state }) => state)).toEqual(['fulfilled', 'pending'])
   })
 
+  it('nobody knows what another call holds', async () => {
+    vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+    const { clock, process } = queueing()
+    const one = process()
+    await one.locks.acquire('k')
+    const gone = one.queue({ wait: '1s' })
+    await clock.advance(3_000)
+    expect(gone.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', heldHere: false })
+  })
+
   it('each lease renews itself, by a timer of its own that ends with it', async () => {
     vi.stubGlobal('EdgeRuntime', 'edge-runtime')
     const { clock, process } = queueing()

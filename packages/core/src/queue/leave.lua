@@ -26,9 +26,12 @@ local function leave()
     begin()
   end
   if member then release(member, id) end
-  endTurn(name)
-  local wasIn = it.waiting > 0 and remove(name)
-  if it.waiting > 0 then move(channels, channel, believes) end
+  local wasIn = false
+  if it.hadWaiters then
+    endTurn(name)
+    wasIn = remove(name)
+    move(channels, channel, believes)
+  end
   finish()
   if it.hasMore or member and it.waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}

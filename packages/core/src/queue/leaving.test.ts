@@ -143,6 +143,21 @@ describe('a waiter that gives up leaves the queue', () => {
   })
 })
 
+it('a call that gives up is told who has the lock, and whether that is its own locker', async () => {
+  const { clock, process } = queueing()
+  const [one, two] = [process({ name: 'one' }), process()]
+  const held = await one.locks.acquire('k')
+  const gone = [one.queue({ wait: '1s' }), two.queue({ wait: '1s' })]
+  await clock.advance(1_000)
+  expect(gone[0]?.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', holder: 'one', heldHere: true })
+  expect(gone[1]?.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', holder: 'one', heldHere: false })
+  await held.release()
+  await two.locks.acquire('k')
+  const later = one.queue({ wait: '1s' })
+  await clock.advance(1_000)
+  expect(later.reason).toMatchObject({ heldHere: false })
+})
+
 it('a turn that nobody wants is given back at once: a doubled request had entered who was gone', async () => {
   const all = queueing()
   const { clock } = all

@@ -6,7 +6,7 @@ import type { Watch } from '../lease/watch.ts'
 import type { LocalQueue } from '../local-queue/local-queue.ts'
 import { inboxOf } from '../waiting/inbox.ts'
 import { queueOf } from './queue-of.ts'
-import { queuedContext } from './queued-context.ts'
+import { type QueuedContext, queuedContext } from './queued-context.ts'
 import { QueuedLine } from './queued-line.ts'
 import type { Queues, Wish } from './queues.ts'
 import { Waiters } from './waiters.ts'
@@ -49,7 +49,7 @@ interface LockerQueues extends Queues {
 
 /** What the leases of a queue need. */
 interface Leases {
-  readonly view: Shared['context']
+  readonly view: QueuedContext
   readonly joint: Watch
 }
 
@@ -69,7 +69,8 @@ function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
   const view = queuedContext(context, port, false)
   return {
     port,
-    waiters: notifier && inboxes && new Waiters(context, port, notifier, inboxes),
+    held: new Set(),
+    waiters: notifier && inboxes && new Waiters(view, port, notifier, inboxes),
     // Renewing a lock with one holder is the same with a queue and without.
     exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
     others: { view, joint: new Renewal(view) },

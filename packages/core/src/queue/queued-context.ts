@@ -1,21 +1,39 @@
 import { jointCalls } from '#joint-calls'
 import type { Context } from '../context.ts'
-import type { LeaseStore, ReleaseRequest } from '../store/lease-store.ts'
-import type { QueueStore } from '../store/queue.ts'
+import type { Attempt } from '../store/attempt.ts'
+import type { AcquireOutcome, LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
+import type { LeaveOutcome, LeaveRequest, QueueStore } from '../store/queue.ts'
+import { PacedCalls, type Send } from './paced-calls.ts'
+
+/** The context of calls that queue. */
+export interface QueuedContext extends Context {
+  /** Sends a try that may enter the queue. */
+  enter(key: string, send: Send<AcquireOutcome>, attempt: Attempt<AcquireOutcome>): void
+  /** Leaves it: what undoes a try, in place of a release by the acquisition id. */
+  leave(request: LeaveRequest, attempt: Attempt<ReleaseOutcome>): void
+}
 
 /**
- * A locker's context as the leases of a queue see it: the queue's port ends them, so that the next in the queue gets the turn. It
- * renews them too, where the lock is one for several holders. Everything else goes to the store, as ever.
+ * A locker's context as the calls that queue see it: the queue's port ends their leases, so that the next in the queue gets the turn.
+ * It renews them too, where the lock is one for several holders. Everything else goes to the store, as ever.
  */
-export function queuedContext(context: Context, port: QueueStore, exclusive: boolean): Context {
+export function queuedContext(context: Context, port: QueueStore, exclusive: boolean): QueuedContext {
   const { clock, home } = context
   const store = queuedStore(context.store, port, exclusive)
-  return { ...context, store, calls: jointCalls({ store, clock, home }) }
+  const paced = new PacedCalls(context)
+  return {
+    ...context,
+    store,
+    calls: jointCalls({ store, clock, home }),
+    enter: (key, send, attempt) => paced.send(key, send, attempt),
+    leave: (request, attempt) =>
+      paced.send(request.key, async (call) => asReleased(await port.leave(request, call)), attempt),
+  }
 }
 
 function queuedStore(store: LeaseStore, port: QueueStore, exclusive: boolean): LeaseStore {
   const { commandDeadlineMs, prefix, overlaps } = store
-  // An acquire that is undone leaves the queue instead: see `QueuedWaiter`. So every release has a token.
+  // Whoever undoes a try leaves the queue instead, so every release has a token.
   const ended = (request: ReleaseRequest) => ({
     key: request.key,
     exclusive,
@@ -35,4 +53,9 @@ function queuedStore(store: LeaseStore, port: QueueStore, exclusive: boolean): L
     inspect: (key, call) => store.inspect(key, call),
     revoke: (key, call) => store.revoke(key, call),
   }
+}
+
+const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {
+  if (outcome.type === 'left') return { type: 'released', announced: true, subscribers: null }
+  return outcome.type === 'absent' ? { type: 'gone', resent: false } : outcome
 }

@@ -1,10 +1,11 @@
+import { sharesBetweenCalls } from '#sharing'
 import type { Acquired } from '../acquire/acquisition.ts'
-import type { Context } from '../context.ts'
 import type { Shared } from '../key-locker.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { LocalQueue } from '../local-queue/local-queue.ts'
 import type { Plan } from '../options.ts'
 import type { Instant } from '../timing/validity.ts'
+import type { QueuedContext } from './queued-context.ts'
 import { QueuedWaiter } from './queued-waiter.ts'
 import type { Queues, Wish } from './queues.ts'
 
@@ -14,19 +15,22 @@ import type { Queues, Wish } from './queues.ts'
  */
 export class QueuedLine implements LocalQueue {
   readonly #shared: Shared
-  readonly #context: Context
+  readonly #context: QueuedContext
   readonly #queues: Queues
   readonly #wish: Wish
 
-  constructor(shared: Shared, context: Context, queues: Queues, wish: Wish) {
+  constructor(shared: Shared, context: QueuedContext, queues: Queues, wish: Wish) {
     this.#shared = shared
     this.#context = context
     this.#queues = queues
     this.#wish = wish
   }
 
-  acquire(plan: Plan, since: Instant): Promise<Acquired> {
-    return new QueuedWaiter(this.#context, this.#queues, this.#wish, plan, since).run()
+  async acquire(plan: Plan, since: Instant): Promise<Acquired> {
+    const acquired = await new QueuedWaiter(this.#context, this.#queues, this.#wish, plan, since).run()
+    if (!acquired.grant) return { ...acquired, heldHere: this.holding(plan.key) !== undefined }
+    if (sharesBetweenCalls()) this.#queues.held.add(acquired.grant)
+    return acquired
   }
 
   handOff(): boolean {
@@ -35,11 +39,13 @@ export class QueuedLine implements LocalQueue {
 
   /** The process's own waiters for the key, if it has any, do not queue at the store, and may try now. */
   ended(grant: Grant, subscribers: number | null): void {
+    this.#queues.held.delete(grant)
     this.#shared.queue()?.ended(grant, subscribers)
   }
 
-  holding(): undefined {
-    return undefined
+  holding(key: string): Grant | undefined {
+    for (const grant of this.#queues.held) if (grant.key === key) return grant
+    return this.#shared.queue()?.holding(key)
   }
 
   close(): void {

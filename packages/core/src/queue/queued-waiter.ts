@@ -14,7 +14,7 @@ import type {
 } from '../store/lease-store.ts'
 import type { OutcomeOf, RequestOf, Verb } from '../store/lone-call.ts'
 import type {
-  LeaveOutcome,
+  LeaveRequest,
   LookOutcome,
   QueuedAcquireOutcome,
   QueueInspection,
@@ -31,6 +31,7 @@ import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 import { leaveOnce, leaveQueue } from './leaving.ts'
+import type { QueuedContext } from './queued-context.ts'
 import type { Order, Queues, Wish } from './queues.ts'
 import type { Member, Waiters } from './waiters.ts'
 
@@ -55,7 +56,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly plan: Plan
   readonly number: number
   isQueued = false
-  readonly #context: Context
+  readonly #context: QueuedContext
   readonly #queues: Queues
   readonly #wish: Wish
   /** Those who are told of their turn. Undefined for a waiter that is alone, and for a call that does not wait. */
@@ -73,7 +74,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   #entered = false
   #state: 'waiting' | 'holding' | 'leaving' = 'waiting'
 
-  constructor(context: Context, queues: Queues, wish: Wish, plan: Plan, since: Instant) {
+  constructor(context: QueuedContext, queues: Queues, wish: Wish, plan: Plan, since: Instant) {
     this.#context = context
     this.#queues = queues
     this.#wish = wish
@@ -148,17 +149,17 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   async #leave(): Promise<void> {
-    const { number, plan } = this
-    const request = { key: plan.key, inbox: this.#inbox, number, acquisitionId: this.#tried }
-    await leaveQueue(this.#context, this.#queues.port, request, this.known)
+    await leaveQueue(this.#context, this.#leaving(this.number), this.known)
     this.#waiters?.remove(this)
   }
 
   /** A late try has entered it, although it had left. */
   #leaveAgain(): void {
-    const { number, plan } = this
-    const request = { key: plan.key, inbox: this.#inbox, number, acquisitionId: this.#tried }
-    this.#context.work.background(() => leaveOnce(this.#context, this.#queues.port, request, this.known))
+    this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number), this.known))
+  }
+
+  #leaving(number: number, acquisitionId: string = this.#tried): LeaveRequest {
+    return { key: this.plan.key, inbox: this.#inbox, number, acquisitionId }
   }
 
   /** The locker's context, as this acquire sees it. */
@@ -179,11 +180,14 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 
   #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
     const { kind, permits } = this.#wish
-    this.#tried = acquisitionId
-    this.#seen = this.#told.signals
-    this.#open++
-    const request = { key, kind, permits, acquisitionId, ttlMs, waiter: this.#waiter() }
-    attempt.follow(this.#queues.port.acquire(request, attempt).then((outcome) => this.#read(outcome)))
+    const send = async (call: CallDeadline): Promise<AcquireOutcome> => {
+      this.#tried = acquisitionId
+      this.#seen = this.#told.signals
+      this.#open++
+      const waiter = this.#waiter()
+      return this.#read(await this.#queues.port.acquire({ key, kind, permits, acquisitionId, ttlMs, waiter }, call))
+    }
+    this.#context.enter(key, send, attempt)
   }
 
   /** Without a wait nothing is entered. */
@@ -209,11 +213,8 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   /** Gives back what a try was granted, or may have been, while the wait goes on: so it takes nobody out of the queue. */
   #undo(acquisitionId: string, attempt: Attempt<ReleaseOutcome>): void {
     // Leaving gives it back too.
-    if (this.#state === 'leaving' && acquisitionId === this.#tried) attempt.settle(released)
-    else {
-      const request = { key: this.plan.key, inbox: this.#inbox, number: nobody, acquisitionId }
-      attempt.follow(this.#queues.port.leave(request, attempt).then(asReleased))
-    }
+    if (this.#state === 'leaving' && acquisitionId === this.#tried) attempt.settle(leftAnyway)
+    else this.#context.leave(this.#leaving(nobody, acquisitionId), attempt)
   }
 
   /** What is asked in place of a try while tries stay unanswered. It extends no entry that nobody may know of. */
@@ -242,11 +243,7 @@ function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: 
   return (keeper ?? notifier)?.waiter(clock, often) ?? pollingWaiter(clock, often)
 }
 
-const released: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
-const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {
-  if (outcome.type === 'left') return released
-  return outcome.type === 'absent' ? { type: 'gone', resent: false } : outcome
-}
+const leftAnyway: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
 
 /** The answer to a check says nothing but that there is one. */
 const asState = (outcome: QueueInspection | LookOutcome): InspectOutcome =>

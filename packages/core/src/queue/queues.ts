@@ -1,3 +1,4 @@
+import type { Grant } from '../lease/grant.ts'
 import type { Queue } from '../options.ts'
 import type { QueueKind, QueueStore } from '../store/queue.ts'
 import type { Waiters } from './waiters.ts'
@@ -14,6 +15,8 @@ export interface Queues {
   readonly port: QueueStore
   /** The waiters that somebody tells of their turn, if anybody can. */
   readonly waiters: Waiters | undefined
+  /** What the locker's queued calls hold, where calls may know of each other. */
+  readonly held: Set<Grant>
 }
 
 /** A queue as this room knows it. */

@@ -10,9 +10,9 @@
 -- @each channel   the lock's release channel
 -- @each wanted    the kind of lock
 -- @each permitted its new capacity
--- @returns "resized"               or nobody holds it or waits for it
+-- @returns "resized"                 or nobody holds it or waits for it
 -- @returns {"kind", kind, capacity}  the lock is of this kind
--- @returns {"failed", error}       the server's own error about a key; WRONGTYPE: something else is there
+-- @returns {"failed", error}         the server's own error about a key; WRONGTYPE: something else is there
 -- @include turns.part.lua
 local channels, believes, channel, wanted, permitted = unpack(ARGV)
 

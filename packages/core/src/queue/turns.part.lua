@@ -36,6 +36,212 @@ local function keep(key, ms)
   if call('PTTL', key) < ms then call('PEXPIRE', key, ms + slack) end
 end
 
+local function inboxOf(name)
+  return match(name, '^(.*)%.')
+end
+
+-- Whose lease ends first, and when.
+local function firstHolder()
+  it.first = it.first or call('ZRANGE', lock, 0, 0, 'WITHSCORES')
+  return it.first
+end
+
+-- When the first lease ends, in ms; -1 if none is known to end.
+local function leaseLeft()
+  return it.token and call('PTTL', lock) or it.isShared and firstHolder()[2] - it.now or -1
+end
+
+-- What only a lock with waiters needs. Redis makes the functions of a script with each call, so these are made when the first such lock
+-- is met.
+local box, readEntries, entryOf, stands, remove, endTurn, begin, hear, front, move
+local function useQueue()
+  if move then return end
+
+  function box(inbox)
+    if not it.boxes[inbox] then
+      local generation, alive, size, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
+      it.boxes[inbox] = {generation = generation, alive = tonumber(alive or 0), entries = tonumber(size or 0), ear = ear}
+    end
+    return it.boxes[inbox]
+  end
+
+  -- Reads what is known of waiters, at most a few hundred.
+  function readEntries(names)
+    local texts = names[1] and call('HMGET', waiters, unpack(names)) or {}
+    for i, name in ipairs(names) do
+      local generation, place, permits, window = match(texts[i] or '', '^(%d+) (%d+) (%d+) (%d+)$')
+      it.entries[name] = generation
+        and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
+        or false
+    end
+  end
+
+  -- What is known of a waiter; false for nothing.
+  function entryOf(name)
+    if it.entries[name] == nil then readEntries({name}) end
+    return it.entries[name]
+  end
+
+  -- Whether it is one of those that its inbox counts.
+  local function isCounted(entry)
+    return entry and entry.generation == box(inboxOf(entry.name)).generation
+  end
+
+  -- Its inbox was not voided since it entered, and it does not want more than there is.
+  function stands(entry)
+    return isCounted(entry) and entry.permits <= it.capacity
+  end
+
+  -- Takes a waiter out. Answers whether it was in.
+  function remove(name)
+    if isCounted(entryOf(name)) then
+      local own = box(inboxOf(name))
+      own.entries = own.entries - 1
+    end
+    it.entries[name], it.inFront = false, nil
+    call('HDEL', waiters, name)
+    local removed = call('ZREM', queue, name)
+    it.waiting = it.waiting - removed
+    return removed == 1
+  end
+
+  local function takeTurnFrom(at)
+    local entry = table.remove(it.turns, at)
+    it.reserved, it.inFront = it.reserved - entry.permits, nil
+    return entry
+  end
+
+  local function withdraw(at)
+    local entry = takeTurnFrom(at)
+    call('ZADD', queue, entry.place, entry.name)
+  end
+
+  -- Ends the turn of a waiter. Answers whether it had one.
+  function endTurn(name)
+    for at, entry in ipairs(it.turns) do
+      if entry.name == name then return takeTurnFrom(at) end
+    end
+  end
+
+  -- All entries of an inbox are void.
+  local function forget(inbox)
+    it.boxes[inbox], it.inFront = {alive = 0, entries = 0}, nil
+    for at = #it.turns, 1, -1 do
+      if inboxOf(it.turns[at].name) == inbox then withdraw(at) end
+    end
+  end
+
+  -- Which of the turns is the last in the order of tickets.
+  local function lastTurn()
+    local last = 1
+    for at, entry in ipairs(it.turns) do
+      local ahead = entry.place - it.turns[last].place
+      if ahead > 0 or ahead == 0 and entry.name > it.turns[last].name then last = at end
+    end
+    return last
+  end
+
+  -- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
+  -- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
+  function begin()
+    local names, tills = {}, {}
+    for i, text in ipairs(call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')) do
+      local list = i % 2 == 1 and names or tills
+      list[#list + 1] = text
+    end
+    readEntries(names)
+    for i, name in ipairs(names) do
+      local entry = it.entries[name]
+      if entry then
+        entry.till = tills[i] + turnBase
+        it.turns[#it.turns + 1] = entry
+        it.reserved = it.reserved + entry.permits
+      else
+        -- What is known of it was evicted.
+        it.waiting = it.waiting - call('ZREM', queue, name)
+      end
+    end
+    while it.turns[1] and it.held + it.reserved > it.capacity do withdraw(lastTurn()) end
+    while it.turns[1] and it.turns[1].till <= it.beat do forget(inboxOf(it.turns[1].name)) end
+  end
+
+  -- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
+  function hear(inbox, ms, listens, channels, believes)
+    local own = box(inbox)
+    own.alive = it.beat + ms
+    it.longestWait = max(it.longestWait, tonumber(ms))
+    if listens == '' then
+      own.ear = '-'
+    else
+      local counted = believes ~= '' and pcall('PUBSUB', 'NUMSUB', channels .. inbox)
+      own.ear = counted and not counted.err and counted[2] > 0 and '1' or '0'
+    end
+  end
+
+  local function give(entry, channels, channel, believes)
+    local inbox, number = match(entry.name, '^(.*)%.(.*)$')
+    local own = box(inbox)
+    -- pcall, for a user without permission: who is not told looks.
+    local told = own.ear == '-' and pcall('PUBLISH', channel, 'turn ' .. entry.name)
+      or own.ear ~= '-' and pcall('PUBLISH', channels .. inbox, 'turn ' .. number)
+    if type(told) == 'table' then it.isUnheard = true end
+    -- Nobody listens any more where somebody did: the process is dead. If that is wrong, it costs places.
+    if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
+    entry.till = it.beat + entry.window
+    it.turns[#it.turns + 1] = entry
+    it.reserved, it.inFront = it.reserved + entry.permits, nil
+    call('ZADD', queue, entry.till - turnBase, entry.name)
+  end
+
+  -- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
+  function front()
+    while not it.inFront do
+      local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
+      if not name then return nil end
+      local entry = entryOf(name)
+      if stands(entry) and box(inboxOf(name)).alive > it.beat then
+        it.inFront = entry
+      elseif it.dropsLeft == 0 then
+        it.hasMore = true
+        return nil
+      else
+        it.dropsLeft = it.dropsLeft - 1
+        remove(name)
+      end
+    end
+    return it.inFront
+  end
+
+  -- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
+  -- asks, `grant` is called instead.
+  function move(channels, channel, believes, asking, grant)
+    if asking and endTurn(asking) then grant() end
+    local entry = front()
+    while entry and entry.permits <= it.capacity - it.held - it.reserved do
+      if entry.name == asking then
+        grant()
+      elseif #it.turns < mostTurns then
+        give(entry, channels, channel, believes)
+      else
+        break
+      end
+      entry = front()
+    end
+  end
+end
+
+-- When a look is worth it, in ms; -1 if nothing is known to end.
+local function soonest()
+  if it.hasMore then return 0 end
+  local left = leaseLeft()
+  for _, entry in ipairs(it.turns) do
+    local window = entry.till - it.beat
+    if left < 0 or window < left then left = window end
+  end
+  return left
+end
+
+-- For tickets, turns and leases of several.
 local function readTime()
   if not it.micros then
     local time = call('TIME')
@@ -45,12 +251,6 @@ local function readTime()
   it.offset = it.offset + max(0, it.seen - it.micros)
   it.seen = it.micros
   it.beat = floor((it.micros + it.offset) / 1000)
-end
-
--- Whose lease ends first, and when.
-local function firstHolder()
-  it.first = it.first or call('ZRANGE', lock, 0, 0, 'WITHSCORES')
-  return it.first
 end
 
 local function dropHolder(member)
@@ -98,6 +298,7 @@ local function readHolders(known, id)
     return
   end
   if not match(it.first[1], '%x%.%d+ %d+$') then return {err = 'WRONGTYPE'} end
+  readTime()
   if call('ZCARD', lock) ~= it.count then
     recount()
     it.mine = id and call('HGET', state, id)
@@ -122,7 +323,10 @@ local function open(at, id)
   it.waiting = pcall('ZCARD', queue)
   if type(it.waiting) == 'table' then return it.waiting end
   it.hadWaiters = it.waiting > 0
-  readTime()
+  if it.hadWaiters then
+    useQueue()
+    readTime()
+  end
   local failed = readHolders(it.count > 0, id)
   if failed then return failed end
   -- Nobody knows what the waiters wait for. They miss their entries, and enter again.
@@ -136,198 +340,6 @@ local function open(at, id)
     it.held = it.capacity
     it.mine = it.kind == 'exclusive' and match(it.token, '^(.*)%.%d+$') == id and it.token or nil
   end
-end
-
-local function box(inbox)
-  if not it.boxes[inbox] then
-    local generation, alive, size, ear = match(call('HGET', inboxes, inbox) or '', '^(%d+) (%d+) (%d+) (.)$')
-    it.boxes[inbox] = {generation = generation, alive = tonumber(alive or 0), entries = tonumber(size or 0), ear = ear}
-  end
-  return it.boxes[inbox]
-end
-
--- Reads what is known of waiters, at most a few hundred.
-local function readEntries(names)
-  local texts = names[1] and call('HMGET', waiters, unpack(names)) or {}
-  for i, name in ipairs(names) do
-    local generation, place, permits, window = match(texts[i] or '', '^(%d+) (%d+) (%d+) (%d+)$')
-    it.entries[name] = generation
-      and {name = name, generation = generation, place = place, permits = tonumber(permits), window = tonumber(window)}
-      or false
-  end
-end
-
--- What is known of a waiter; false for nothing.
-local function entryOf(name)
-  if it.entries[name] == nil then readEntries({name}) end
-  return it.entries[name]
-end
-
-local function inboxOf(name)
-  return match(name, '^(.*)%.')
-end
-
--- Whether it is one of those that its inbox counts.
-local function isCounted(entry)
-  return entry and entry.generation == box(inboxOf(entry.name)).generation
-end
-
--- Its inbox was not voided since it entered, and it does not want more than there is.
-local function stands(entry)
-  return isCounted(entry) and entry.permits <= it.capacity
-end
-
--- Takes a waiter out. Answers whether it was in.
-local function remove(name)
-  if isCounted(entryOf(name)) then
-    local own = box(inboxOf(name))
-    own.entries = own.entries - 1
-  end
-  it.entries[name], it.inFront = false, nil
-  call('HDEL', waiters, name)
-  local removed = call('ZREM', queue, name)
-  it.waiting = it.waiting - removed
-  return removed == 1
-end
-
-local function takeTurnFrom(at)
-  local entry = table.remove(it.turns, at)
-  it.reserved, it.inFront = it.reserved - entry.permits, nil
-  return entry
-end
-
-local function withdraw(at)
-  local entry = takeTurnFrom(at)
-  call('ZADD', queue, entry.place, entry.name)
-end
-
--- Ends the turn of a waiter. Answers whether it had one.
-local function endTurn(name)
-  for at, entry in ipairs(it.turns) do
-    if entry.name == name then return takeTurnFrom(at) end
-  end
-end
-
--- All entries of an inbox are void.
-local function forget(inbox)
-  it.boxes[inbox], it.inFront = {alive = 0, entries = 0}, nil
-  for at = #it.turns, 1, -1 do
-    if inboxOf(it.turns[at].name) == inbox then withdraw(at) end
-  end
-end
-
--- Which of the turns is the last in the order of tickets.
-local function lastTurn()
-  local last = 1
-  for at, entry in ipairs(it.turns) do
-    local ahead = entry.place - it.turns[last].place
-    if ahead > 0 or ahead == 0 and entry.name > it.turns[last].name then last = at end
-  end
-  return last
-end
-
--- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
--- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
-local function begin()
-  local names, tills = {}, {}
-  for i, text in ipairs(call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')) do
-    local list = i % 2 == 1 and names or tills
-    list[#list + 1] = text
-  end
-  readEntries(names)
-  for i, name in ipairs(names) do
-    local entry = it.entries[name]
-    if entry then
-      entry.till = tills[i] + turnBase
-      it.turns[#it.turns + 1] = entry
-      it.reserved = it.reserved + entry.permits
-    else
-      -- What is known of it was evicted.
-      it.waiting = it.waiting - call('ZREM', queue, name)
-    end
-  end
-  while it.turns[1] and it.held + it.reserved > it.capacity do withdraw(lastTurn()) end
-  while it.turns[1] and it.turns[1].till <= it.beat do forget(inboxOf(it.turns[1].name)) end
-end
-
--- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
-local function hear(inbox, ms, listens, channels, believes)
-  local own = box(inbox)
-  own.alive = it.beat + ms
-  it.longestWait = max(it.longestWait, tonumber(ms))
-  if listens == '' then
-    own.ear = '-'
-  else
-    local counted = believes ~= '' and pcall('PUBSUB', 'NUMSUB', channels .. inbox)
-    own.ear = counted and not counted.err and counted[2] > 0 and '1' or '0'
-  end
-end
-
-local function give(entry, channels, channel, believes)
-  local inbox, number = match(entry.name, '^(.*)%.(.*)$')
-  local own = box(inbox)
-  -- pcall, for a user without permission: who is not told looks.
-  local told = own.ear == '-' and pcall('PUBLISH', channel, 'turn ' .. entry.name)
-    or own.ear ~= '-' and pcall('PUBLISH', channels .. inbox, 'turn ' .. number)
-  if type(told) == 'table' then it.isUnheard = true end
-  -- Nobody listens any more where somebody did: the process is dead. If that is wrong, it costs places.
-  if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
-  entry.till = it.beat + entry.window
-  it.turns[#it.turns + 1] = entry
-  it.reserved, it.inFront = it.reserved + entry.permits, nil
-  call('ZADD', queue, entry.till - turnBase, entry.name)
-end
-
--- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
-local function front()
-  while not it.inFront do
-    local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
-    if not name then return nil end
-    local entry = entryOf(name)
-    if stands(entry) and box(inboxOf(name)).alive > it.beat then
-      it.inFront = entry
-    elseif it.dropsLeft == 0 then
-      it.hasMore = true
-      return nil
-    else
-      it.dropsLeft = it.dropsLeft - 1
-      remove(name)
-    end
-  end
-  return it.inFront
-end
-
--- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
--- asks, `grant` is called instead.
-local function move(channels, channel, believes, asking, grant)
-  if asking and endTurn(asking) then grant() end
-  local entry = front()
-  while entry and entry.permits <= it.capacity - it.held - it.reserved do
-    if entry.name == asking then
-      grant()
-    elseif #it.turns < mostTurns then
-      give(entry, channels, channel, believes)
-    else
-      break
-    end
-    entry = front()
-  end
-end
-
--- When the first lease ends, in ms; -1 if none is known to end.
-local function leaseLeft()
-  return it.token and call('PTTL', lock) or it.isShared and firstHolder()[2] - it.now or -1
-end
-
--- When a look is worth it, in ms; -1 if nothing is known to end.
-local function soonest()
-  if it.hasMore then return 0 end
-  local left = leaseLeft()
-  for _, entry in ipairs(it.turns) do
-    local window = entry.till - it.beat
-    if left < 0 or window < left then left = window end
-  end
-  return left
 end
 
 -- Writes down what is known now of a lock that somebody waits for, or that several have: of one of these, its member. Of any other

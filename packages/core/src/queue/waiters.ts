@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts'
 import type { Plan } from '../options.ts'
 import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
@@ -13,6 +12,7 @@ import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { ContendedKey, type Named } from './contended-key.ts'
 import { afterExpiryMs, leastLookPauseMs, mostEnded, mostKeysPerLook, readyMs } from './figures.ts'
 import { leaveOnce } from './leaving.ts'
+import type { QueuedContext } from './queued-context.ts'
 
 /** A waiter, as its process knows it. */
 export interface Member extends Named {
@@ -35,7 +35,7 @@ type Key = ContendedKey<Member>
  * Nothing is left after the last waiter: no timer, no listener, no subscription.
  */
 export class Waiters {
-  readonly #context: Context
+  readonly #context: QueuedContext
   readonly #port: QueueStore
   readonly #notifier: ReleaseNotifier
   readonly #inboxes: Inbox
@@ -52,7 +52,7 @@ export class Waiters {
   #timerAtMs = Infinity
   #cancelTimer: (() => void) | undefined
 
-  constructor(context: Context, port: QueueStore, notifier: ReleaseNotifier, inboxes: Inbox) {
+  constructor(context: QueuedContext, port: QueueStore, notifier: ReleaseNotifier, inboxes: Inbox) {
     this.#context = context
     this.#port = port
     this.#notifier = notifier
@@ -172,7 +172,7 @@ export class Waiters {
     else if (key !== undefined) {
       // Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places.
       const request = { key, inbox: this.inbox, number, acquisitionId: undefined }
-      this.#context.work.background(() => leaveOnce(this.#context, this.#port, request))
+      this.#context.work.background(() => leaveOnce(this.#context, request))
     }
   }
 

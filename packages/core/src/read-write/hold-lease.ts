@@ -7,7 +7,7 @@ import type { ReleaseResult } from '../store/lease-store.ts'
 export type Mode = 'read' | 'write'
 
 /** The grant that several leases share. */
-interface Shared {
+interface SharedGrant {
   readonly held: HeldLease
   /** One of them ends. */
   leave(lease: HoldLease): ReleaseResult | Promise<ReleaseResult>
@@ -23,14 +23,14 @@ export class HoldLease<M extends Mode = Mode> implements Lease {
   readonly fence: number
   readonly waitedMs: number
   readonly commands: number
-  readonly #hold: Shared
+  readonly #hold: SharedGrant
   /** Made when `signal` is first read. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
   /** Why it was lost before it was released. */
   #lostBecause: LossReason | undefined
 
-  constructor(hold: Shared, mode: M, { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>) {
+  constructor(hold: SharedGrant, mode: M, { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>) {
     this.#hold = hold
     this.mode = mode
     this.key = hold.held.key
@@ -97,7 +97,7 @@ export class HoldLease<M extends Mode = Mode> implements Lease {
   }
 
   /** The hold it belongs to, for a call that is nested in it. */
-  hold(): Shared {
+  hold(): SharedGrant {
     return this.#hold
   }
 

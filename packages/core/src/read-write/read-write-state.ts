@@ -9,7 +9,7 @@ export interface ReadWriteState {
   readonly readers: readonly ReadWriteHolder[]
   /** The first 100 in the order in which they are served. */
   readonly waiters: readonly ReadWriteWaiter[]
-  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most. */
+  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most, or 18 over HTTP. */
   readonly waiting: number
 }
 

@@ -7,6 +7,7 @@ import { createLocker, type Locker, type LockerEvent } from '../index.ts'
 import { memoryNotifier } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables, type Tables } from '../memory/tables.ts'
+import { fifo } from '../queue/index.ts'
 import {
   type ClaimOptions,
   checkClaims,
@@ -564,7 +565,7 @@ it('bad options are refused by name, before anything is sent', async () => {
     ['inDoubtFor', { inDoubtFor: 'soon' as never }],
     ['rerun', { rerun: 'yes' as never }],
     ['ttl', { ttl: -1 }],
-    ['queue', { queue: 1 } as never],
+    ['queue', { queue: fifo() } as never],
   ] as const) {
     await expect(claim('k', options)).rejects.toMatchObject({ code: 'INVALID_OPTION', option })
     if (option !== 'fingerprint') {

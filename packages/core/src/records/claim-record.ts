@@ -9,8 +9,8 @@ import { keptMs, repeatMs } from './doubt.ts'
 import { defaultInDoubtFor } from './figures.ts'
 import { recordsOf } from './records-of.ts'
 
-/** The options of a claim: those of an acquire, and what a record needs. */
-export interface ClaimOptions extends AcquireOptions {
+/** The options of a claim: those of an acquire, but for `queue`, and what a record needs. */
+export interface ClaimOptions extends Omit<AcquireOptions, 'queue'> {
   /** Tells requests with the same key apart, such as a hash of the request: 1 to 128 visible ASCII characters. */
   readonly fingerprint: string
   /**
@@ -74,6 +74,7 @@ function prepared(locks: Locker, key: string, options: ClaimOptions): Constructo
   const { fingerprint, inDoubtFor = defaultInDoubtFor, rerun = false, ...rest } = options ?? {}
   checkFingerprint(fingerprint)
   demandOption(typeof rerun === 'boolean', 'rerun', 'true or false')
+  demandOption((rest as AcquireOptions).queue === undefined, 'queue', 'left out')
   const plan = { ...planFor(key, callSettings(shared.defaults, rest)()), forResult: true }
   const { ttlMs, renew } = plan
   const inDoubtForMs = parseDuration('inDoubtFor', inDoubtFor)

@@ -57,10 +57,10 @@ describe('a lock that is held for a time at least', () => {
     expect(store.called('acquire').map(({ requests }) => requests[0]?.ttlMs)).toEqual([60_000, 5_000])
   })
 
-  it('is kept though the calls of its locker queue', async () => {
-    const { locks, elsewhere } = testLocker({ queue: fifo() })
-    await (await holdAtLeast(locks, '2s').acquire('job')).release()
-    expect(await elsewhere.isLocked('job')).toBe(true)
+  it('stands in no queue, though its locker has one by default', async () => {
+    const queueing = createLocker({ store, clock, queue: fifo() })
+    expect(await (await holdAtLeast(queueing, '2s').acquire('job')).release()).toBe('released')
+    expect(names()).toEqual(['acquire', 'releaseAfter'])
   })
 
   it('is null for a try while it is kept, and runs work as `withLock` does', async () => {
@@ -215,8 +215,8 @@ describe('what is refused by name', () => {
     ],
     ['atLeast', () => holdAtLeast(locks, 0)],
     ['ttl', () => holdAtLeast(locks, '1s').acquire('k', { ttl: -1 })],
-    ['queue', () => holdAtLeast(locks, '1s').acquire('k', { queue: fifo() } as never)],
     ['wait', () => holdAtLeast(locks, '1s').tryAcquire('k', { wait: 5 } as never)],
+    ['queue', () => holdAtLeast(locks, '1s').acquire('k', { queue: fifo() } as never)],
     ['work', () => holdAtLeast(locks, '1s').withLock('k', 5 as never)],
   ])('%s', async (option, call) => {
     await expect((async () => call())()).rejects.toMatchObject({ code: 'INVALID_OPTION', option })

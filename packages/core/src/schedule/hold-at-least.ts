@@ -9,18 +9,17 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { keeping } from './keeping.ts'
 import { releaseAfterOf } from './release-after-of.ts'
 
-/** The options of an acquire. Those who wait for a kept lock do not queue, and a locker's default for that is not theirs. */
-type HoldOptions = Omit<AcquireOptions, 'queue'>
+type Options = Omit<AcquireOptions, 'queue'>
 
-/** The calls of a locker whose locks stay taken for a while, however soon their work is done. */
+/** The calls of a locker whose locks stay taken for a while, however soon their work is done. They stand in no queue. */
 export interface HoldingAtLeast {
   /** As `acquire` of the locker. */
-  acquire(key: string, options?: HoldOptions): Promise<Lease>
+  acquire(key: string, options?: Options): Promise<Lease>
   /** As `tryAcquire` of the locker. */
   tryAcquire(key: string, options?: Omit<TryAcquireOptions, 'queue'>): Promise<Lease | null>
   /** As `withLock` of the locker. */
   withLock<T>(key: string, work: Work<T>): Promise<T>
-  withLock<T>(key: string, options: HoldOptions | undefined, work: Work<T>): Promise<T>
+  withLock<T>(key: string, options: Options | undefined, work: Work<T>): Promise<T>
 }
 
 /**
@@ -52,12 +51,11 @@ export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
   const store = shared && releaseAfterOf(shared.context.store)
   demandOption(shared !== undefined && store !== undefined, 'locks', 'a locker whose store can release later')
   const atLeastMs = parseDuration('atLeast', atLeast)
-  const { queue: _, ...defaults } = shared.defaults
-  const settings = callSettings(defaults)
+  const settings = callSettings(shared.defaults)
   const longer: CallSettings = (options) => {
-    demandOption(!options?.queue, 'queue', 'left out: a job that has run elsewhere need not wait in order')
+    demandOption(options?.queue === undefined, 'queue', 'left out')
     const asked = settings(options)
-    return { ...asked, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
+    return { ...asked, queue: undefined, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
   }
 
   /** Makes one call, whose lease is released in its own way. */
@@ -67,17 +65,17 @@ export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
     if (lease) keeps.begin(lease.parts()[1])
     return lease
   }
-  const acquire = (key: string, options?: AcquireOptions): Promise<HeldLease> =>
+  const acquire = (key: string, options?: Options): Promise<HeldLease> =>
     held((calls) => calls.acquire(options), key) as Promise<HeldLease>
 
   return {
     acquire,
     tryAcquire: (key, options) => held((calls) => calls.tryAcquire(options), key),
-    async withLock<T>(key: string, first: AcquireOptions | Work<T> | undefined, second?: Work<T>): Promise<T> {
+    async withLock<T>(key: string, first: Options | Work<T> | undefined, second?: Work<T>): Promise<T> {
       const isAlone = second === undefined && typeof first === 'function'
       const work = (isAlone ? first : second) as Work<T>
       demandOption(typeof work === 'function', 'work', 'a function')
-      return withLease(shared.context.clock, acquire(key, isAlone ? undefined : (first as AcquireOptions)), work)
+      return withLease(shared.context.clock, acquire(key, isAlone ? undefined : (first as Options)), work)
     },
   }
 }

@@ -9,7 +9,7 @@
 -- @returns {"gone"}           no entry, and no record of how it ended
 -- @returns {"superseded"}     another's token, and no record of how this one's lease ended
 -- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
-local call, pcall, match, sub = redis.call, redis.pcall, string.match, string.sub
+local call, pcall, match = redis.call, redis.pcall, string.match
 
 local function releaseAfter(lock, record, token, after, channel)
   local holder = pcall('GET', lock)

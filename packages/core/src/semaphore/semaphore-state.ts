@@ -12,7 +12,7 @@ export interface SemaphoreState {
   readonly holders: readonly PermitHolder[]
   /** The first 100 in the order in which they are served. */
   readonly waiters: readonly PermitWaiter[]
-  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most. */
+  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most, or 18 over HTTP. */
   readonly waiting: number
 }
 

@@ -23,10 +23,6 @@ export class WaiterList {
     return this.#waiters[0]
   }
 
-  get last(): Waiter | undefined {
-    return this.#waiters.at(-1)
-  }
-
   add(waiter: Waiter): void {
     this.#waiters.splice(this.indexOf(waiter), 0, waiter)
     this.permits += waiter.permits
