@@ -1,4 +1,5 @@
-import type { Lease, Locker } from '@leasehold/core'
+import type { Locker } from '@leasehold/core'
+import { fifo } from '@leasehold/core/queue'
 import { within } from '@leasehold/core/re-entry'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Place, places } from '../support/groups-of-locks.ts'
@@ -39,21 +40,25 @@ describe.each(places)('%s', (_, open) => {
     console.log(`T-19: ${refused} tries were refused during a hold of four ttls`)
   })
 
-  it('T-20 a re-entry that may wait does not wait for itself, nor behind those who do', async () => {
-    const lease = await a.acquire('k')
+  it.each([
+    ['plain', undefined],
+    ['fair', fifo()],
+  ])('T-20 a re-entry of a %s lock does not wait for itself, nor behind those who do', async (kind, queue) => {
+    const key = `${kind}-lock`
+    const lease = await a.acquire(key, { queue })
     const order: string[] = []
-    const waiting = [a, b].map(async (locks, at): Promise<Lease> => {
-      const taken = await locks.acquire('k', { wait: '20s' })
+    const waiting = [a, b].map(async (locks, at) => {
+      const taken = await locks.acquire(key, { wait: '20s', queue })
       order.push(at === 0 ? 'a' : 'b')
-      return taken
+      return taken.release()
     })
     await elapse(ms(500, 100))
     const sinceMs = performance.now()
     const again = within(a, lease)
     const nested = [
-      await again.tryAcquire('k'),
-      await again.acquire('k', { wait: 0 }),
-      await again.acquire('k', { wait: '5s' }),
+      await again.tryAcquire(key),
+      await again.acquire(key, { wait: '5s' }),
+      await again.acquire(key, { wait: '5s', queue: fifo() }),
     ]
     expect(performance.now() - sinceMs).toBeLessThan(50)
     for (const hold of nested) expect(hold?.fence).toBe(lease.fence)
@@ -62,8 +67,7 @@ describe.each(places)('%s', (_, open) => {
       expect(order).toEqual([])
       await hold?.release()
     }
-    for (const taken of await Promise.all(waiting.map((each) => each.then((held) => held.release()))))
-      expect(taken).toBe('released')
+    expect(await Promise.all(waiting)).toEqual(['released', 'released'])
     expect(order.toSorted()).toEqual(['a', 'b'])
   })
 })

@@ -22,7 +22,8 @@ import { type LockerEvent, poll } from '../index.ts'
 import { delegatedRenewal } from '../lease/delegated-renewal.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { fifo } from '../queue/index.ts'
-import { acquireAll, type LeaseSet, tryAcquireAll, tryAcquireEach, withLocks } from './index.ts'
+import { semaphore } from '../semaphore/index.ts'
+import { acquireAll, type LeaseSet, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from './index.ts'
 
 /** A scripted store whose releases are heard. */
 function setUp() {
@@ -478,6 +479,33 @@ describe('the lease set', () => {
     set.assertValid()
     await set.release()
     expect(clock.pending).toBe(0)
+  })
+})
+
+describe('locks of other kinds', () => {
+  it('are taken where they are free, by a locker whose calls queue as well', async () => {
+    const { locks, elsewhere } = testLocker({ queue: fifo() })
+    const set = await acquireAll(locks, ['a', 'b'])
+    await set.release()
+    const free = await tryAcquireEach(locks, ['a', 'b'])
+    expect(await releaseAll(free.values())).toEqual(['released', 'released'])
+    expect(await elsewhere.isLocked('a')).toBe(false)
+  })
+
+  it('are released together with plain ones, each in its own way', async () => {
+    const { locks, elsewhere } = testLocker()
+    const permit = await semaphore(locks, 'pool', { permits: 2 }).acquire()
+    const queued = await locks.acquire('queued', { queue: fifo() })
+    expect(await releaseAll([permit, queued, await locks.acquire('plain')])).toEqual(Array(3).fill('released'))
+    expect((await semaphore(elsewhere, 'pool', { permits: 2 }).inspect()).available).toBe(2)
+    await (await acquireAll(locks, ['a', 'pool', 'queued'])).release()
+  })
+
+  it('are refused by name where they are held by several', async () => {
+    const { locks } = testLocker()
+    await semaphore(locks, 'pool', { permits: 2 }).acquire()
+    await expect(acquireAll(locks, ['a', 'pool'])).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'pool' })
+    expect(await locks.isLocked('a')).toBe(false)
   })
 })
 

@@ -1,12 +1,15 @@
 import type { AcquireAllOutcome, AcquireAllRequest, ManyStore } from '../store/many.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { LockKeeper } from './lock-keeper.ts'
+import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer, present } from './tables.ts'
 
 /** Several locks of a memory store at once. It follows the Redis script, step by step. */
 export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManyStore {
   function acquireAll({ locks, ttlMs }: AcquireAllRequest): AcquireAllOutcome {
     const nowMs = clock.monotonicMs()
+    const shared = locks.findIndex(({ key }) => heldBySeveral(tables, key, nowMs))
+    if (shared >= 0) return { ...notExclusive(), at: shared }
     const holders = locks.map(({ key }) => tables.locks.get(key, nowMs))
     const isMine = locks.map(({ acquisitionId }, at) => acquisitionIdOf(holders[at]?.value ?? '') === acquisitionId)
     if (isMine.every(Boolean)) {

@@ -3,6 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
 import { detach, resume } from '../hand-over/index.ts'
 import { acquireAll, releaseAll } from '../many/index.ts'
+import { fifo } from '../queue/index.ts'
+import { readWriteLock } from '../read-write/index.ts'
+import { semaphore } from '../semaphore/index.ts'
 import { within } from './index.ts'
 
 const setUp = () => testLocker({ name: 'here' })
@@ -107,6 +110,27 @@ describe('a hold within a lease', () => {
     await clock.advance(0)
     expect(renewing.reason).toMatchObject({ code: 'LEASE_RELEASED' })
     await expect(hold.renew({} as never)).rejects.toMatchObject({ option: 'ttl' })
+  })
+
+  it('is decided before any queue, and the last of them gives the turn to who is next', async () => {
+    const lease = await locks.acquire('k', { queue: fifo() })
+    const waiting = follow(elsewhere.acquire('k', { queue: fifo(), wait: '1h' }), clock)
+    await clock.advance(10)
+    const hold = await within(locks, lease).acquire('k', { queue: fifo(), wait: '5s' })
+    expect(hold.fence).toBe(lease.fence)
+    await lease.release()
+    await clock.advance(3_000)
+    expect(waiting.state).toBe('pending')
+    await hold.release()
+    await clock.advance(3_000)
+    expect(waiting.state).toBe('fulfilled')
+  })
+
+  it('is not for permits, which are not the whole lock', async () => {
+    const permit = await semaphore(locks, 'pool', { permits: 2 }).acquire()
+    expect(() => within(locks, permit)).toThrow(expect.objectContaining({ option: 'lease' }))
+    const read = await readWriteLock(locks, 'doc').read()
+    expect(() => within(locks, read)).toThrow(expect.objectContaining({ option: 'lease' }))
   })
 
   it('belongs to a set as well', async () => {

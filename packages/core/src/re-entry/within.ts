@@ -76,11 +76,14 @@ export function within(locks: Locker, lease: Lease): WithinLease {
   }
 }
 
-/** By what they do and not by their class: the other build of this package has classes of its own. */
+/**
+ * By what they do and not by their class: the other build of this package has classes of its own. Permits of a semaphore are not the
+ * whole lock, so who has one may not enter as if it were.
+ */
 function isOf(shared: Shared, lease: Lease): boolean {
-  const { holds, parts } = Object(lease) as Partial<HeldLease & NestedLease>
+  const { holds, parts, permits } = Object(lease) as Partial<HeldLease & NestedLease & { permits: number }>
   const context = holds?.context ?? parts?.call(lease)[0]
-  return context?.work === shared.context.work
+  return context?.work === shared.context.work && permits === undefined
 }
 
 /** The holds of a lease. Its grant may have those of the holder before it. */
