@@ -46,7 +46,12 @@ const unknownScript: ScriptReply = { type: 'error', message: 'NOSCRIPT' }
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')
 
 /** Among the figures that each script of the queue begins with, how many turns there are and how many are dropped stand together. */
-const limited = (text: string, mostDropped = 100): string => text.replace(/1e15,100,100,/, `1e15,100,${mostDropped},`)
+function limited(text: string, mostDropped: number | undefined): string {
+  const figures = '1e15,100,100,'
+  if (mostDropped === undefined || !text.includes('1e15')) return text
+  if (!text.includes(figures)) throw new Error('The scripts of the queue begin with other figures')
+  return text.replace(figures, `1e15,100,${mostDropped},`)
+}
 
 /** An outcome as text. What has no order is put in one, and a lock for several is called one. */
 export const inOneForm = (outcome: unknown): string =>

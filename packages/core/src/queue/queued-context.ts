@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { AcquireOutcome, LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
 import type { LeaveOutcome, LeaveRequest, QueueStore } from '../store/queue.ts'
+import { storeWith } from '../store/store-with.ts'
 import { PacedCalls, type Send } from './paced-calls.ts'
 
 /** The context of calls that queue. */
@@ -32,7 +33,6 @@ export function queuedContext(context: Context, port: QueueStore, exclusive: boo
 }
 
 function queuedStore(store: LeaseStore, port: QueueStore, exclusive: boolean): LeaseStore {
-  const { commandDeadlineMs, prefix, overlaps } = store
   // Whoever undoes a try leaves the queue instead, so every release has a token.
   const ended = (request: ReleaseRequest) => ({
     key: request.key,
@@ -40,19 +40,10 @@ function queuedStore(store: LeaseStore, port: QueueStore, exclusive: boolean): L
     token: (request as { token: string }).token,
     keep: 0,
   })
-  return {
-    commandDeadlineMs,
-    prefix,
-    overlaps,
-    nodeOf: (key) => store.nodeOf(key),
-    whenReady: (key, call) => store.whenReady(key, call),
-    acquire: (requests, call) => store.acquire(requests, call),
+  return storeWith(store, {
     renew: (requests, call) => (exclusive ? store : port).renew(requests, call),
     release: (requests, call) => port.release(requests.map(ended), call),
-    checkHolders: (requests, call) => store.checkHolders(requests, call),
-    inspect: (key, call) => store.inspect(key, call),
-    revoke: (key, call) => store.revoke(key, call),
-  }
+  })
 }
 
 const asReleased = (outcome: LeaveOutcome): ReleaseOutcome => {

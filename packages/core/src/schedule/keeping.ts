@@ -4,6 +4,7 @@ import type { Grant } from '../lease/grant.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
 import type { ReleaseAfterStore } from '../store/release-after.ts'
+import { storeWith } from '../store/store-with.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 
@@ -49,22 +50,9 @@ export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: num
 /** The same context over a store that releases in another way, also for whoever releases several leases together. */
 function contextFor(context: Context, release: LeaseStore['release']): Context {
   const { store, calls } = context
-  const released: LeaseStore = {
-    commandDeadlineMs: store.commandDeadlineMs,
-    prefix: store.prefix,
-    overlaps: store.overlaps,
-    nodeOf: (key) => store.nodeOf(key),
-    whenReady: (key, call) => store.whenReady(key, call),
-    acquire: (requests, call) => store.acquire(requests, call),
-    renew: (requests, call) => store.renew(requests, call),
-    release,
-    checkHolders: (requests, call) => store.checkHolders(requests, call),
-    inspect: (key, call) => store.inspect(key, call),
-    revoke: (key, call) => store.revoke(key, call),
-  }
   return {
     ...context,
-    store: released,
+    store: storeWith(store, { release }),
     calls: {
       send(verb, request, attempt) {
         if (verb !== 'release') return calls.send(verb, request, attempt)
