@@ -64,7 +64,7 @@ export interface QueuedWaiter {
   readonly inbox: string
   /** Unique within its inbox. */
   readonly number: number
-  /** 0 is served first. A class is overtaken only by arrivals within `priorityStepMs` (`queue-figures.ts`) times the difference. */
+  /** 0 is served first. A class is overtaken only by arrivals within two seconds times the difference. */
   readonly priorityClass: number
   /** Whether the inbox is subscribed to. One that is not, as over HTTP, is a name only, and its turn goes to the release channel. */
   readonly listens: boolean
