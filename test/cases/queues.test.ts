@@ -1,9 +1,10 @@
 import type { Locker } from '@leasehold/core'
 import { fifo, inspectQueue, priority } from '@leasehold/core/queue'
+import { startTcpProxy } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { queueCrew } from '../support/queue-crew.ts'
-import { elapse, limit, ms, rounds } from '../support/scale.ts'
+import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts'
 
 /** A locker that is told of its turns. */
 const told = (arena: RedisArena): Locker => arena.client({ notifier: arena.notifier(), queue: fifo() })
@@ -43,6 +44,41 @@ describe('a drain of the queue', () => {
     300_000,
   )
 })
+
+it('over a link of 10 ms a hand-off takes little more than two round trips: a release and the turn, an acquire and its answer', async () => {
+  await using arena = await redisArena()
+  const link = await startTcpProxy({ port: arena.server.port })
+  const far = (): Locker =>
+    arena.client({ store: arena.store(link.port), notifier: arena.notifier(link.port), queue: fifo() })
+  const lockers = [far(), far()]
+  const waiters = rounds(100, 40)
+  try {
+    const held = await told(arena).acquire('far', { ttl: '5m' })
+    link.delay(5)
+    const waits = Array.from({ length: waiters }, async (_, number) => {
+      const lease = await (lockers[number % 2] as Locker).acquire('far', { wait: '1m' })
+      await lease.release()
+    })
+    await eventually(async () => (await inspectQueue(lockers[0] as Locker, 'far')).waiting === waiters)
+    const startedAt = performance.now()
+    await held.release()
+    await Promise.all(waits)
+    const handOffMs = (performance.now() - startedAt) / waiters
+    const lookingMs: number[] = []
+    for (let look = 0; look < 20; look++) {
+      const askedAt = performance.now()
+      await (lockers[look % 2] as Locker).isLocked('far')
+      lookingMs.push(performance.now() - askedAt)
+    }
+    // What the link and this machine make of 10 ms.
+    const trips = handOffMs / (lookingMs.sort((a, b) => a - b)[10] as number)
+    console.log(`${trips.toFixed(2)} round trips a hand-off`)
+    // A machine with other work to do is slower at one time than at another.
+    expect(trips).toBeLessThan(soak ? 2.3 : 4)
+  } finally {
+    await link.stop()
+  }
+}, 120_000)
 
 describe('a process that dies while its waiters are in front', () => {
   it('costs those behind next to nothing, whatever their number', async () => {

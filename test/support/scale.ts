@@ -1,5 +1,5 @@
 /** `npm run soak` runs each case as it is told; `npm test` with a fifth of its times and rounds, and the same claims. */
-const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
+export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
 
 /** A time of a case, in milliseconds; a short one is at least `leastMs`, for what a slow machine has to keep. */
 export const ms = (literal: number, leastMs = 0): number => (soak ? literal : Math.max(Math.ceil(literal / 5), leastMs))
