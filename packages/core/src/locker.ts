@@ -63,7 +63,7 @@ export interface Locker extends AsyncDisposable {
    *
    * @example
    * ```ts
-   * await using turn = await locks.tryAcquire('cron:nightly')
+   * await using turn = await locks.tryAcquire('refresh:7')
    * if (!turn) return
    * ```
    *
