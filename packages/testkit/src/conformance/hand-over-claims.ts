@@ -71,7 +71,7 @@ export function handOverClaims(probe: Probe): void {
     const former = await probe.grant({ key })
     const { token, fence } = await taken({ key, token: former.token })
     await probe.release({ key, token })
-    await expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
+    await context.expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
     await heard.close()
   })
 

@@ -38,7 +38,7 @@ export function recordClaims(probe: Probe): void {
     const heard = await probe.listen(key)
     const { token, fence } = await records.begin({ key })
     expect(await records.complete({ key, token })).toMatchObject({ type: 'completed', announced: true })
-    await expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
+    await context.expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
     await heard.close()
     expect(await records.state(key)).toBe('done')
     expect((await probe.grant({ key })).fence).toBeGreaterThan(fence)

@@ -66,7 +66,7 @@ export function recordRepeatClaims(probe: Probe): void {
     const heard = await probe.listen(key)
     const { token, fence } = await records.begin({ key })
     expect(await records.abandon({ key, token })).toMatchObject({ type: 'abandoned', announced: true })
-    await expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
+    await context.expect.poll(() => heard.payloads).toEqual([`released ${fence}`])
     await heard.close()
     expect(await records.state(key)).toBe('absent')
     expect((await records.begin({ key, fingerprint: 'other' })).fence).toBeGreaterThan(fence)

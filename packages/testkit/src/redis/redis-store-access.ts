@@ -74,5 +74,12 @@ async function listen({ port }: RedisServer, channel: string): Promise<Listening
   }
   const subscriber = await connectRedisAdmin({ port, onMessage })
   await subscriber.command('SUBSCRIBE', channel)
-  return { payloads, close: () => subscriber.close() }
+  return {
+    payloads,
+    async close() {
+      // The server counts a subscriber until it has seen that its connection is gone.
+      await subscriber.command('UNSUBSCRIBE', channel)
+      await subscriber.close()
+    },
+  }
 }
