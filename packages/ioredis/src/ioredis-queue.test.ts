@@ -1,5 +1,5 @@
 import { createLocker, type Locker } from '@leasehold/core'
-import { fifo } from '@leasehold/core/queue'
+import { fifo, inspectQueue } from '@leasehold/core/queue'
 import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
@@ -99,6 +99,20 @@ describe('a queued waiter', () => {
     )
     const [one, two] = [locker(), locker({ user: 'no-turns' })]
     expect(await handedOver(one, two, 'no-turns')).toBeLessThan(3_000)
+  })
+
+  it('takes a free lock at once, and finds its turn by looking, while its subscriber hears nothing', async () => {
+    await using proxy = await startTcpProxy({ port: server.port })
+    proxy.blackHole()
+    const [one, two] = [locker(), locker({ subscriberPort: proxy.port })]
+    const free = await two.acquire('silent', { wait: 500 })
+    expect(free).toMatchObject({ commands: 1 })
+    await free.release()
+    const held = await one.acquire('silent')
+    const acquiring = two.acquire('silent', { wait: 4_000 })
+    await expect.poll(async () => (await inspectQueue(one, 'silent')).waiting).toBe(1)
+    await held.release()
+    await (await acquiring).release()
   })
 
   it('needs no other permissions than the README names', async () => {

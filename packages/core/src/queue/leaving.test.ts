@@ -24,7 +24,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const [one, two] = [all.process({ name: 'one' }), all.process()]
     await one.locks.acquire('k')
     const stop = new AbortController()
-    const gone = two.queue({ wait: '3s', signal: stop.signal, budget: how === 'budget' ? 1 : 10 })
+    const gone = two.queue({ wait: '3s', signal: stop.signal, budget: how === 'budget' ? 2 : 10 })
     await clock.advance(0)
     if (how !== 'budget') expect(await waiting(all)).toBe(1)
     if (how === 'abort') stop.abort('enough')
@@ -61,6 +61,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', requestAfter(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -77,6 +78,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     const held = await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', lateAndUnheard(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -94,6 +96,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     const held = await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', lateAndUnheard(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -191,6 +194,7 @@ it('a turn that nobody wants is found by a look, if nobody heard of it', async (
   const { clock } = all
   const [one, two] = [all.process(), all.process()]
   const held = await one.locks.acquire('k')
+  await two.keepInbox()
   let repeat: (() => Promise<unknown>) | undefined
   two.store.next('queue.acquire', ({ execute }) => {
     repeat = execute
