@@ -191,16 +191,17 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   async #leave(): Promise<void> {
-    await leaveQueue(this.#context, this.#leaving(this.number), this.known)
+    await leaveQueue(this.#context, this.#leaving(this.number, this.#tried), this.known)
     this.#waiters?.remove(this)
   }
 
-  /** A late try has entered it, although it had left. */
+  /** A late try has entered it, although it has its lease, or has left. Its lease stays: a leave gives back what its tries took. */
   #leaveAgain(): void {
-    this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number), this.known))
+    const acquisitionId = this.#state === 'holding' ? undefined : this.#tried
+    this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number, acquisitionId), this.known))
   }
 
-  #leaving(number: number, acquisitionId: string = this.#tried): LeaveRequest {
+  #leaving(number: number, acquisitionId: string | undefined): LeaveRequest {
     return { key: this.plan.key, inbox: this.#inbox, number, acquisitionId }
   }
 
@@ -251,7 +252,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type === 'held') return { ...outcome, cursor: '-' }
     if (outcome.type !== 'queued') return outcome
     this.#entered = true
-    if (this.#state === 'leaving') this.#leaveAgain()
+    if (this.#state !== 'waiting') this.#leaveAgain()
     // Who keeps its place knows it by this cursor.
     const cursor = `${this.#inbox}.${this.number}`
     return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }
