@@ -115,6 +115,22 @@ describe('a queued waiter', () => {
     await (await acquiring).release()
   })
 
+  it('sends the text of a script once, though many call it at the same time', async () => {
+    const one = locker()
+    await using _ = await one.acquire('cold')
+    const stop = new AbortController()
+    const gone = Array.from({ length: 300 }, () => one.acquire('cold', { signal: stop.signal }).catch(String))
+    await expect.poll(async () => (await inspectQueue(one, 'cold')).waiting).toBe(300)
+    await server.command('SCRIPT', 'FLUSH')
+    await server.command('CONFIG', 'RESETSTAT')
+    stop.abort('enough')
+    expect(new Set(await Promise.all(gone))).toEqual(new Set(['enough']))
+    await expect.poll(async () => (await inspectQueue(one, 'cold')).waiting).toBe(0)
+    // Those of leaving and of inspecting, and perhaps that of a look.
+    const [, texts] = /cmdstat_eval:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats'))) ?? []
+    expect(Number(texts)).toBeLessThanOrEqual(3)
+  })
+
   it('needs no other permissions than the README names', async () => {
     const allowed = [
       ...[
