@@ -60,7 +60,7 @@ const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_320],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_330],
-  ['queue', withQueue, '', 10_220],
+  ['queue', withQueue, '', 10_950],
   ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 900],
   ['read/write lock', `export { readWriteLock } from '@leasehold/core/read-write'`, withQueue, 1_710],
   [

@@ -4,7 +4,7 @@
  * Arguments: the port of a Redis, the prefix, the key, for how many milliseconds each waiter holds the lock, and its ttl.
  */
 import { createLocker } from '@leasehold/core'
-import { fifo, priority } from '@leasehold/core/queue'
+import { fifo, inspectQueue, priority } from '@leasehold/core/queue'
 import { ioredisBackend } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { quiet } from './quiet.ts'
@@ -47,5 +47,9 @@ process.on('message', async ({ enter, level }: QueueOrder) => {
     tell({ queued: number })
   }
 })
-await locks.isLocked('warm-up')
+// A wait for another lock keeps its inbox open. So each waiter enters by its first try, and is in the queue once it is contended.
+const kept = `${key}-kept-${process.pid}`
+await locks.acquire(kept, { ttl: '10m', renew: false })
+locks.acquire(kept, { queue: fifo() }).catch(() => undefined)
+while ((await inspectQueue(locks, kept)).waiting === 0) await new Promise((resolve) => setTimeout(resolve, 1))
 process.send?.('ready')

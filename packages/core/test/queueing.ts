@@ -1,9 +1,18 @@
-import { follow, ManualClock, ScriptedStore, type Settlement, type TestLocker, testLocker } from '@leasehold/testkit'
+import {
+  callUntil,
+  follow,
+  ManualClock,
+  ScriptedStore,
+  type Settlement,
+  type TestLocker,
+  testLocker,
+} from '@leasehold/testkit'
 import type { ReleaseNotifier } from '../src/adapter/index.ts'
 import type { AcquireOptions, Lease } from '../src/index.ts'
 import type { LockerOptions } from '../src/locker.ts'
 import { type MemoryStore, memoryNotifier, memoryStore } from '../src/memory/index.ts'
 import { fifo } from '../src/queue/index.ts'
+import { drawAcquisitionId } from '../src/store/token.ts'
 
 /** A process on a memory store, whose commands are recorded and scripted apart from those of others. */
 export interface QueueingProcess extends TestLocker<ReleaseNotifier | undefined> {
@@ -13,6 +22,8 @@ export interface QueueingProcess extends TestLocker<ReleaseNotifier | undefined>
   hears: () => boolean
   /** Acquires `k` in order of arrival, unless the options say otherwise. */
   queue(options?: AcquireOptions): Settlement<Lease>
+  /** Waits for another lock as long as the test takes. So its inbox is open, and its first try for `k` enters the queue. */
+  keepInbox(): Promise<void>
   /** The names of its commands so far, without those it had when this was called last. */
   commands(): readonly string[]
 }
@@ -52,6 +63,16 @@ export function queueing(): Queueing {
         isDeaf: false,
         hears: () => true,
         queue: (acquire) => follow(tested.locks.acquire('k', acquire), clock),
+        async keepInbox() {
+          const call = callUntil(new AbortController().signal)
+          await memory.acquire(
+            [{ key: 'kept', acquisitionId: drawAcquisitionId(), ttlMs: 86_400_000, fences: 1 }],
+            call,
+          )
+          follow(tested.locks.acquire('kept', { wait: '24h' }), clock)
+          await clock.advance(0)
+          store.calls.length = 0
+        },
         commands: () => store.calls.splice(0).map(({ name }) => name),
       }
       return made

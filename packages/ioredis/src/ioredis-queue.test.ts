@@ -1,5 +1,5 @@
 import { createLocker, type Locker } from '@leasehold/core'
-import { fifo } from '@leasehold/core/queue'
+import { fifo, inspectQueue } from '@leasehold/core/queue'
 import { startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
@@ -99,6 +99,36 @@ describe('a queued waiter', () => {
     )
     const [one, two] = [locker(), locker({ user: 'no-turns' })]
     expect(await handedOver(one, two, 'no-turns')).toBeLessThan(3_000)
+  })
+
+  it('takes a free lock at once, and finds its turn by looking, while its subscriber hears nothing', async () => {
+    await using proxy = await startTcpProxy({ port: server.port })
+    proxy.blackHole()
+    const [one, two] = [locker(), locker({ subscriberPort: proxy.port })]
+    const free = await two.acquire('silent', { wait: 500 })
+    expect(free).toMatchObject({ commands: 1 })
+    await free.release()
+    const held = await one.acquire('silent')
+    const acquiring = two.acquire('silent', { wait: 4_000 })
+    await expect.poll(async () => (await inspectQueue(one, 'silent')).waiting).toBe(1)
+    await held.release()
+    await (await acquiring).release()
+  })
+
+  it('sends the text of a script once, though many call it at the same time', async () => {
+    const one = locker()
+    await using _ = await one.acquire('cold')
+    const stop = new AbortController()
+    const gone = Array.from({ length: 300 }, () => one.acquire('cold', { signal: stop.signal }).catch(String))
+    await expect.poll(async () => (await inspectQueue(one, 'cold')).waiting).toBe(300)
+    await server.command('SCRIPT', 'FLUSH')
+    await server.command('CONFIG', 'RESETSTAT')
+    stop.abort('enough')
+    expect(new Set(await Promise.all(gone))).toEqual(new Set(['enough']))
+    await expect.poll(async () => (await inspectQueue(one, 'cold')).waiting).toBe(0)
+    // Those of leaving and of inspecting, and perhaps that of a look.
+    const [, texts] = /cmdstat_eval:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats'))) ?? []
+    expect(Number(texts)).toBeLessThanOrEqual(3)
   })
 
   it('needs no other permissions than the README names', async () => {

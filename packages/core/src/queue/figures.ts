@@ -9,7 +9,7 @@ export const mostKeysPerLook = 50
 export const leastLookPauseMs = 10
 /** How long after an expiry the look for it comes, in milliseconds, so that it does not come just before. */
 export const afterExpiryMs = 5
-/** How long to wait until an inbox is known to hear, in milliseconds. */
+/** How long a subscriber that says nothing is waited for, in all, in milliseconds. */
 export const readyMs = 1_000
 /** For how long a leave without an answer is repeated, in milliseconds. After that, its inbox is dead or has missed its turn. */
 export const leaveForMs = 12_000

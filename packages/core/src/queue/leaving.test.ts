@@ -1,4 +1,4 @@
-import { callUntil, type Fate, follow, replyLost, requestAfter, requestLost } from '@leasehold/testkit'
+import { answered, callUntil, type Fate, follow, replyLost, requestAfter, requestLost } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Queueing, queueing } from '../../test/queueing.ts'
 import { queueOf } from './index.ts'
@@ -24,7 +24,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const [one, two] = [all.process({ name: 'one' }), all.process()]
     await one.locks.acquire('k')
     const stop = new AbortController()
-    const gone = two.queue({ wait: '3s', signal: stop.signal, budget: how === 'budget' ? 1 : 10 })
+    const gone = two.queue({ wait: '3s', signal: stop.signal, budget: how === 'budget' ? 2 : 10 })
     await clock.advance(0)
     if (how !== 'budget') expect(await waiting(all)).toBe(1)
     if (how === 'abort') stop.abort('enough')
@@ -61,6 +61,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', requestAfter(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -77,6 +78,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     const held = await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', lateAndUnheard(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -94,6 +96,7 @@ describe('a waiter that gives up leaves the queue', () => {
     const { clock } = all
     const [one, two] = [all.process(), all.process()]
     const held = await one.locks.acquire('k')
+    await two.keepInbox()
     two.store.next('queue.acquire', lateAndUnheard(800))
     const stop = new AbortController()
     two.queue({ signal: stop.signal })
@@ -191,6 +194,7 @@ it('a turn that nobody wants is found by a look, if nobody heard of it', async (
   const { clock } = all
   const [one, two] = [all.process(), all.process()]
   const held = await one.locks.acquire('k')
+  await two.keepInbox()
   let repeat: (() => Promise<unknown>) | undefined
   two.store.next('queue.acquire', ({ execute }) => {
     repeat = execute
@@ -209,6 +213,83 @@ it('a turn that nobody wants is found by a look, if nobody heard of it', async (
   await clock.advance(1_100)
   two.isDeaf = false
   await clock.advance(1_000)
+  expect(next.state).toBe('fulfilled')
+})
+
+/** The first try is carried out so late that the second has got the lease. Resolves once that has happened. */
+async function lateTry({ clock, process }: Queueing, late: Fate) {
+  const one = process()
+  await one.keepInbox()
+  one.store.next('queue.acquire', late)
+  const holding = one.queue({ renew: false, ttl: '10s' })
+  await clock.advance(1_500)
+  expect(holding.state).toBe('fulfilled')
+  return { one, lease: holding.value }
+}
+
+it('a late try enters a waiter that has had its lease: it leaves, so that nobody waits for a free lock', async () => {
+  const all = queueing()
+  const { clock } = all
+  const { lease } = await lateTry(all, requestAfter(2_600))
+  await lease?.release()
+  const two = all.process()
+  const held = await two.locks.acquire('k')
+  await clock.advance(1_200)
+  const next = two.queue()
+  await clock.advance(100)
+  expect(await waiting(all)).toBe(1)
+  await held.release()
+  await clock.advance(0)
+  expect(next.state).toBe('fulfilled')
+})
+
+it('a late try enters a waiter that has its lease, after that was revoked: it leaves, and another keeps the lock', async () => {
+  const all = queueing()
+  const { clock } = all
+  const { one } = await lateTry(all, requestAfter(2_600))
+  const two = all.process()
+  await two.locks.revoke('k')
+  const held = await two.locks.acquire('k')
+  await clock.advance(1_200)
+  expect(one.store.called('queue.leave')).toHaveLength(1)
+  expect(await waiting(all)).toBe(0)
+  expect(await one.locks.isLocked('k')).toBe(true)
+  expect(held.signal.aborted).toBe(false)
+})
+
+it('a leave for a late try leaves the lease that the waiter has', async () => {
+  const all = queueing()
+  const { clock } = all
+  // As of a try with an earlier acquisition id.
+  const queued: Fate = async ({ execute, clock: at }) => {
+    await new Promise<void>((resolve) => at.schedule(resolve, 2_600))
+    await execute()
+    return [{ type: 'queued', position: 0, againInMs: null, holder: null }] as never
+  }
+  const { one, lease } = await lateTry(all, queued)
+  await clock.advance(1_200)
+  expect(one.store.called('queue.leave')).toHaveLength(1)
+  expect(await one.locks.isLocked('k')).toBe(true)
+  expect(lease?.signal.aborted).toBe(false)
+})
+
+it('a turn that a late try brings is given back, although the process has had no waiter since', async () => {
+  const all = queueing()
+  const { clock } = all
+  const [one, two] = [all.process(), all.process()]
+  const held = await one.locks.acquire('k')
+  // Granted or not, nobody hears of the first entering try.
+  two.store.next('queue.acquire', answered, lateAndUnheard(5_000))
+  const stop = new AbortController()
+  two.queue({ signal: stop.signal })
+  await clock.advance(100)
+  stop.abort()
+  await clock.advance(5_000)
+  expect(await waiting(all)).toBe(1)
+  const next = one.queue()
+  await two.keepInbox()
+  await held.release()
+  await clock.advance(0)
   expect(next.state).toBe('fulfilled')
 })
 

@@ -1,37 +1,9 @@
 import { answered, type Fate, follow, replyAfter, requestLost, ScriptedNotifier } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
-import type { ReleaseNotifier } from '../adapter/index.ts'
+import { openInbox, withInbox } from '../../test/scripted-inbox.ts'
 import { LeaseholdError } from '../index.ts'
-import { type OpenInbox, offerInbox } from '../waiting/inbox.ts'
 import { inspectQueue } from './index.ts'
-
-/** An inbox that says what a test says. */
-class ScriptedInbox implements OpenInbox {
-  live = true
-  confirm!: () => void
-  say: (message: string | undefined) => void = () => undefined
-  readonly ready: Promise<void> = new Promise((resolve) => {
-    this.confirm = () => {
-      this.live = true
-      resolve()
-    }
-  })
-
-  close(): void {
-    this.live = false
-  }
-}
-
-function withInbox(notifier: ScriptedNotifier, inbox = new ScriptedInbox()): ReleaseNotifier {
-  if (inbox.live) inbox.confirm()
-  return offerInbox(notifier, {
-    open(_, listener) {
-      inbox.say = listener
-      return inbox
-    },
-  })
-}
 
 it('one look asks for every key that is due at about the same time', async () => {
   const { clock, process } = queueing()
@@ -86,7 +58,7 @@ it('releases that nobody here can make use of lead to few looks', async () => {
 
 it('where messages may have been missed, every key is looked at', async () => {
   const { clock, process } = queueing()
-  const inbox = new ScriptedInbox()
+  const inbox = openInbox()
   const [one, two] = [process(), process({ notifier: withInbox(new ScriptedNotifier(), inbox) })]
   const held = await Promise.all(['a', 'b'].map((key) => one.locks.acquire(key)))
   const waiting = ['a', 'b'].map((key) => follow(two.locks.acquire(key), clock))
@@ -97,35 +69,6 @@ it('where messages may have been missed, every key is looked at', async () => {
   inbox.say(undefined)
   await clock.advance(0)
   expect(waiting.map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled'])
-})
-
-it('a call enters the queue once its inbox hears, and waits for that no longer than a second', async () => {
-  const { clock, process } = queueing()
-  const inbox = new ScriptedInbox()
-  inbox.live = false
-  const [one, two] = [process(), process({ notifier: withInbox(new ScriptedNotifier(), inbox) })]
-  await one.locks.acquire('k')
-  two.queue()
-  await clock.advance(300)
-  expect(two.store.calls).toEqual([])
-  inbox.confirm()
-  await clock.advance(0)
-  expect(two.store.called('queue.acquire').map(({ requests: [request] }) => request?.waiter?.listens)).toEqual([true])
-
-  const deaf = new ScriptedInbox()
-  deaf.live = false
-  const three = process({ notifier: withInbox(new ScriptedNotifier(), deaf) })
-  three.queue()
-  const stop = new AbortController()
-  const gone = three.queue({ signal: stop.signal })
-  await clock.advance(500)
-  stop.abort('enough')
-  await clock.advance(0)
-  expect(gone.reason).toBe('enough')
-  await clock.advance(500)
-  expect(three.store.called('queue.acquire').map(({ requests: [request] }) => request?.waiter?.listens)).toEqual([
-    false,
-  ])
 })
 
 it('many that have fallen out of the queue enter it again: a look names those who have not been asked about', async () => {

@@ -57,7 +57,7 @@ export class PacedCalls {
     const lane = this.#lanes.get(node) ?? { underWay: 0, waiting: new Set() }
     this.#lanes.set(node, lane)
     if (lane.underWay < mostUnderWay) {
-      this.#leave(lane, request)
+      this.#leave(node, lane, request)
       return
     }
     const { attempt } = request
@@ -68,7 +68,7 @@ export class PacedCalls {
     })
   }
 
-  #leave(lane: Lane, { attempt, send }: Waiting): void {
+  #leave(node: string, lane: Lane, { attempt, send }: Waiting): void {
     lane.underWay++
     let isUnderWay = true
     const ended = (): void => {
@@ -76,10 +76,14 @@ export class PacedCalls {
       isUnderWay = false
       lane.underWay--
       const [next] = lane.waiting
-      if (!next) return
+      if (!next) {
+        // Nodes come and go.
+        if (lane.underWay === 0 && this.#lanes.get(node) === lane) this.#lanes.delete(node)
+        return
+      }
       lane.waiting.delete(next)
       // In the locker's own async context: whoever has led here must not be kept alive by another's request.
-      void this.#context.home(() => this.#leave(lane, next))
+      void this.#context.home(() => this.#leave(node, lane, next))
     }
     // A node that does not answer must not hold up what waits for longer than its callers do.
     attempt.onOver(ended)

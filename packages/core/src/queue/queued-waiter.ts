@@ -25,11 +25,13 @@ import { drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { sleep } from '../timing/deadline.ts'
-import type { Instant } from '../timing/validity.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { placesOf } from '../waiting/kept-places.ts'
 import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Contention, ReleaseNotifier, Waiter, WaitPlan } from '../waiting/release-notifier.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
+import type { Arrival } from './arrivals.ts'
+import { readyMs } from './figures.ts'
 import { leaveOnce, leaveQueue } from './leaving.ts'
 import type { QueuedContext } from './queued-context.ts'
 import type { Order, Queues, Wish } from './queues.ts'
@@ -63,6 +65,8 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly #waiters: Waiters | undefined
   readonly #inbox: string
   #acquisition: Acquisition | undefined
+  /** Its place among the calls of this process that are on their way into the queue. */
+  #arrival: Arrival | undefined
   /** How often it was told that a try is worth it, and how often it had been when its last try was sent. */
   readonly #told = new SignalCount()
   #seen = 0
@@ -82,19 +86,51 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     this.plan = plan
     this.since = since
     this.number = this.#waiters?.nextNumber() ?? 1
-    this.#inbox = this.#waiters?.inbox ?? drawAcquisitionId()
+    this.#inbox = this.#waiters?.inbox.name ?? drawAcquisitionId()
   }
 
   /** Call it once. Throws what `Acquisition` throws. */
   async run(): Promise<Acquired> {
     try {
-      await this.#waiters?.add(this)
+      if (this.#waiters) await this.#arrive(this.#waiters)
       this.#acquisition = new Acquisition(this.#view(), this.plan, this)
     } catch (error) {
+      this.#arrival?.over()
       this.#waiters?.remove(this)
       throw error
     }
     return this.#acquisition.run()
+  }
+
+  /** Where the inbox does not hear yet, the first call for a key tries before it enters. Those after it enter behind it. */
+  async #arrive(waiters: Waiters): Promise<void> {
+    const { key, signal } = this.plan
+    if (waiters.inbox.isSettled && !waiters.arrivals.has(key)) {
+      void waiters.add(this)
+      return
+    }
+    this.#arrival = waiters.arrivals.begin(key)
+    const { before } = this.#arrival
+    if (!before) return
+    const { clock, work } = this.#context
+    const leftMs = (): number => this.plan.waitMs - elapsedMs(instant(clock), this.since)
+    const wait = work.begin(signal)
+    try {
+      const heard = waiters.add(this)
+      await this.#until(before, readyMs, leftMs, wait.signal)
+      await this.#until(heard, waiters.inbox.patienceMs, leftMs, wait.signal)
+    } finally {
+      work.end(wait)
+    }
+  }
+
+  /** Waits for something that may stay out, and leaves time for a try after it. */
+  async #until(settled: Promise<void>, limitMs: number, leftMs: () => number, signal: AbortSignal): Promise<void> {
+    if (limitMs <= 0) return
+    await sleep(this.#context.clock, Math.min(limitMs, leftMs() / 2), signal, (wake) => {
+      void settled.then(wake)
+      return this.#told.onSignal(this.#seen, wake)
+    })
   }
 
   get recheckMs(): number {
@@ -121,6 +157,11 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   async pause({ expiresInMs }: Contention, leftMs: () => number, signal: AbortSignal): Promise<void> {
+    if (this.#waiters && !this.#waiters.has(this)) {
+      const heard = this.#waiters.add(this)
+      await this.#until(heard, this.#waiters.inbox.patienceMs, leftMs, signal)
+      return
+    }
     this.#waiters?.queued(this, expiresInMs)
     this.isQueued = true
     try {
@@ -140,6 +181,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   onEnd(): void {
+    this.#arrival?.over()
     if (this.#state === 'holding' || !(this.#entered || this.#open > 0)) this.#waiters?.remove(this)
     else {
       this.#state = 'leaving'
@@ -149,16 +191,17 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   }
 
   async #leave(): Promise<void> {
-    await leaveQueue(this.#context, this.#leaving(this.number), this.known)
+    await leaveQueue(this.#context, this.#leaving(this.number, this.#tried), this.known)
     this.#waiters?.remove(this)
   }
 
-  /** A late try has entered it, although it had left. */
+  /** A late try has entered it, although it has its lease, or has left. Its lease stays: a leave gives back what its tries took. */
   #leaveAgain(): void {
-    this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number), this.known))
+    const acquisitionId = this.#state === 'holding' ? undefined : this.#tried
+    this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number, acquisitionId), this.known))
   }
 
-  #leaving(number: number, acquisitionId: string = this.#tried): LeaveRequest {
+  #leaving(number: number, acquisitionId: string | undefined): LeaveRequest {
     return { key: this.plan.key, inbox: this.#inbox, number, acquisitionId }
   }
 
@@ -180,6 +223,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 
   #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {
     const { kind, permits } = this.#wish
+    if (this.#enters) this.#arrival?.over()
     const send = async (call: CallDeadline): Promise<AcquireOutcome> => {
       this.#tried = acquisitionId
       this.#seen = this.#told.signals
@@ -190,12 +234,16 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     this.#context.enter(key, send, attempt)
   }
 
-  /** Without a wait nothing is entered. */
+  /** Without a wait nothing is entered, and not before the inbox is open: a turn would be missed. */
+  get #enters(): boolean {
+    return this.plan.waitMs > 0 && (this.#waiters?.has(this) ?? true)
+  }
+
   #waiter(): WaiterInQueue | undefined {
-    if (this.plan.waitMs === 0) return undefined
+    if (!this.#enters) return undefined
     const { number, priorityClass } = this
     const aliveMs = placesOf(this.#context.notifier) ? unkeptAliveMs : httpAliveMs
-    const lives = this.#waiters?.lives ?? { listens: false, aliveMs, windowMs: httpWindowMs }
+    const lives = this.#waiters?.inbox.lives ?? { listens: false, aliveMs, windowMs: httpWindowMs }
     return { inbox: this.#inbox, number, priorityClass, ...lives }
   }
 
@@ -204,7 +252,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type === 'held') return { ...outcome, cursor: '-' }
     if (outcome.type !== 'queued') return outcome
     this.#entered = true
-    if (this.#state === 'leaving') this.#leaveAgain()
+    if (this.#state !== 'waiting') this.#leaveAgain()
     // Who keeps its place knows it by this cursor.
     const cursor = `${this.#inbox}.${this.number}`
     return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }

@@ -30,6 +30,7 @@ import {
   renewOutcome,
   resizeOutcome,
 } from './queue-replies.ts'
+import { textOnce } from './text-once.ts'
 
 /** The queues of a Redis store, each in a few keys beside its lock. Each call is one command, on a cluster one per hash tag. */
 export function redisQueue([transport, memory]: Makings, keys: KeyLayout): QueueStore {
@@ -59,6 +60,8 @@ export function redisQueue([transport, memory]: Makings, keys: KeyLayout): Queue
   const ending = ({ key, exclusive, token, keep }: ReleasePermitsRequest) =>
     [...of(key), token, exclusive ? '1' : '', String(keep)] as const
 
+  // Tries and leaves come in bursts.
+  const [toAcquire, toLeave] = [textOnce(transport, acquire), textOnce(transport, leave)]
   /** One request, which is encoded already. */
   async function one<Args extends string[], Keys extends string[], Each extends string[], O>(
     script: Script<Args, Keys, Each>,
@@ -67,16 +70,18 @@ export function redisQueue([transport, memory]: Makings, keys: KeyLayout): Queue
     request: readonly [...Keys, ...Each],
     decode: (reply: ScriptReply) => O,
     call: CallDeadline,
+    via = transport,
   ): Promise<O> {
-    return (await only(runScript(transport, script, args, keyCount, [request], (it) => it, decode, call))) as O
+    return (await only(runScript(via, script, args, keyCount, [request], (it) => it, decode, call))) as O
   }
 
   return {
     acquire: async (request, call) =>
-      one(acquire, [memory, channels, believes()], 6, trying(request), acquireOutcome(request), call),
+      one(acquire, [memory, channels, believes()], 6, trying(request), acquireOutcome(request), call, toAcquire),
     look: async (requests, call) =>
       runScript(transport, look, [channels, believes()], 6, requests, looking, lookOutcome, call),
-    leave: async (request, call) => one(leave, [channels, believes()], 6, leaving(request), leaveOutcome, call),
+    leave: async (request, call) =>
+      one(leave, [channels, believes()], 6, leaving(request), leaveOutcome, call, toLeave),
     renew: async (requests, call) => runScript(transport, renew, [memory], 6, requests, extending, renewOutcome, call),
     release: async (requests, call) =>
       runScript(transport, release, [channels, believes()], 6, requests, ending, released, call),

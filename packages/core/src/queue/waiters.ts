@@ -3,15 +3,16 @@ import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import type { LookOutcome, QueueStore } from '../store/queue.ts'
-import { aliveMs, httpAliveMs, httpWindowMs, mostRecheckMs, windowMs } from '../store/queue-figures.ts'
-import { drawAcquisitionId } from '../store/token.ts'
-import { deadline, sleep } from '../timing/deadline.ts'
-import type { Inbox, OpenInbox } from '../waiting/inbox.ts'
+import { mostRecheckMs } from '../store/queue-figures.ts'
+import { deadline } from '../timing/deadline.ts'
+import type { Inbox } from '../waiting/inbox.ts'
 import { recheckMs } from '../waiting/pacing.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
+import { Arrivals } from './arrivals.ts'
 import { ContendedKey, type Named } from './contended-key.ts'
-import { afterExpiryMs, leastLookPauseMs, mostEnded, mostKeysPerLook, readyMs } from './figures.ts'
+import { afterExpiryMs, leastLookPauseMs, mostEnded, mostKeysPerLook } from './figures.ts'
 import { leaveOnce } from './leaving.ts'
+import { OwnInbox } from './own-inbox.ts'
 import type { QueuedContext } from './queued-context.ts'
 
 /** A waiter, as its process knows it. */
@@ -38,11 +39,8 @@ export class Waiters {
   readonly #context: QueuedContext
   readonly #port: QueueStore
   readonly #notifier: ReleaseNotifier
-  readonly #inboxes: Inbox
-  /** Drawn when it is first needed: Workers forbid randomness at module scope. */
-  #inbox: string | undefined
-  #open: OpenInbox | undefined
-  #isReady = false
+  readonly inbox: OwnInbox
+  readonly arrivals: Arrivals = new Arrivals()
   #numbers = 0
   /** Those who wait, and those who leave. */
   readonly #members = new Map<number, Member>()
@@ -56,61 +54,26 @@ export class Waiters {
     this.#context = context
     this.#port = port
     this.#notifier = notifier
-    this.#inboxes = inboxes
-  }
-
-  get inbox(): string {
-    this.#inbox ??= drawAcquisitionId()
-    return this.#inbox
+    this.inbox = new OwnInbox(context.clock, inboxes, (message) => this.#heard(message))
   }
 
   nextNumber(): number {
     return ++this.#numbers
   }
 
-  /** What a try says of the inbox. */
-  get lives(): { readonly listens: boolean; readonly aliveMs: number; readonly windowMs: number } {
-    const { isNameOnly } = this.#inboxes
-    return {
-      listens: this.#open?.live === true,
-      aliveMs: isNameOnly ? httpAliveMs : aliveMs,
-      windowMs: isNameOnly ? httpWindowMs : windowMs,
-    }
-  }
-
   recheckMs(plan: Plan): number {
     return Math.min(recheckMs(plan, this.#notifier), mostRecheckMs)
   }
 
-  /**
-   * A waiter is about to ask. Settles when the inbox hears, or is known not to.
-   *
-   * @throws what ends the wait meanwhile
-   */
-  add(waiter: Member): Promise<void> | undefined {
+  /** A waiter is about to enter a queue. Answers what settles once the inbox hears, or is known not to. */
+  add(waiter: Member): Promise<void> {
     this.#members.set(waiter.number, waiter)
-    const open = this.#open ?? this.#inboxes.open(this.inbox, (message) => this.#heard(message))
-    if (open !== this.#open) {
-      this.#open = open
-      this.#isReady = false
-      void open.ready.then(() => {
-        if (open === this.#open) this.#isReady = true
-      })
-    }
-    return this.#isReady ? undefined : this.#untilReady(open, waiter.plan)
+    return this.inbox.open()
   }
 
-  async #untilReady({ ready }: OpenInbox, { signal, waitMs }: Plan): Promise<void> {
-    const { clock, work } = this.#context
-    const wait = work.begin(signal)
-    try {
-      await sleep(clock, Math.min(readyMs, waitMs), wait.signal, (wake) => {
-        void ready.then(wake)
-        return undefined
-      })
-    } finally {
-      work.end(wait)
-    }
+  /** Whether a waiter may enter a queue. */
+  has(waiter: Member): boolean {
+    return this.#members.has(waiter.number)
   }
 
   /** The store has answered that a waiter is in the queue, and when a look is worth it. */
@@ -153,10 +116,7 @@ export class Waiters {
       if (this.#ended.size <= mostEnded) break
       this.#ended.delete(oldest)
     }
-    if (this.#members.size > 0) return
-    this.#open?.close()
-    this.#open = undefined
-    this.#ended.clear()
+    if (this.#members.size === 0) this.inbox.close()
   }
 
   #heard(message: string | undefined): void {
@@ -171,7 +131,7 @@ export class Waiters {
     if (waiter) waiter.told()
     else if (key !== undefined) {
       // Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places.
-      const request = { key, inbox: this.inbox, number, acquisitionId: undefined }
+      const request = { key, inbox: this.inbox.name, number, acquisitionId: undefined }
       this.#context.work.background(() => leaveOnce(this.#context, request))
     }
   }
@@ -235,7 +195,7 @@ export class Waiters {
       contended.lookedMs = askedMs
       contended.dueMs = Infinity
       const numbers = waiters.map(({ number }) => number)
-      return { key: contended.key, inbox: this.inbox, aliveMs: this.lives.aliveMs, numbers }
+      return { key: contended.key, inbox: this.inbox.name, aliveMs: this.inbox.lives.aliveMs, numbers }
     })
     const read = (outcomes: readonly LookOutcome[] | Unknown): void => {
       for (const [index, { contended, waiters }] of asked.entries()) {
