@@ -10,5 +10,10 @@ export const mostJsonBytes = 65_536
  * although nobody woke it.
  */
 export const defaultKeep = '1m'
+/**
+ * How long a call waits for a run that is not its own, unless it or its locker says otherwise: longer than for a lock, because it is
+ * work that takes long which is worth sharing. A run that dies is replaced when its lease is over, so nobody waits for it in vain.
+ */
+export const defaultWait = '2m'
 /** Marks records whose result is JSON of `once`. Records of other work under the same key have another fingerprint. */
 export const fingerprint = 'once:json'

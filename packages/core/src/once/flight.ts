@@ -1,13 +1,15 @@
 import type { Context } from '../context.ts'
-import { AcquireTimeoutError, LeaseholdError } from '../errors.ts'
+import { about, LeaseholdError } from '../errors.ts'
 import type { Budget } from '../options.ts'
-import type { RecordClaim } from '../records/claiming.ts'
+import type { Claiming } from '../records/claiming.ts'
 import type { Run } from '../records/run.ts'
+import { unanswered } from '../store/answered.ts'
 import type { StoredRecord } from '../store/records.ts'
 import { Span } from '../timing/span.ts'
 import { type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { fingerprint } from './figures.ts'
 import { toBytes } from './json-result.ts'
+import { notInTime } from './not-in-time.ts'
 import type { OnceRun, OnceWork } from './run.ts'
 
 /** What one call of `once` asks for. */
@@ -39,17 +41,18 @@ interface Caller extends OnceCall {
 export class Flight {
   readonly #context: Context
   readonly #key: string
-  readonly #claim: (signal: AbortSignal) => Promise<RecordClaim>
+  readonly #claim: (signal: AbortSignal) => Claiming
   readonly #onOver: () => void
   readonly #callers = new Set<Caller>()
   readonly #deserted = new AbortController()
+  #claiming: Claiming | undefined
   #isRunning = false
 
   /**
-   * @param claim       claims the key's record, and waits for as long as the signal allows
+   * @param claim  claims the key's record, and waits for as long as the signal allows
    * @param onOver called before anybody is told: nobody may join from now on
    */
-  constructor(context: Context, key: string, claim: (signal: AbortSignal) => Promise<RecordClaim>, onOver: () => void) {
+  constructor(context: Context, key: string, claim: (signal: AbortSignal) => Claiming, onOver: () => void) {
     this.#context = context
     this.#key = key
     this.#claim = claim
@@ -73,7 +76,7 @@ export class Flight {
         if (this.#callers.size === 0) this.#desert(reason)
       }
       const onAbort = (): void => leave(signal?.reason)
-      const waitNoLonger = waitMs > 0 ? clock.schedule(() => leave(this.#timeout(since, call)), waitMs) : undefined
+      const waitNoLonger = waitMs > 0 ? clock.schedule(() => leave(this.#timeout(call, since)), waitMs) : undefined
       const caller: Caller = {
         ...call,
         onRun: () => waitNoLonger?.(),
@@ -91,11 +94,15 @@ export class Flight {
     })
   }
 
-  /** Brings all who are here the result. Call it once, when the first has joined. */
-  async run(): Promise<void> {
+  /**
+   * Brings all who are here the result. Call it once, when the first has joined.
+   *
+   * @param first the call that has joined. If it does not wait, or has a budget, no other joins
+   */
+  async run(first: OnceCall): Promise<void> {
     const since = instant(this.#context.clock)
     try {
-      const result = await this.#result(since)
+      const result = await this.#result(first, since)
       this.#onOver()
       for (const caller of this.#callers) caller.resolve(result)
     } catch (error) {
@@ -104,16 +111,18 @@ export class Flight {
     }
   }
 
-  async #result(since: Instant): Promise<Uint8Array> {
+  async #result(first: OnceCall, since: Instant): Promise<Uint8Array> {
     for (;;) {
-      const found = await this.#claim(this.#deserted.signal)
+      this.#claiming = this.#claim(this.#deserted.signal)
+      const found = await this.#claiming.run()
       if (found.type === 'done') return this.#resultOf(found.record)
-      const [caller] = this.#callers
-      if (found.type === 'busy') throw this.#timeout(since, caller, found.holder)
+      if (found.type === 'busy') throw this.#timeout(first, since, found.holder)
       if (found.type !== 'claimed') throw this.#mismatch()
-      const result = await this.#run(found.run)
+      this.#isRunning = true
+      const result = await this.#run(found.run).finally(() => {
+        this.#isRunning = false
+      })
       if (result) return result
-      if (caller && caller.budget.left < 1) throw this.#timeout(since, caller)
     }
   }
 
@@ -138,7 +147,6 @@ export class Flight {
       remaining: () => run.remaining(),
       assertValid: () => run.assertValid(),
     }
-    this.#isRunning = true
     let result: Uint8Array
     try {
       result = toBytes(await work(given))
@@ -147,8 +155,6 @@ export class Flight {
       await run.abandon()
       if (isLost) return undefined
       throw error
-    } finally {
-      this.#isRunning = false
     }
     const completion = await run.complete(result, { keep: keepMs, resultOnly: true })
     if (completion.type !== 'superseded') return result
@@ -166,15 +172,18 @@ export class Flight {
     this.#deserted.abort(reason)
   }
 
-  #timeout(since: Instant, call: OnceCall | undefined, holder: string | null = null): AcquireTimeoutError {
-    const figures = {
-      waitedMs: waitedMs(this.#context.clock, since),
-      commands: 0,
-      lateGrants: 0,
-      holder,
-      heldHere: this.#isRunning,
-    }
-    return new AcquireTimeoutError(this.#key, figures, call)
+  /**
+   * The error of a call whose wait or budget is over.
+   *
+   * @param holder the name of whoever is at it elsewhere, null if that has none; undefined if nobody was seen
+   */
+  #timeout(call: OnceCall, since: Instant, holder = this.#claiming?.seen?.holder): unknown {
+    const { clock, name } = this.#context
+    const heldHere = this.#isRunning
+    const at = heldHere ? (name ?? null) : holder
+    // The store has not said yet whether somebody is at it.
+    if (at === undefined) return about(this.#key, unanswered('claim'))
+    return notInTime(this.#key, { waitedMs: waitedMs(clock, since), holder: at, heldHere }, call.budget.left < 1)
   }
 
   #mismatch(): LeaseholdError {

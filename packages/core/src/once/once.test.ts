@@ -3,7 +3,7 @@ import { follow, ManualClock, type Settlement } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { storeLike } from '../../../../test/support/store-like.ts'
 import { type CallDeadline, offerRecords } from '../adapter/index.ts'
-import { createLocker, type Locker, type LockerEvent } from '../index.ts'
+import { AcquireTimeoutError, createLocker, type Locker, type LockerEvent } from '../index.ts'
 import { memoryNotifier } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { openTables, type Tables } from '../memory/tables.ts'
@@ -334,20 +334,44 @@ describe('a runner', () => {
 
 describe('a call', () => {
   it.each([
-    ['here', () => here],
-    ['elsewhere', () => elsewhere],
-  ])('waits for a run %s as long as it says, and then tells of it', async (_, runner) => {
+    ['here', () => here, 'at this locker itself'],
+    ['elsewhere', () => elsewhere, 'at "elsewhere"'],
+  ])('waits for a run %s as long as it says, and then tells of it', async (name, runner, where) => {
     const build = new Build()
     const running = ask(build, { wait: '1h' }, runner())
     await now()
     const [short, long] = [ask(build, { wait: '2s' }), ask(build, { wait: '1m' })]
     await clock.advance(2_000)
-    expect(short).toMatchObject(
-      rejected({ code: 'ACQUIRE_TIMEOUT', key: 'report', waitedMs: 2_000, heldHere: runner() === here }),
+    const figures = { waitedMs: 2_000, holder: name, heldHere: runner() === here }
+    expect(short).toMatchObject(rejected({ name: 'AcquireTimeoutError', key: 'report', ...figures }))
+    expect(short.reason).toBeInstanceOf(AcquireTimeoutError)
+    expect((short.reason as Error).message).toBe(
+      `The run of "report" is under way ${where}, and the call has waited 2000 ms; allow a longer wait`,
     )
     build.return(1)
     await now()
     for (const each of [running, long]) expect(each).toMatchObject(fulfilled(1))
+  })
+
+  it('waits for 2 minutes, unless it or its locker says otherwise', async () => {
+    const build = new Build()
+    ask(build, {}, elsewhere)
+    await now()
+    const impatient = createLocker({ store, clock, wait: '1m' })
+    const asked = [ask(build), ask(build, { wait: undefined }, impatient)]
+    await clock.advance(59_999)
+    expect(asked).toMatchObject([{ state: 'pending' }, { state: 'pending' }])
+    await clock.advance(60_000)
+    expect(asked).toMatchObject([{ state: 'pending' }, rejected({ waitedMs: 60_000 })])
+    await clock.advance(1)
+    expect(asked[0]).toMatchObject(rejected({ waitedMs: 120_000 }))
+  })
+
+  it('that the store does not answer until its wait is over says that, and of no run', async () => {
+    fates.claim = ['request lost']
+    const asked = ask(new Build(), { wait: '100ms' })
+    await clock.advance(100)
+    expect(asked).toMatchObject(rejected({ code: 'STORE_UNAVAILABLE', key: 'report' }))
   })
 
   it('that does not wait asks once: it runs, or finds the result, or that somebody is at it', async () => {
@@ -357,6 +381,7 @@ describe('a call', () => {
     for (const busy of [ask(build, { wait: 0 }), ask(build, { wait: 0 }, elsewhere)]) {
       await now()
       expect(busy).toMatchObject(rejected({ code: 'ACQUIRE_TIMEOUT', holder: 'here' }))
+      expect(String(busy.reason)).toContain('under way at "here", and the call has waited 0 ms; allow a longer')
     }
     build.return(1)
     await now()
@@ -377,7 +402,9 @@ describe('a call', () => {
     const other = ask(build, { wait: '1h', budget: 100 }, frugal)
     await clock.advance(2_000)
     expect(asked).toMatchObject(rejected({ code: 'ACQUIRE_TIMEOUT', holder: 'elsewhere' }))
-    expect(String(asked.reason)).toContain('has spent its budget')
+    expect(String(asked.reason)).toContain(
+      'under way at "elsewhere", and the call has spent its budget; allow a larger budget',
+    )
     build.return(1)
     await clock.advance(10_000)
     expect([other, build.runs.length]).toMatchObject([fulfilled(1), 1])
@@ -391,7 +418,7 @@ describe('a call', () => {
     await clock.advance(4_000)
     build.throw(build.runs[0]?.signal.reason)
     await now()
-    expect(asked).toMatchObject(rejected({ code: 'ACQUIRE_TIMEOUT' }))
+    expect(asked).toMatchObject(rejected({ code: 'INVALID_OPTION', option: 'budget' }))
   })
 
   it('whose signal is aborted ends with its reason, and the run goes on for the others', async () => {

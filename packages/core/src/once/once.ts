@@ -4,16 +4,16 @@ import { demandObject, demandOption } from '../errors.ts'
 import { sharedOf } from '../key-locker.ts'
 import type { Locker } from '../locker.ts'
 import { type AcquireOptions, callSettings, planFor } from '../options.ts'
-import { claimRecord } from '../records/claim-record.ts'
+import { claiming } from '../records/claim-record.ts'
 import { recordsOf } from '../records/records-of.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { unlimitedMs } from '../timing/figures.ts'
-import { defaultKeep, fingerprint } from './figures.ts'
+import { defaultKeep, defaultWait, fingerprint } from './figures.ts'
 import { Flight } from './flight.ts'
 import { fromBytes } from './json-result.ts'
 import type { OnceWork } from './run.ts'
 
-/** The options of `once`: those of an acquire, but for `queue`, and how long the result is kept. */
+/** The options of `once`: those of an acquire, but for `queue`, and how long the result is kept. `wait` is 2 min by default. */
 export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
   /**
    * How long the store keeps the result; default 1 min. Calls find it until then, and the next one after that runs the work again.
@@ -35,7 +35,8 @@ export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
  * - **The result** is plain data, as JSON has it, of at most 64 KiB; or undefined. Each caller gets a copy of its own. Anything else
  *   counts as an error of the work, and nobody gets it.
  * - **An error** is not kept. The callers of the same process share it. Elsewhere the next waiter runs its own work.
- * - **`wait`** is how long a call waits for a run that is not its own. 0 asks the store once, and runs the work if nobody is at it.
+ * - **`wait`** is how long a call waits for a run that is not its own; default 2 min, or the locker's. A run has all the time that it
+ *   takes, and one that dies is replaced when its lease is over. 0 asks the store once, and runs the work if nobody is at it.
  * - **`budget`** is the call's own. So a call that has one, or whose locker has, claims and waits for itself, as where calls share
  *   nothing.
  * - **`signal`** ends the call. The run goes on for the other callers of this process, and is told to stop when the last has gone.
@@ -53,7 +54,7 @@ export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
  *
  * @throws the work's own error
  * @throws AcquireTimeoutError when another run was still going on when the wait or the budget was over
- * @throws StoreUnavailableError when the store did not answer for a command deadline
+ * @throws StoreUnavailableError when the store did not answer for a command deadline, or until the wait was over
  * @throws InvalidOptionError for a bad key or option, a locker whose store offers no records, or a result that cannot be kept
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else, such as a record of `claimRecord`
@@ -70,7 +71,7 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   demandObject(options)
   const { keep = defaultKeep, ...rest } = options ?? {}
   demandOption((rest as AcquireOptions).queue === undefined, 'queue', 'left out: whoever asks first runs')
-  const { waitMs, budget, signal } = planFor(key, callSettings(shared.defaults, rest)())
+  const { waitMs, budget, signal } = planFor(key, callSettings({ wait: defaultWait }, shared.defaults, rest)())
   const call = { work, keepMs: parseDuration('keep', keep), waitMs, budget, signal }
   signal?.throwIfAborted()
   const { context } = shared
@@ -86,12 +87,12 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   const forget = (): void => {
     if (flights.get(key) === flight) flights.delete(key)
   }
-  const claim = (ends: AbortSignal): ReturnType<typeof claimRecord> =>
-    claimRecord(locks, key, { ...rest, wait: waitMs && unlimitedMs, budget, signal: ends, fingerprint, rerun: true })
+  const claim = (ends: AbortSignal): ReturnType<typeof claiming> =>
+    claiming(locks, key, { ...rest, wait: waitMs && unlimitedMs, budget, signal: ends, fingerprint, rerun: true })
   const flight = new Flight(context, key, claim, forget)
   flights.set(key, flight)
   const result = flight.join(call)
-  void flight.run()
+  void flight.run(call)
   return fromBytes(await result) as T
 }
 

@@ -49,8 +49,12 @@ export interface ClaimOptions extends Omit<AcquireOptions, 'queue'> {
  * @throws the signal's own reason when `signal` is aborted
  */
 export async function claimRecord(locks: Locker, key: string, options: ClaimOptions): Promise<RecordClaim> {
-  return new Claiming(...prepared(locks, key, options)).run()
+  return claiming(locks, key, options).run()
 }
+
+/** For core: a claim that is not made yet, and tells more of itself than its outcome. */
+export const claiming = (locks: Locker, key: string, options: ClaimOptions): Claiming =>
+  new Claiming(...prepared(locks, key, options))
 
 /**
  * Checks a locker and the options of its claims in advance, without I/O, for whoever makes many with the same.

@@ -44,6 +44,8 @@ export type RecordClaim =
  * A request without an answer may have been carried out. So whoever ends without a run undoes the claim.
  */
 export class Claiming {
+  /** Whom it waits for, as last seen; undefined while it has seen nobody. */
+  seen: HolderSeen | undefined
   readonly #shared: Shared
   readonly #context: Context
   readonly #records: RecordStore
@@ -114,6 +116,7 @@ export class Claiming {
           throw unanswered('claim', { ...silence, executed: 'no' })
         }
         if (found.type === 'busy') {
+          this.seen = found
           if (!this.#waiter) {
             emit?.({ type: 'contended', key })
             this.#waiter = this.#context.notifier?.waiter(clock, this.#plan) ?? pollingWaiter(clock, this.#plan)
