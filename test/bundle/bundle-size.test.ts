@@ -58,7 +58,7 @@ describe.each([
 const withRecords = `export { claimRecord } from '@leasehold/core/records'`
 const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
-  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_560],
+  ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_660],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_400],
   ['queue', withQueue, '', 10_950],
   ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 900],

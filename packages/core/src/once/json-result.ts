@@ -20,7 +20,7 @@ export const fromBytes = (bytes: Uint8Array): unknown =>
 
 function jsonOf(result: unknown): string {
   try {
-    return JSON.stringify(result, plainOnly)
+    return JSON.stringify(result, plainOnly())
   } catch (error) {
     if (error instanceof LeaseholdError) throw error
     // A cycle, or a getter that throws.
@@ -28,12 +28,28 @@ function jsonOf(result: unknown): string {
   }
 }
 
-/** A replacer that replaces nothing. It looks at the value itself, and not at what `toJSON` made of that. */
-function plainOnly(this: object, name: string): unknown {
-  const value: unknown = (this as Record<string, unknown>)[name]
-  const place = name === '' ? 'it' : `"${name}"`
-  demandOption(survives(value, this), 'result', `plain data, and ${place} is ${describe(value)}`)
-  return value
+/**
+ * Makes a replacer that replaces nothing, and refuses what is not plain, by its path. It looks at the value itself, and not at what
+ * `toJSON` made of that.
+ */
+function plainOnly(): (this: object, name: string) => unknown {
+  // Of an object that is in several places, this has the last to be entered: its fields come next.
+  const paths = new Map<unknown, string>()
+  return function (name) {
+    const value: unknown = (this as Record<string, unknown>)[name]
+    const within = paths.get(this)
+    const path = within === undefined ? '' : `${within}${step(name, this, within)}`
+    demandOption(survives(value, this), 'result', `plain data, and ${path || 'it'} is ${describe(value)}`)
+    paths.set(value, path)
+    return value
+  }
+}
+
+/** A step of a path, as one writes it in code. */
+function step(name: string, within: object, path: string): string {
+  if (Array.isArray(within)) return `[${name}]`
+  if (!/^[\w$]+$/.test(name)) return `[${JSON.stringify(name)}]`
+  return path === '' ? name : `.${name}`
 }
 
 /** Whether a reader of the JSON finds the value again. */
@@ -60,5 +76,9 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-const describe = (value: unknown): string =>
-  typeof value === 'object' && value !== null ? `a ${value.constructor?.name}` : String(value)
+/** A noun for a value. It shows nothing of what is in it. */
+function describe(value: unknown): string {
+  if (value === undefined || typeof value === 'number') return String(value)
+  const noun = typeof value === 'object' ? value?.constructor?.name || 'object of a class' : typeof value
+  return `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`
+}
