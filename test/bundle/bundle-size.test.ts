@@ -59,7 +59,7 @@ const withRecords = `export { claimRecord } from '@leasehold/core/records'`
 const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_660],
-  ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_400],
+  ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_410],
   ['queue', withQueue, '', 10_950],
   ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 900],
   ['read/write lock', `export { readWriteLock } from '@leasehold/core/read-write'`, withQueue, 1_710],

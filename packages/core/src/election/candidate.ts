@@ -16,15 +16,22 @@ export interface Candidate extends AsyncDisposable {
   readonly fence: number | undefined
   /**
    * Resolves when it stands for election no more: after `stop`, after its `signal`, when its work has returned by itself, and when its
-   * locker was closed. Rejects with the error of its work, or with that of a store that refuses for good.
+   * locker was closed. Rejects with the error of its work, or with that of a store that refuses for good. Handle that: a rejection that
+   * nobody handles ends a Node process. `stop` answers the same promise, so it need not be handled twice.
    */
   readonly ended: Promise<void>
   /**
    * Ends its term, if it leads: tells the work to stop, and gives the lock back when it has, or after `stopWithin`. Then it stands for
    * election again, after a pause that lets others come first. Resolves when the lock was given back.
+   *
+   * Do not await it in the work: it waits for the work until `stopWithin` is over, and that is told as `overrun`. Work that resigns calls
+   * the `resign` of its leadership, and returns.
    */
   resign(): Promise<void>
-  /** Ends its term, if it leads, and stands for election no more. Answers `ended`. */
+  /**
+   * Ends its term, if it leads, and stands for election no more. Answers `ended`. Do not await it in the work, for the same reason: work
+   * that wants no more returns.
+   */
   stop(): Promise<void>
 }
 

@@ -2,7 +2,7 @@ import { follow, ManualClock, type Settlement } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { storeLike } from '../../../../test/support/store-like.ts'
 import type { LeaseStore } from '../adapter/index.ts'
-import { LeaseholdError } from '../errors.ts'
+import { LeaseholdError, StoreUnavailableError } from '../errors.ts'
 import { createLocker, type Locker, type LockerEvent, type LockerOptions } from '../index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
@@ -447,6 +447,18 @@ describe('the work of a leader', () => {
     expect(first.told).not.toContain('failed')
   })
 
+  it('that resigns by its leadership, and returns, has let the next lead at once', async () => {
+    const told: string[] = []
+    const locks = locker('here')
+    const resigning = lead(locks, 'job', ({ resign }) => resign(), { onEvent: ({ type }) => told.push(type) })
+    const second = new Standing('there')
+    await clock.advance(100)
+    expect([told, second.terms.length]).toEqual([['campaigning', 'elected', 'resigned'], 1])
+    await clock.advance(5_000)
+    expect(told.at(-1)).toBe('campaigning')
+    await resigning.stop()
+  })
+
   it.each(['resign', 'stop'] as const)(
     'that does not stop on `%s` is left after `stopWithin`, and the lock given up',
     async (how) => {
@@ -515,11 +527,36 @@ describe('a candidacy', () => {
     },
   )
 
-  it('ends with the error of a store that refuses for good', async () => {
-    const error = new LeaseholdError('KIND_MISMATCH', 'something else')
+  it.each([
+    ['another kind', new LeaseholdError('KIND_MISMATCH', 'something else')],
+    ['no permission', new StoreUnavailableError('refused to acquire', 'no', new Error('NOPERM'), true)],
+  ])('ends with the error of a store that refuses for good: %s', async (_, error) => {
     const refusing = storeLike(store, { acquire: async (requests) => requests.map(() => ({ type: 'refused', error })) })
     const { ended } = lead(createLocker({ store: refusing, clock }), 'job', () => undefined)
-    await expect(ended).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'job' })
+    await expect(ended).rejects.toMatchObject({ code: error.code, key: 'job' })
+  })
+
+  it('whose end is handled once leaves no rejection that is not, whoever stops it', async () => {
+    const unhandled: unknown[] = []
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason)
+    const former = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection')
+    process.on('unhandledRejection', onUnhandled)
+    const error = new Error('no disk')
+    const candidate = lead(locker('here'), 'job', () => Promise.reject(error))
+    const ended = follow(candidate.ended, clock)
+    void candidate.resign()
+    void candidate.stop()
+    await clock.advance(100)
+    const failed = lead(locker('here'), 'job', () => Promise.reject(error))
+    const failedEnd = follow(failed.ended, clock)
+    await clock.advance(100)
+    void failed.resign()
+    void failed.stop()
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', onUnhandled)
+    for (const listener of former) process.on('unhandledRejection', listener)
+    expect([ended.state, failedEnd.reason, unhandled]).toEqual(['fulfilled', error, []])
   })
 
   it('is disposed with its block', async () => {

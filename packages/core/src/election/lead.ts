@@ -49,13 +49,15 @@ export interface LeadOptions extends Omit<AcquireOptions, (typeof notHere)[numbe
  * How a term ends:
  * - **Its lease is lost**, or has only `stopWithin` left because renewals stay unanswered: the candidate campaigns again, after `pause`.
  *   Nobody campaigns in vain in an outage: candidates wait until the store answers.
- * - **`resign()`**: the same, by its own will.
+ * - **`resign()`**, of the candidate or, in the work, of its leadership: the same, by its own will.
  * - **`stop()`**, `signal`, or the locker is closed: `ended` resolves. Stop candidates before you close the locker, so that the next can
  *   lead at once.
  * - **The work returns**, and was not told to: it has done what it stood for, and `ended` resolves.
  * - **The work throws**, and was not told to stop: the lock is given back, and `ended` rejects with the error. It is for the program to
  *   decide, and most let the process end: a candidate that fails at once would otherwise take the lead again and again. What the
  *   work throws after it was told to stop is only told, as `failed`.
+ * - **The store refuses for good**, as for a missing permission (`STORE_UNAVAILABLE` with `refused`) or a key that is no lock
+ *   (`KIND_MISMATCH`): `ended` rejects with its error.
  *
  * So do those whom users of elections know. In client-go a leader gives up after `RenewDeadline`, 10 s by default, of a `LeaseDuration` of
  * 15 s, and warns that the package does not fence; `Run` returns then, and a panic of the work ends the process (kubernetes/client-go,

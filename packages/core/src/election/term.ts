@@ -17,6 +17,11 @@ export interface Leadership {
    * @throws the signal's reason
    */
   assertValid(): void
+  /**
+   * Ends the term, as `resign` of the candidate does, and answers at once: the work has yet to stop. That of the candidate waits for the
+   * work, so the work cannot await it.
+   */
+  resign(): void
 }
 
 /**
@@ -47,6 +52,7 @@ export class Term {
         this.#check()
         this.signal.throwIfAborted()
       },
+      resign: () => this.end(),
     }
     this.#clock = clock
     this.#lease = lease
