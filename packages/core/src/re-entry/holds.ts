@@ -43,6 +43,10 @@ export class Holds {
     }
   }
 
+  get hasNested(): boolean {
+    return this.#nested.size > 0
+  }
+
   enter(nested: Nested): void {
     this.#nested.add(nested)
   }

@@ -1,10 +1,12 @@
-import { follow, requestLost, testLocker } from '@leasehold/testkit'
+import { follow, replyAfter, requestLost, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
 import { detach, resume } from '../hand-over/index.ts'
+import type { Lease } from '../index.ts'
 import { acquireAll, releaseAll } from '../many/index.ts'
 import { fifo } from '../queue/index.ts'
 import { readWriteLock } from '../read-write/index.ts'
+import { holdAtLeast } from '../schedule/index.ts'
 import { semaphore } from '../semaphore/index.ts'
 import { within } from './index.ts'
 
@@ -151,13 +153,44 @@ describe('a hold within a lease', () => {
     expect(await elsewhere.isLocked('k')).toBe(false)
   })
 
-  it('leaves a lock to whoever resumes it, if the outer lease was detached', async () => {
+  it('keeps its lease from being detached, before anything is sent: else two would believe they hold the lock', async () => {
     const lease = await locks.acquire('k')
+    const kept = await holdAtLeast(locks, '1s').acquire('kept')
+    const one = (await acquireAll(locks, ['a', 'b'])).leases.get('a') as Lease
+    for (const outer of [lease, kept, one]) {
+      const hold = await within(locks, outer).acquire(outer.key)
+      const refused = { code: 'INVALID_OPTION', option: 'lease', message: expect.stringContaining('nested holds') }
+      await expect(detach(outer, { ttl: '1m' })).rejects.toMatchObject(refused)
+      await expect(detach(hold, { ttl: '1m' })).rejects.toMatchObject({ option: 'lease' })
+      expect(names()).not.toContain('renew')
+      outer.assertValid()
+      await hold.release()
+      await (await resume(elsewhere, await detach(outer, { ttl: '1m' }))).release()
+      store.calls.length = 0
+    }
+  })
+
+  it('keeps its lease, too, if it begins while the request of `detach` is under way', async () => {
+    const lease = await locks.acquire('k')
+    store.next('renew', replyAfter(300))
+    const detaching = follow(detach(lease, { ttl: '1m' }), clock)
+    await clock.advance(100)
     const hold = await within(locks, lease).acquire('k')
-    const message = await detach(lease, { ttl: '1m' })
+    await clock.advance(300)
+    expect(detaching.reason).toMatchObject({ option: 'lease' })
+    await clock.advance(120_000)
     hold.assertValid()
-    await hold.release()
-    await (await resume(elsewhere, message)).release()
+    lease.assertValid()
+    expect(told()).not.toContain('released')
+  })
+
+  it('of a read/write lock cannot be detached, nor can the lease around it', async () => {
+    const doc = readWriteLock(locks, 'doc')
+    const write = await doc.write()
+    const read = await doc.read({ within: write })
+    for (const lease of [write, read])
+      await expect(detach(lease, { ttl: '1m' })).rejects.toMatchObject({ option: 'lease' })
+    expect(names()).not.toContain('renew')
   })
 })
 
