@@ -246,12 +246,15 @@ describe('a lease that has ended', () => {
 
 it('a lease that is lost by its `maxHold` goes back with the outer lease, whatever holds are left', async () => {
   const lease = await locks.acquire('k', { maxHold: '1s' })
-  const hold = await within(locks, lease).acquire('k')
+  const [first, second] = [await within(locks, lease).acquire('k'), await within(locks, lease).acquire('k')]
   await clock.advance(1_000)
-  expect(hold.signal.reason).toMatchObject({ reason: 'max-hold' })
-  await lease.release()
+  expect(first.signal.reason).toMatchObject({ reason: 'max-hold' })
+  // The store still has the lock, and what becomes of it nobody knows yet.
+  expect(await first.release()).toBe('unknown')
+  expect(await elsewhere.isLocked('k')).toBe(true)
+  expect(await lease.release()).toBe('released')
   expect(await elsewhere.isLocked('k')).toBe(false)
-  expect(await hold.release()).toBe('expired')
+  expect(await second.release()).toBe('released')
 })
 
 it('the last hold goes to the store when the lock cannot be handed off, and wakes who waits here', async () => {
@@ -286,6 +289,27 @@ describe('closing', () => {
     const closing = follow(locks.close({ grace: '5s' }), clock)
     await clock.advance(0)
     expect(closing.state).toBe('fulfilled')
+  })
+
+  it.each([
+    ['whether it is free', false, 'released'],
+    ['or was gone, also if the outer lease was released before', true, 'expired'],
+  ])('answers of each hold what became of the lock: %s', async (_, isGone, outcome) => {
+    const lease = await locks.acquire('k')
+    const holds = [await within(locks, lease).acquire('k'), await within(locks, lease).acquire('k')]
+    // Before the lock is given back.
+    lease.signal.addEventListener('abort', () => void holds[0]?.release())
+    if (isGone) {
+      await lease.release()
+      await elsewhere.revoke('k')
+    }
+    const closing = locks.close({ grace: 0 })
+    await clock.advance(0)
+    await closing
+    expect(await lease.release()).toBe('released')
+    for (const hold of holds) expect(await hold.release()).toBe(outcome)
+    expect(store.called('release')).toMatchObject([{ requests: [{ key: 'k' }] }])
+    expect(await elsewhere.isLocked('k')).toBe(false)
   })
 
   it('waits for the holds that are left, and takes the lock away after its grace', async () => {

@@ -24,8 +24,9 @@ export interface WithinLease {
  * hold of the same lease, at once: before any queue, and without a command. For any other key they are those of the locker.
  *
  * A hold has the fence, the token, the signal and the validity of the lease, and a `release()` of its own. The lock goes back with the last
- * hold, whichever that is; until then a release answers `released` and sends nothing. Options other than `signal` change nothing: how
- * long the lease lives and whether it is renewed was said when it was acquired.
+ * hold, whichever that is; until then a release answers `released` and sends nothing. A lock whose lease is lost goes back with the outer
+ * lease, and a hold that ends before answers `unknown` where the store may still have the lock. Options other than `signal` change
+ * nothing: how long the lease lives and whether it is renewed was said when it was acquired.
  *
  * The only way in is the lease. Whoever does not have it waits as anybody else, in the same process too: nothing is inherited by what
  * merely runs at the same time.
