@@ -130,9 +130,13 @@ describe('a hold within a lease', () => {
 
   it('is not for permits, which are not the whole lock', async () => {
     const permit = await semaphore(locks, 'pool', { permits: 2 }).acquire()
-    expect(() => within(locks, permit)).toThrow(expect.objectContaining({ option: 'lease' }))
-    const read = await readWriteLock(locks, 'doc').read()
-    expect(() => within(locks, read)).toThrow(expect.objectContaining({ option: 'lease' }))
+    const doc = readWriteLock(locks, 'doc')
+    const write = await doc.write()
+    const read = await doc.read({ within: write })
+    // Which also says how those re-enter that can.
+    const refused = { option: 'lease', message: expect.stringContaining('read({ within })') }
+    for (const lease of [permit, write, read])
+      expect(() => within(locks, lease)).toThrow(expect.objectContaining(refused))
   })
 
   it('belongs to a set as well', async () => {

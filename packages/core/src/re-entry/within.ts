@@ -39,12 +39,14 @@ export interface WithinLease {
  * await locks.withLock('order:1', (lease) => settle('order:1', lease))
  * ```
  *
- * @throws InvalidOptionError for what is not a locker, or not a lease of it. The calls reject with what those of the locker reject
+ * @throws InvalidOptionError for what is not a locker, or not a lease of it. Leases of read/write locks are entered by
+ *   `read({ within: lease })` of their lock, and permits not at all. The calls reject with what those of the locker reject
  *   with, and for the key of the lease with `LEASE_LOST` once it is lost, or `LEASE_RELEASED` once it is released
  */
 export function within(locks: Locker, lease: Lease): WithinLease {
   const shared = sharedOf(Object(locks))
   demandOption(shared !== undefined, 'locks', 'a locker')
+  refuseShared(lease)
   demandOption(isOf(shared, lease), 'lease', 'a lease of this locker')
   const settings = callSettings(shared.defaults)
 
@@ -77,14 +79,22 @@ export function within(locks: Locker, lease: Lease): WithinLease {
   }
 }
 
-/**
- * By what they do and not by their class: the other build of this package has classes of its own. Permits of a semaphore are not the
- * whole lock, so who has one may not enter as if it were.
- */
+/** By what they do and not by their class: the other build of this package has classes of its own. */
 function isOf(shared: Shared, lease: Lease): boolean {
-  const { holds, parts, permits } = Object(lease) as Partial<HeldLease & NestedLease & { permits: number }>
+  const { holds, parts } = Object(lease) as Partial<HeldLease & NestedLease>
   const context = holds?.context ?? parts?.call(lease)[0]
-  return context?.work === shared.context.work && permits === undefined
+  return context?.work === shared.context.work
+}
+
+/**
+ * Permits of a semaphore and leases of a read/write lock are not the whole lock, so who has one may not enter as if it were.
+ *
+ * @throws InvalidOptionError for either
+ */
+function refuseShared(lease: Lease): void {
+  const { mode, permits } = Object(lease) as { readonly mode?: unknown; readonly permits?: unknown }
+  const must = 'of a lock for one holder; read/write leases re-enter by read({ within })'
+  demandOption(!mode && !permits, 'lease', must)
 }
 
 /** The holds of a lease. Its grant may have those of the holder before it. */
