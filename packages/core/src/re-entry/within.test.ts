@@ -316,6 +316,16 @@ describe('closing', () => {
     expect(await elsewhere.isLocked('k')).toBe(false)
   })
 
+  it('lets nobody in, and leaves the lease alone until its grace is over', async () => {
+    const lease = await locks.acquire('k')
+    const closing = locks.close({ grace: '5s' })
+    await expect(within(locks, lease).acquire('k')).rejects.toMatchObject({ code: 'CLOSED' })
+    await clock.advance(4_999)
+    lease.assertValid()
+    await lease.release()
+    await closing
+  })
+
   it('waits for the holds that are left, and takes the lock away after its grace', async () => {
     const lease = await locks.acquire('k')
     const hold = await within(locks, lease).acquire('k')

@@ -48,12 +48,14 @@ export function within(locks: Locker, lease: Lease): WithinLease {
   demandOption(shared !== undefined, 'locks', 'a locker')
   refuseShared(lease)
   demandOption(isOf(shared, lease), 'lease', 'a lease of this locker')
+  const { clock, work: openWork } = shared.context
   const settings = callSettings(shared.defaults)
 
   async function enter(key: string, options: AcquireOptions | undefined): Promise<NestedLease> {
     const { signal } = planFor(key, settings(options))
     signal?.throwIfAborted()
     lease.assertValid()
+    openWork.assertOpen()
     const holds = holdsOf(lease as HeldLease | NestedLease)
     const nested = new NestedLease(holds)
     holds.enter(nested)
@@ -74,7 +76,7 @@ export function within(locks: Locker, lease: Lease): WithinLease {
       const isAlone = second === undefined && typeof first === 'function'
       const work = (isAlone ? first : second) as Work<T>
       demandOption(typeof work === 'function', 'work', 'a function')
-      return withLease(shared.context.clock, enter(key, isAlone ? undefined : (first as AcquireOptions)), work)
+      return withLease(clock, enter(key, isAlone ? undefined : (first as AcquireOptions)), work)
     },
   }
 }
