@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { follow, replyAfter, requestLost, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
@@ -137,6 +138,15 @@ describe('a hold within a lease', () => {
     const refused = { option: 'lease', message: expect.stringContaining('read({ within })') }
     for (const lease of [permit, write, read])
       expect(() => within(locks, lease)).toThrow(expect.objectContaining(refused))
+  })
+
+  it('is printed as its lease is, without the token', async () => {
+    const lease = await locks.acquire('k')
+    const hold = await within(locks, lease).acquire('k')
+    expect(JSON.parse(JSON.stringify(hold))).toEqual({ ...JSON.parse(JSON.stringify(lease)), commands: 0 })
+    expect(inspect(hold, { showHidden: true, depth: 10 })).not.toContain(lease.token)
+    // Also where nothing prints it in its own way.
+    expect(Object.keys(hold)).toEqual(['key', 'fence', 'waitedMs', 'commands', 'place', 'lostBecause'])
   })
 
   it('belongs to a set as well', async () => {
