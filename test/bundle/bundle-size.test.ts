@@ -69,7 +69,7 @@ test.each([
     '',
     5_000,
   ],
-  ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 740],
+  ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
   ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 970],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import {
   follow,
   ManualClock,
@@ -199,6 +200,20 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
     for (const { token } of set.leases.values()) expect(token).not.toMatch(/^0{32}/)
     await set.release()
     expect(await heldOf('a', 'b')).toEqual([false, false])
+  })
+
+  it('is printed with its keys and fences, without the tokens', async () => {
+    const set = await acquireAll(locks, ['b', 'a'])
+    const { waitedMs, commands } = set
+    const leases = [...set.leases.values()].map(({ key, fence }) => ({ key, fence }))
+    const remainingMs = Math.floor(set.remaining())
+    expect(JSON.parse(JSON.stringify(set))).toEqual({ leases, waitedMs, commands, remainingMs })
+    expect(leases).toMatchObject([{ key: 'a' }, { key: 'b' }])
+    const printed = inspect(set, { showHidden: true, depth: 10 })
+    for (const { key, token } of set.leases.values()) {
+      expect(printed).toContain(key)
+      expect(printed).not.toContain(token)
+    }
   })
 
   it('is refused for good when the store refuses one of its keys', async () => {

@@ -105,6 +105,13 @@ export class HeldSet implements LeaseSet {
     await this.release()
   }
 
+  /** What its holder may know: no token. */
+  toJSON(): object {
+    const { waitedMs, commands } = this
+    const leases = this.#all().map(({ key, fence }) => ({ key, fence }))
+    return { leases, waitedMs, commands, remainingMs: Math.floor(this.remaining()) }
+  }
+
   #all(): readonly HeldLease[] {
     return [...this.leases.values()]
   }
