@@ -267,6 +267,31 @@ describe('a locker whose calls give up, or do not renew,', () => {
     expect(first.told.at(-1)).toBe('elected')
   })
 
+  it('has leaders whose term has no end', async () => {
+    const first = new Standing('here', {}, locker('here', { maxHold: '30s' }))
+    await clock.advance(120_000)
+    expect(first.told).toEqual(['campaigning', 'elected'])
+  })
+
+  it('has candidates that wait until they are woken, though others have used up its budget', async () => {
+    const leader = new Standing('leader')
+    const budget = { left: 9 }
+    const locks = locker('here', { budget, recheck: '1h' })
+    const waiting = new Standing('here', {}, locks)
+    await clock.advance(1_000)
+    budget.left = 0
+    const late = new Standing('here', {}, locks)
+    await clock.advance(600_000)
+    for (const { candidate } of [leader, waiting]) {
+      await candidate.stop()
+      await now()
+    }
+    expect([waiting.told, late.told]).toEqual([
+      ['campaigning', 'elected', 'resigned'],
+      ['campaigning', 'elected'],
+    ])
+  })
+
   it('has leaders that do, and of whom nobody tells that they lead for long', async () => {
     const told: string[] = []
     const options = { renew: false, longHeld: '1m', onEvent: ({ type }: LockerEvent) => told.push(type) } as const

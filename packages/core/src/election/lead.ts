@@ -13,7 +13,10 @@ import { defaultPause } from './figures.ts'
 /** Options of an acquire that make no sense where one waits without end, and leads for as long as possible. */
 const notHere = ['wait', 'renew', 'maxHold', 'minValidity', 'longHeld', 'budget'] as const
 
-/** The options of an election: those of an acquire, but for the ones that would end a campaign or a term. */
+/**
+ * The options of an election: those of an acquire, but for the ones that would end a campaign or a term. Those do not apply, even
+ * where the locker has defaults for them.
+ */
 export interface LeadOptions extends Omit<AcquireOptions, (typeof notHere)[number]> {
   /** Ends the candidacy when it is aborted, as `stop` does. */
   readonly signal?: AbortSignal | undefined
@@ -83,7 +86,9 @@ export function lead(locks: Locker, key: string, work: LeaderWork, options: Lead
     if ((rest as AcquireOptions)[name] !== undefined) throw new InvalidOptionError(name, 'is not for an election')
   }
   demandOption(!onEvent || typeof onEvent === 'function', 'onEvent', 'a function')
-  const { ttlMs } = planFor(key, callSettings(shared.defaults, { ...rest, signal })())
+  // The locker's own defaults would cut the wait or the term short.
+  const endless = { wait: unlimitedMs, renew: true, maxHold: unlimitedMs, longHeld: unlimitedMs, budget: Infinity }
+  const { ttlMs } = planFor(key, callSettings(shared.defaults, { ...rest, ...endless, signal })())
   const stopWithinMs = parseDuration('stopWithin', stopWithin ?? ttlMs / 3)
   demandOption(stopWithinMs <= ttlMs / 2, 'stopWithin', 'at most half of the ttl')
   const { context } = shared
@@ -92,9 +97,7 @@ export function lead(locks: Locker, key: string, work: LeaderWork, options: Lead
   const acquire = async (ends: AbortSignal): Promise<Lease> => {
     const lease = await locks.acquire(key, {
       ...rest,
-      wait: unlimitedMs,
-      renew: true,
-      longHeld: unlimitedMs,
+      ...endless,
       // A leader has more than `stopWithin` to begin with.
       minValidity: (ttlMs + stopWithinMs) / 2,
       signal: ends,
