@@ -67,7 +67,7 @@ test.each([
     'sets of locks',
     `export { acquireAll, releaseAll, tryAcquireEach, withLocks } from '@leasehold/core/many'`,
     '',
-    5_000,
+    5_100,
   ],
   ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
   ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 970],

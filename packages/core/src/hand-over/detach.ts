@@ -1,4 +1,4 @@
-import { demandObject, demandOption, InvalidOptionError, refuseUnknown } from '../errors.ts'
+import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 import type { HeldLease } from '../lease/held-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type EndGrant, releaseGrant } from '../lease/release.ts'
@@ -62,7 +62,7 @@ const isHeldLease = (lease: Lease): lease is HeldLease =>
 
 function refuseNested(lease: HeldLease): void {
   const [, { holds }] = lease.parts()
-  if (holds?.hasNested) throw new InvalidOptionError('lease', 'has nested holds; release them before you detach it')
+  demandOption(!holds?.hasNested, 'lease', 'without nested holds: release them first')
 }
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
