@@ -53,7 +53,6 @@ export class StandingCandidate implements Candidate {
   readonly ended: Promise<void>
   readonly #standing: Standing
   readonly #stop = new AbortController()
-  readonly #stopped: Promise<undefined>
   #term: Term | undefined
   /** Resolves when the lock of the present term was given back. */
   #termOver: Promise<unknown> = Promise.resolve()
@@ -61,7 +60,6 @@ export class StandingCandidate implements Candidate {
   constructor(standing: Standing, signal: AbortSignal | undefined) {
     this.key = standing.key
     this.#standing = standing
-    this.#stopped = new Promise((resolve) => this.#stop.signal.addEventListener('abort', () => resolve(undefined)))
     const onAbort = (): void => this.#end()
     if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort)
@@ -99,12 +97,25 @@ export class StandingCandidate implements Candidate {
       const lease = await this.#elected()
       if (lease && (await this.#lead(lease))) return
       try {
-        context.work.assertOpen()
-        await sleep(context.clock, pauseMs * (0.5 + jitter()), signal)
+        await this.#whileStanding((over) => sleep(context.clock, pauseMs * (0.5 + jitter()), over))
       } catch {
-        // It was stopped, or its locker closed.
         return
       }
+    }
+  }
+
+  /**
+   * Waits with a signal that is aborted when the candidate is stopped or its locker closed.
+   *
+   * @throws if either has happened already
+   */
+  async #whileStanding<T>(wait: (over: AbortSignal) => Promise<T>): Promise<T> {
+    const { work } = this.#standing.context
+    const span = work.begin(this.#stop.signal)
+    try {
+      return await wait(span.signal)
+    } finally {
+      work.end(span)
     }
   }
 
@@ -142,8 +153,10 @@ export class StandingCandidate implements Candidate {
     this.#termOver = serving
     const { wasTold, overran } = await serving
     this.#term = undefined
-    // Whoever was stopped begins nothing more, and need not wait for work that goes on.
-    const ending = await (overran ? Promise.race([running, this.#stopped]) : running)
+    // Whoever was stopped, or whose locker was closed, begins nothing more, and need not wait for work that goes on.
+    const ending = await (overran
+      ? this.#whileStanding((over) => settledOr(over, running)).catch(() => undefined)
+      : running)
     if (ending?.type !== 'threw') return !wasTold
     if (!wasTold) throw ending.error
     if (!comesOf(term.signal, ending.error)) tell({ type: 'failed', key, fence, cause: ending.error })
@@ -175,6 +188,10 @@ export class StandingCandidate implements Candidate {
     return { wasTold, overran: stillRuns }
   }
 }
+
+/** Waits for a promise. Answers nothing if the signal is aborted first. */
+const settledOr = <T>(over: AbortSignal, promise: Promise<T>): Promise<T | undefined> =>
+  Promise.race([promise, new Promise<undefined>((resolve) => over.addEventListener('abort', () => resolve(undefined)))])
 
 /** What is stopped by a signal rejects with its reason or, as the timers of Node do, with an error that has it as its cause. */
 const comesOf = ({ reason }: AbortSignal, error: unknown): boolean => error === reason || Object(error).cause === reason

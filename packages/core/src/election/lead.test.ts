@@ -499,6 +499,22 @@ describe('a candidacy', () => {
     expect(() => lead(first.locks, 'job', () => undefined)).toThrow(expect.objectContaining({ code: 'CLOSED' }))
   })
 
+  it.each(['leading', 'overrun', 'pausing'])(
+    'whose work goes on ends when its locker is closed while it is %s, and the overrun was told',
+    async (state) => {
+      const first = new Standing('here', { pause: '1h', stopWithin: '2s' })
+      await clock.advance(1_000)
+      first.obeys = state === 'pausing'
+      if (state !== 'leading') follow(first.candidate.resign(), clock)
+      await clock.advance(10_000)
+      const closing = follow(first.locks.close({ grace: '1s' }), clock)
+      await clock.advance(state === 'leading' ? 3_000 : 0)
+      expect([first.ended.state, closing.state]).toEqual(['fulfilled', 'fulfilled'])
+      expect(first.told.includes('overrun')).toBe(state !== 'pausing')
+      expect(await leaderOf(locker('there'), 'job')).toBeNull()
+    },
+  )
+
   it('ends with the error of a store that refuses for good', async () => {
     const error = new LeaseholdError('KIND_MISMATCH', 'something else')
     const refusing = storeLike(store, { acquire: async (requests) => requests.map(() => ({ type: 'refused', error })) })

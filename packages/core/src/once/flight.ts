@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { AcquireTimeoutError, LeaseholdError } from '../errors.ts'
+import type { Budget } from '../options.ts'
 import type { RecordClaim } from '../records/claiming.ts'
 import type { Run } from '../records/run.ts'
 import type { StoredRecord } from '../store/records.ts'
@@ -14,6 +15,7 @@ export interface OnceCall {
   readonly work: OnceWork<unknown>
   readonly keepMs: number
   readonly waitMs: number
+  readonly budget: Budget
   readonly signal: AbortSignal | undefined
 }
 
@@ -71,7 +73,7 @@ export class Flight {
         if (this.#callers.size === 0) this.#desert(reason)
       }
       const onAbort = (): void => leave(signal?.reason)
-      const waitNoLonger = waitMs > 0 ? clock.schedule(() => leave(this.#timeout(since)), waitMs) : undefined
+      const waitNoLonger = waitMs > 0 ? clock.schedule(() => leave(this.#timeout(since, call)), waitMs) : undefined
       const caller: Caller = {
         ...call,
         onRun: () => waitNoLonger?.(),
@@ -106,10 +108,12 @@ export class Flight {
     for (;;) {
       const found = await this.#claim(this.#deserted.signal)
       if (found.type === 'done') return this.#resultOf(found.record)
-      if (found.type === 'busy') throw this.#timeout(since, found.holder)
+      const [caller] = this.#callers
+      if (found.type === 'busy') throw this.#timeout(since, caller, found.holder)
       if (found.type !== 'claimed') throw this.#mismatch()
       const result = await this.#run(found.run)
       if (result) return result
+      if (caller && caller.budget.left < 1) throw this.#timeout(since, caller)
     }
   }
 
@@ -162,14 +166,15 @@ export class Flight {
     this.#deserted.abort(reason)
   }
 
-  #timeout(since: Instant, holder: string | null = null): AcquireTimeoutError {
-    return new AcquireTimeoutError(this.#key, {
+  #timeout(since: Instant, call: OnceCall | undefined, holder: string | null = null): AcquireTimeoutError {
+    const figures = {
       waitedMs: waitedMs(this.#context.clock, since),
       commands: 0,
       lateGrants: 0,
       holder,
       heldHere: this.#isRunning,
-    })
+    }
+    return new AcquireTimeoutError(this.#key, figures, call)
   }
 
   #mismatch(): LeaseholdError {

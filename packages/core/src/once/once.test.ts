@@ -365,6 +365,35 @@ describe('a call', () => {
     expect(build.runs.length).toBe(1)
   })
 
+  it.each([
+    ['the call', { budget: 2 }, {}],
+    ['its locker', {}, { budget: 2 }],
+  ])('with a budget of %s ends by it alone, and says so', async (_, options, defaults) => {
+    const build = new Build()
+    ask(build, {}, elsewhere)
+    await now()
+    const frugal = createLocker({ store, clock, ...defaults })
+    const asked = ask(build, { wait: '1h', ...options }, frugal)
+    const other = ask(build, { wait: '1h', budget: 100 }, frugal)
+    await clock.advance(2_000)
+    expect(asked).toMatchObject(rejected({ code: 'ACQUIRE_TIMEOUT', holder: 'elsewhere' }))
+    expect(String(asked.reason)).toContain('has spent its budget')
+    build.return(1)
+    await clock.advance(10_000)
+    expect([other, build.runs.length]).toMatchObject([fulfilled(1), 1])
+  })
+
+  it('with a budget asks no more when its run has lost its lease and that is spent', async () => {
+    const build = new Build()
+    const asked = ask(build, { budget: 1 })
+    await now()
+    await elsewhere.revoke('report')
+    await clock.advance(4_000)
+    build.throw(build.runs[0]?.signal.reason)
+    await now()
+    expect(asked).toMatchObject(rejected({ code: 'ACQUIRE_TIMEOUT' }))
+  })
+
   it('whose signal is aborted ends with its reason, and the run goes on for the others', async () => {
     const build = new Build()
     const stop = new AbortController()

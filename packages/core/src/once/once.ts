@@ -28,13 +28,16 @@ export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
  *
  * **The work must be idempotent.** It is run once unless something goes wrong: a run that dies is replaced, and may have had its
  * effect before. A run that froze and was replaced may go on beside its replacement until its `signal` stops it; a resource that
- * checks `fence` refuses it. All calls for a key must ask for the same work: the work, `ttl` and `keep` of one of them count. It must
- * not ask for its own key, for it would wait for itself.
+ * checks `fence` refuses it. All calls for a key must ask for the same work: of the calls that meet, the work and the options of one
+ * count, but for `wait`, `budget` and `signal`, which are each call's own. The work must not ask for its own key, for it would wait for
+ * itself.
  *
  * - **The result** is plain data, as JSON has it, of at most 64 KiB; or undefined. Each caller gets a copy of its own. Anything else
  *   counts as an error of the work, and nobody gets it.
  * - **An error** is not kept. The callers of the same process share it. Elsewhere the next waiter runs its own work.
  * - **`wait`** is how long a call waits for a run that is not its own. 0 asks the store once, and runs the work if nobody is at it.
+ * - **`budget`** is the call's own. So a call that has one, or whose locker has, claims and waits for itself, as where calls share
+ *   nothing.
  * - **`signal`** ends the call. The run goes on for the other callers of this process, and is told to stop when the last has gone.
  * - **A run that was replaced** while it was frozen gives its callers the result of the run that replaced it. The locker's events say
  *   `lost`, and then `released` with the outcome `superseded`.
@@ -67,14 +70,15 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   demandObject(options)
   const { keep = defaultKeep, ...rest } = options ?? {}
   demandOption((rest as AcquireOptions).queue === undefined, 'queue', 'left out: whoever asks first runs')
-  const { waitMs, signal } = planFor(key, callSettings(shared.defaults, rest)())
-  const call = { work, keepMs: parseDuration('keep', keep), waitMs, signal }
+  const { waitMs, budget, signal } = planFor(key, callSettings(shared.defaults, rest)())
+  const call = { work, keepMs: parseDuration('keep', keep), waitMs, budget, signal }
   signal?.throwIfAborted()
   const { context } = shared
   context.work.assertOpen()
 
-  // A call that does not wait asks the store itself: that somebody here is at it would be no answer.
-  const isShared = waitMs > 0 && sharesBetweenCalls()
+  // A call that does not wait asks the store itself: that somebody here is at it would be no answer. So does one with a budget,
+  // which must not end the calls of others.
+  const isShared = waitMs > 0 && budget.left === Infinity && sharesBetweenCalls()
   const flights = isShared ? flightsOf(context) : new Map<string, Flight>()
   const known = flights.get(key)
   if (known) return fromBytes(await known.join(call)) as T
@@ -83,7 +87,7 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
     if (flights.get(key) === flight) flights.delete(key)
   }
   const claim = (ends: AbortSignal): ReturnType<typeof claimRecord> =>
-    claimRecord(locks, key, { ...rest, wait: waitMs && unlimitedMs, signal: ends, fingerprint, rerun: true })
+    claimRecord(locks, key, { ...rest, wait: waitMs && unlimitedMs, budget, signal: ends, fingerprint, rerun: true })
   const flight = new Flight(context, key, claim, forget)
   flights.set(key, flight)
   const result = flight.join(call)
