@@ -88,7 +88,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
     'waiting',
   ],
-  're-entry': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
+  're-entry': ['context', 'errors', 'hints', 'key-locker', 'lease', 'locker', 'options', 'store', 'timing'],
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],

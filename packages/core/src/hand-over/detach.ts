@@ -19,6 +19,9 @@ export interface DetachOptions {
  * call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free when the ttl is over. So if the message cannot be sent, resume
  * the lease and release it.
  *
+ * A lease with nested holds is refused: their work would go on beside that of whoever resumes it. If such a hold begins while the request
+ * is under way, the lease is refused as well, and is still held and renewed; the store may keep it for `ttl`.
+ *
  * The answer is plain JSON with a secret token: see {@link DetachedLease}.
  *
  * @example
@@ -30,7 +33,7 @@ export interface DetachOptions {
  * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it for `ttl`
  * @throws LeaseLostError if the lease is no longer ours
  * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or meanwhile
- * @throws InvalidOptionError for a bad option, or what is not a lease of a lock for one holder
+ * @throws InvalidOptionError for a bad option, a lease with nested holds, or what is not a lease of a lock for one holder
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
   demandOption(isHeldLease(lease), 'lease', 'a lease of a locker, for one holder')
@@ -38,9 +41,11 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
   const { ttl, ...rest } = options ?? {}
   refuseUnknown(rest)
   parseDuration('ttl', ttl)
+  refuseNested(lease)
   await lease.renew({ ttl })
-  // Since the answer it may have been lost, or released and handed off.
+  // Since the answer it may have been lost, or released and handed off, and nested holds may have begun.
   lease.assertValid()
+  refuseNested(lease)
   // Whoever reads the token keeps the lease from being handed off. In the same turn its hold ends.
   const { key, token, fence } = lease
   void lease.end(leaveGrant)
@@ -54,6 +59,11 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
  */
 const isHeldLease = (lease: Lease): lease is HeldLease =>
   typeof Object(lease).end === 'function' && Object(lease).permits === undefined
+
+function refuseNested(lease: HeldLease): void {
+  const [, { holds }] = lease.parts()
+  demandOption(!holds?.hasNested, 'lease', 'without nested holds: release them first')
+}
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
 const leaveGrant: EndGrant = (context, grant, holder) => {

@@ -27,7 +27,7 @@ export class Grant {
   declare holder: { onLost(reason: LossReason): void } | undefined
 
   /** Who holds it beside its holder, by re-entry. `keep` takes the way in which the holder ends it, and answers whether they go on. */
-  declare holds: { keep(endGrant: unknown): boolean } | undefined
+  declare holds: { readonly hasNested: boolean; keep(endGrant: unknown): boolean } | undefined
 
   /** How its release may bring the next waiter of this process a grant, if it may. */
   declare passing: Passing | undefined

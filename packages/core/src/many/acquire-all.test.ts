@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import {
   follow,
   ManualClock,
@@ -201,10 +202,30 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
     expect(await heldOf('a', 'b')).toEqual([false, false])
   })
 
+  it('is printed with its keys and fences, without the tokens', async () => {
+    const set = await acquireAll(locks, ['b', 'a'])
+    const { waitedMs, commands } = set
+    const leases = [...set.leases.values()].map(({ key, fence }) => ({ key, fence }))
+    const remainingMs = Math.floor(set.remaining())
+    expect(JSON.parse(JSON.stringify(set))).toEqual({ leases, waitedMs, commands, remainingMs })
+    expect(leases).toMatchObject([{ key: 'a' }, { key: 'b' }])
+    const printed = inspect(set, { showHidden: true, depth: 10 })
+    for (const { key, token } of set.leases.values()) {
+      expect(printed).toContain(key)
+      expect(printed).not.toContain(token)
+    }
+  })
+
   it('is refused for good when the store refuses one of its keys', async () => {
     const error = new LeaseholdError('KIND_MISMATCH', 'no lock')
     store.next(store.apart ? 'acquire' : 'acquireAll', refusing(error))
-    await expect(settled(acquireAll(locks, ['a', 'b']))).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'a' })
+    // The text names the key, unless the request was about both and the store has not said which it means.
+    const message = store.apart ? 'Lock "a": no lock' : 'no lock'
+    await expect(settled(acquireAll(locks, ['a', 'b']))).rejects.toMatchObject({
+      code: 'KIND_MISMATCH',
+      key: 'a',
+      message,
+    })
   })
 
   it('is never handed off: its release goes to the store, and wakes who waits for one of its keys here', async () => {
@@ -465,6 +486,14 @@ describe('the lease set', () => {
     await expect(set.renew({ ttl: '1m' })).rejects.toMatchObject({ code: 'LEASE_LOST', key: 'b' })
   })
 
+  it('says of a renewal that is refused which of them it is about', async () => {
+    const set = await acquireAll(locks, ['a', 'b'])
+    const error = new StoreUnavailableError('refused the request', 'no', undefined, true)
+    store.next('renew', async ({ execute }) => [(await execute())[0] as never, { type: 'refused', error }])
+    const refused = { code: 'STORE_UNAVAILABLE', refused: true, key: 'b', message: expect.stringContaining('"b"') }
+    await expect(set.renew({ ttl: '1m' })).rejects.toMatchObject(refused)
+  })
+
   it('is given back at the end of its block', async () => {
     {
       await using set = await acquireAll(locks, ['a', 'b'])
@@ -504,7 +533,8 @@ describe('locks of other kinds', () => {
   it('are refused by name where they are held by several', async () => {
     const { locks } = testLocker()
     await semaphore(locks, 'pool', { permits: 2 }).acquire()
-    await expect(acquireAll(locks, ['a', 'pool'])).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'pool' })
+    const refused = { code: 'KIND_MISMATCH', key: 'pool', message: expect.stringContaining('"pool"') }
+    await expect(acquireAll(locks, ['a', 'pool'])).rejects.toMatchObject(refused)
     expect(await locks.isLocked('a')).toBe(false)
   })
 })

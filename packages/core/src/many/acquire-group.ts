@@ -9,6 +9,7 @@ import type { AcquireOutcome, AcquireRequest, ReleaseOutcome, ReleaseRequest } f
 import type { AcquireAllOutcome, ManyStore } from '../store/many.ts'
 import { acquisitionIdOf, drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
+import { naming } from './naming.ts'
 import type { SetPlan } from './set-plan.ts'
 import { setWaiter } from './set-waiter.ts'
 
@@ -39,7 +40,8 @@ export async function acquireGroup(
     return { ...rest, grants: !grant ? [] : (group?.grantsBehind(grant) ?? [grant]) }
   } catch (error) {
     if (group?.isApart) return apart
-    throw error
+    // Of a group it is not known which lock the error is about, unless the store has said so.
+    throw group && !group.isAboutOne ? error : naming(plan.key, error)
   }
 }
 
@@ -53,6 +55,8 @@ class Group {
   readonly context: Context
   /** The store has turned out to keep its keys apart. */
   isApart = false
+  /** The store's last answer was about one of the locks, which the plan names. */
+  isAboutOne = false
   readonly #context: Context
   readonly #many: ManyStore
   readonly #keys: readonly string[]
@@ -116,6 +120,7 @@ class Group {
       const request = { key: this.#plan.key, acquisitionId, ttlMs, fences: 1 }
       this.#context.work.background(() => undoAcquire(this.context, request, { quietUntilMs: 0 }))
     }
+    this.isAboutOne = outcome.type === 'refused' && outcome.at !== undefined
     if ('at' in outcome) this.#plan.key = this.#keys[outcome.at as number] ?? this.#plan.key
     return outcome
   }

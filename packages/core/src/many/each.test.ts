@@ -85,7 +85,8 @@ describe('trying each of several', () => {
   it('rejects when one of them is no lock, by its name', async () => {
     const error = new LeaseholdError('KIND_MISMATCH', 'no lock')
     store.next('acquire', async (sending) => [(await sending.execute())[0] as never, { type: 'refused', error }])
-    await expect(settled(tryAcquireEach(locks, ['a', 'b']))).rejects.toMatchObject({ code: 'KIND_MISMATCH', key: 'b' })
+    const refused = { code: 'KIND_MISMATCH', key: 'b', message: 'Lock "b": no lock' }
+    await expect(settled(tryAcquireEach(locks, ['a', 'b']))).rejects.toMatchObject(refused)
     await clock.advance(0)
     expect(await elsewhere.isLocked('a')).toBe(false)
   })

@@ -3,6 +3,7 @@ import type { BlockScoped } from '../lease/block-scoped.ts'
 import type { HeldLease } from '../lease/held-lease.ts'
 import type { Extension, Lease } from '../lease/lease.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
+import { naming } from './naming.ts'
 
 /**
  * Several locks, granted together to one caller.
@@ -90,8 +91,11 @@ export class HeldSet implements LeaseSet {
   }
 
   async renew(extension: Extension): Promise<void> {
-    const renewed = await Promise.allSettled(this.#all().map((lease) => lease.renew(extension)))
-    const reasons = renewed.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []))
+    const leases = this.#all()
+    const renewed = await Promise.allSettled(leases.map((lease) => lease.renew(extension)))
+    const reasons = renewed.flatMap((each, at): unknown[] =>
+      each.status === 'rejected' ? [naming((leases[at] as Lease).key, each.reason)] : [],
+    )
     // That one is lost is worth more than that another got no answer.
     if (reasons.length > 0) throw reasons.find((reason) => reason instanceof LeaseLostError) ?? reasons[0]
   }
@@ -103,6 +107,13 @@ export class HeldSet implements LeaseSet {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release()
+  }
+
+  /** What its holder may know: no token. */
+  toJSON(): object {
+    const { waitedMs, commands } = this
+    const leases = this.#all().map(({ key, fence }) => ({ key, fence }))
+    return { leases, waitedMs, commands, remainingMs: Math.floor(this.remaining()) }
   }
 
   #all(): readonly HeldLease[] {

@@ -8,6 +8,7 @@ import { refuseQueue, sharedForSets } from './acquire-all.ts'
 import { giveBack } from './give-back.ts'
 import { keySet } from './key-set.ts'
 import { leaseGrants } from './lease-grants.ts'
+import { naming } from './naming.ts'
 import { together } from './together.ts'
 
 /**
@@ -41,7 +42,8 @@ export async function tryAcquireEach(
   for (const [at, each] of found.entries()) {
     if (each.status === 'fulfilled') continue
     void giveBack(shared, grants)
-    failedCall(context, plans[at] as Plan, since, each.reason)
+    const plan = plans[at] as Plan
+    failedCall(context, plan, since, naming(plan.key, each.reason))
   }
   const figures = {
     waitedMs: waitedMs(context.clock, since),

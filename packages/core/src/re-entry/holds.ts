@@ -15,7 +15,8 @@ interface Nested {
  * The holds of one lease by re-entry.
  *
  * The lock goes back with the last of them, in whatever order they end. If the outer lease is released first, the grant stays: it is
- * renewed and lost as before, and the last nested hold ends it in the way in which the outer lease would have.
+ * renewed and lost as before, and the last nested hold ends it in the way in which the outer lease would have. A grant that is lost
+ * before that goes back with the outer lease, whose work may still be stopping.
  */
 export class Holds {
   readonly outer: HeldLease
@@ -25,6 +26,10 @@ export class Holds {
   readonly #nested = new Set<Nested>()
   /** How the outer lease ends the grant. Undefined while that lease is held. */
   #endGrant: EndGrant | undefined
+  /** How the last nested hold ended the grant. */
+  #ended: Promise<ReleaseResult> | undefined
+  /** The outer lease is given back although it is lost. */
+  #isGivenBack = false
 
   constructor(outer: HeldLease, parts: Parts) {
     const [context, grant] = parts
@@ -43,30 +48,48 @@ export class Holds {
     }
   }
 
+  get hasNested(): boolean {
+    return this.#nested.size > 0
+  }
+
   enter(nested: Nested): void {
     this.#nested.add(nested)
   }
 
   /** The outer lease is released. Answers whether nested holds go on with the grant. */
   keep(endGrant: unknown): boolean {
-    if (this.#nested.size === 0 || this.grant.lostBecause) return false
+    this.#isGivenBack = this.grant.lostBecause !== undefined
+    if (!this.hasNested || this.#isGivenBack) return false
     this.#endGrant = endGrant as EndGrant
     return true
   }
 
   /** A nested hold ends. Only the last of all holds talks to the store. */
   async leave(nested: Nested): Promise<ReleaseResult> {
-    const [context, grant, watch, successors] = this.#parts
-    const endGrant = this.#endGrant
     this.#nested.delete(nested)
-    if (this.#nested.size > 0 || !endGrant) {
-      const { lostBecause } = nested
-      return !lostBecause ? 'released' : lostBecause === 'superseded' ? lostBecause : 'expired'
+    const { lostBecause } = this.grant
+    // `close` gives back what it has taken away, whichever hold it comes to first. All of them answer how that ended.
+    const isClosed = lostBecause === 'closed'
+    if (this.#endGrant && (isClosed || !this.hasNested)) {
+      this.#ended ??= this.#end(this.#endGrant)
+      return this.#ended
     }
+    if (isClosed || this.#isGivenBack) return this.outer.release()
+    return lostBecause ? known(lostBecause) : 'released'
+  }
+
+  async #end(endGrant: EndGrant): Promise<ReleaseResult> {
+    const [context, grant, watch, successors] = this.#parts
     if (successors?.handOff(grant)) return 'released'
     watch.forget(grant)
     return endGrant(context, grant, {
       onReleased: (_, subscribers) => successors?.ended(grant, subscribers),
     })
   }
+}
+
+/** What is known of a lost grant that nobody has given back. The store may still have it, unless it was the store that said so. */
+function known(reason: LossReason): ReleaseResult {
+  if (reason === 'superseded') return reason
+  return reason === 'gone' ? 'expired' : 'unknown'
 }

@@ -1,3 +1,4 @@
+import { printLeases } from '#hints'
 import { demandOption, LeaseholdError, type LeaseLostError, type LossReason } from '../errors.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Extension, Lease } from '../lease/lease.ts'
@@ -18,18 +19,27 @@ export class NestedLease implements Lease {
   place = 0
   /** Why the grant was lost, if it was lost during this hold. */
   lostBecause: LossReason | undefined
-  readonly holds: Holds
+  readonly #holds: Holds
   readonly #grant: Grant
   #released: Promise<ReleaseResult> | undefined
   /** Ends the calls of `renew` that are under way. */
   readonly #renewals = new Span()
 
+  static {
+    printLeases(this)
+  }
+
   constructor(holds: Holds) {
-    this.holds = holds
+    this.#holds = holds
     this.key = holds.outer.key
     this.fence = holds.outer.fence
     this.#grant = holds.grant
     holds.context.work.hold(this)
+  }
+
+  /** All holds of its lease. They know its token, so they are no field, which would be printed. */
+  get holds(): Holds {
+    return this.#holds
   }
 
   get token(): string {
@@ -38,7 +48,7 @@ export class NestedLease implements Lease {
   }
 
   get signal(): AbortSignal {
-    return this.holds.outer.signal
+    return this.#holds.outer.signal
   }
 
   remaining(): number {
@@ -58,7 +68,7 @@ export class NestedLease implements Lease {
     this.assertValid()
     // As in `HeldLease`: computed once, so that a repeat of the request does not add `by` again.
     const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
-    const outcome = await renewGrant(this.holds.context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
+    const outcome = await renewGrant(this.#holds.context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
     this.assertValid()
     answered('renew', this.key, outcome)
   }
@@ -67,9 +77,9 @@ export class NestedLease implements Lease {
     if (!this.#released) {
       this.#grant.check()
       this.#renewals.end(this.#releasedError())
-      this.holds.context.work.drop(this)
-      this.#released = this.holds.leave(this)
-      this.holds.context.work.handOver(this.#released)
+      this.#holds.context.work.drop(this)
+      this.#released = this.#holds.leave(this)
+      this.#holds.context.work.handOver(this.#released)
     }
     return this.#released
   }
@@ -85,11 +95,11 @@ export class NestedLease implements Lease {
   onLost(reason: LossReason): void {
     this.lostBecause = reason
     this.#renewals.end(this.lostError())
-    this.holds.context.work.drop(this)
+    this.#holds.context.work.drop(this)
   }
 
   lostError(reason = this.lostBecause as LossReason, result?: unknown): LeaseLostError {
-    return this.holds.outer.lostError(reason, result)
+    return this.#holds.outer.lostError(reason, result)
   }
 
   #releasedError(): LeaseholdError {

@@ -1,10 +1,13 @@
-import { follow, requestLost, testLocker } from '@leasehold/testkit'
+import { inspect } from 'node:util'
+import { follow, replyAfter, requestLost, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../errors.ts'
 import { detach, resume } from '../hand-over/index.ts'
+import type { Lease } from '../index.ts'
 import { acquireAll, releaseAll } from '../many/index.ts'
 import { fifo } from '../queue/index.ts'
 import { readWriteLock } from '../read-write/index.ts'
+import { holdAtLeast } from '../schedule/index.ts'
 import { semaphore } from '../semaphore/index.ts'
 import { within } from './index.ts'
 
@@ -128,9 +131,22 @@ describe('a hold within a lease', () => {
 
   it('is not for permits, which are not the whole lock', async () => {
     const permit = await semaphore(locks, 'pool', { permits: 2 }).acquire()
-    expect(() => within(locks, permit)).toThrow(expect.objectContaining({ option: 'lease' }))
-    const read = await readWriteLock(locks, 'doc').read()
-    expect(() => within(locks, read)).toThrow(expect.objectContaining({ option: 'lease' }))
+    const doc = readWriteLock(locks, 'doc')
+    const write = await doc.write()
+    const read = await doc.read({ within: write })
+    // Which also says how those re-enter that can.
+    const refused = { option: 'lease', message: expect.stringContaining('read({ within })') }
+    for (const lease of [permit, write, read])
+      expect(() => within(locks, lease)).toThrow(expect.objectContaining(refused))
+  })
+
+  it('is printed as its lease is, without the token', async () => {
+    const lease = await locks.acquire('k')
+    const hold = await within(locks, lease).acquire('k')
+    expect(JSON.parse(JSON.stringify(hold))).toEqual({ ...JSON.parse(JSON.stringify(lease)), commands: 0 })
+    expect(inspect(hold, { showHidden: true, depth: 10 })).not.toContain(lease.token)
+    // Also where nothing prints it in its own way.
+    expect(Object.keys(hold)).toEqual(['key', 'fence', 'waitedMs', 'commands', 'place', 'lostBecause'])
   })
 
   it('belongs to a set as well', async () => {
@@ -151,13 +167,44 @@ describe('a hold within a lease', () => {
     expect(await elsewhere.isLocked('k')).toBe(false)
   })
 
-  it('leaves a lock to whoever resumes it, if the outer lease was detached', async () => {
+  it('keeps its lease from being detached, before anything is sent: else two would believe they hold the lock', async () => {
     const lease = await locks.acquire('k')
+    const kept = await holdAtLeast(locks, '1s').acquire('kept')
+    const one = (await acquireAll(locks, ['a', 'b'])).leases.get('a') as Lease
+    for (const outer of [lease, kept, one]) {
+      const hold = await within(locks, outer).acquire(outer.key)
+      const refused = { code: 'INVALID_OPTION', option: 'lease', message: expect.stringContaining('nested holds') }
+      await expect(detach(outer, { ttl: '1m' })).rejects.toMatchObject(refused)
+      await expect(detach(hold, { ttl: '1m' })).rejects.toMatchObject({ option: 'lease' })
+      expect(names()).not.toContain('renew')
+      outer.assertValid()
+      await hold.release()
+      await (await resume(elsewhere, await detach(outer, { ttl: '1m' }))).release()
+      store.calls.length = 0
+    }
+  })
+
+  it('keeps its lease, too, if it begins while the request of `detach` is under way', async () => {
+    const lease = await locks.acquire('k')
+    store.next('renew', replyAfter(300))
+    const detaching = follow(detach(lease, { ttl: '1m' }), clock)
+    await clock.advance(100)
     const hold = await within(locks, lease).acquire('k')
-    const message = await detach(lease, { ttl: '1m' })
+    await clock.advance(300)
+    expect(detaching.reason).toMatchObject({ option: 'lease' })
+    await clock.advance(120_000)
     hold.assertValid()
-    await hold.release()
-    await (await resume(elsewhere, message)).release()
+    lease.assertValid()
+    expect(told()).not.toContain('released')
+  })
+
+  it('of a read/write lock cannot be detached, nor can the lease around it', async () => {
+    const doc = readWriteLock(locks, 'doc')
+    const write = await doc.write()
+    const read = await doc.read({ within: write })
+    for (const lease of [write, read])
+      await expect(detach(lease, { ttl: '1m' })).rejects.toMatchObject({ option: 'lease' })
+    expect(names()).not.toContain('renew')
   })
 })
 
@@ -213,12 +260,15 @@ describe('a lease that has ended', () => {
 
 it('a lease that is lost by its `maxHold` goes back with the outer lease, whatever holds are left', async () => {
   const lease = await locks.acquire('k', { maxHold: '1s' })
-  const hold = await within(locks, lease).acquire('k')
+  const [first, second] = [await within(locks, lease).acquire('k'), await within(locks, lease).acquire('k')]
   await clock.advance(1_000)
-  expect(hold.signal.reason).toMatchObject({ reason: 'max-hold' })
-  await lease.release()
+  expect(first.signal.reason).toMatchObject({ reason: 'max-hold' })
+  // The store still has the lock, and what becomes of it nobody knows yet.
+  expect(await first.release()).toBe('unknown')
+  expect(await elsewhere.isLocked('k')).toBe(true)
+  expect(await lease.release()).toBe('released')
   expect(await elsewhere.isLocked('k')).toBe(false)
-  expect(await hold.release()).toBe('expired')
+  expect(await second.release()).toBe('released')
 })
 
 it('the last hold goes to the store when the lock cannot be handed off, and wakes who waits here', async () => {
@@ -253,6 +303,37 @@ describe('closing', () => {
     const closing = follow(locks.close({ grace: '5s' }), clock)
     await clock.advance(0)
     expect(closing.state).toBe('fulfilled')
+  })
+
+  it.each([
+    ['whether it is free', false, 'released'],
+    ['or was gone, also if the outer lease was released before', true, 'expired'],
+  ])('answers of each hold what became of the lock: %s', async (_, isGone, outcome) => {
+    const lease = await locks.acquire('k')
+    const holds = [await within(locks, lease).acquire('k'), await within(locks, lease).acquire('k')]
+    // Before the lock is given back.
+    lease.signal.addEventListener('abort', () => void holds[0]?.release())
+    if (isGone) {
+      await lease.release()
+      await elsewhere.revoke('k')
+    }
+    const closing = locks.close({ grace: 0 })
+    await clock.advance(0)
+    await closing
+    expect(await lease.release()).toBe('released')
+    for (const hold of holds) expect(await hold.release()).toBe(outcome)
+    expect(store.called('release')).toMatchObject([{ requests: [{ key: 'k' }] }])
+    expect(await elsewhere.isLocked('k')).toBe(false)
+  })
+
+  it('lets nobody in, and leaves the lease alone until its grace is over', async () => {
+    const lease = await locks.acquire('k')
+    const closing = locks.close({ grace: '5s' })
+    await expect(within(locks, lease).acquire('k')).rejects.toMatchObject({ code: 'CLOSED' })
+    await clock.advance(4_999)
+    lease.assertValid()
+    await lease.release()
+    await closing
   })
 
   it('waits for the holds that are left, and takes the lock away after its grace', async () => {

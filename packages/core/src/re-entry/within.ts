@@ -24,8 +24,9 @@ export interface WithinLease {
  * hold of the same lease, at once: before any queue, and without a command. For any other key they are those of the locker.
  *
  * A hold has the fence, the token, the signal and the validity of the lease, and a `release()` of its own. The lock goes back with the last
- * hold, whichever that is; until then a release answers `released` and sends nothing. Options other than `signal` change nothing: how
- * long the lease lives and whether it is renewed was said when it was acquired.
+ * hold, whichever that is; until then a release answers `released` and sends nothing. A lock whose lease is lost goes back with the outer
+ * lease, and a hold that ends before answers `unknown` where the store may still have the lock. Options other than `signal` change
+ * nothing: how long the lease lives and whether it is renewed was said when it was acquired.
  *
  * The only way in is the lease. Whoever does not have it waits as anybody else, in the same process too: nothing is inherited by what
  * merely runs at the same time.
@@ -38,19 +39,23 @@ export interface WithinLease {
  * await locks.withLock('order:1', (lease) => settle('order:1', lease))
  * ```
  *
- * @throws InvalidOptionError for what is not a locker, or not a lease of it. The calls reject with what those of the locker reject
+ * @throws InvalidOptionError for what is not a locker, or not a lease of it. Leases of read/write locks are entered by
+ *   `read({ within: lease })` of their lock, and permits not at all. The calls reject with what those of the locker reject
  *   with, and for the key of the lease with `LEASE_LOST` once it is lost, or `LEASE_RELEASED` once it is released
  */
 export function within(locks: Locker, lease: Lease): WithinLease {
   const shared = sharedOf(Object(locks))
   demandOption(shared !== undefined, 'locks', 'a locker')
+  refuseShared(lease)
   demandOption(isOf(shared, lease), 'lease', 'a lease of this locker')
+  const { clock, work: openWork } = shared.context
   const settings = callSettings(shared.defaults)
 
   async function enter(key: string, options: AcquireOptions | undefined): Promise<NestedLease> {
     const { signal } = planFor(key, settings(options))
     signal?.throwIfAborted()
     lease.assertValid()
+    openWork.assertOpen()
     const holds = holdsOf(lease as HeldLease | NestedLease)
     const nested = new NestedLease(holds)
     holds.enter(nested)
@@ -71,19 +76,27 @@ export function within(locks: Locker, lease: Lease): WithinLease {
       const isAlone = second === undefined && typeof first === 'function'
       const work = (isAlone ? first : second) as Work<T>
       demandOption(typeof work === 'function', 'work', 'a function')
-      return withLease(shared.context.clock, enter(key, isAlone ? undefined : (first as AcquireOptions)), work)
+      return withLease(clock, enter(key, isAlone ? undefined : (first as AcquireOptions)), work)
     },
   }
 }
 
-/**
- * By what they do and not by their class: the other build of this package has classes of its own. Permits of a semaphore are not the
- * whole lock, so who has one may not enter as if it were.
- */
+/** By what they do and not by their class: the other build of this package has classes of its own. */
 function isOf(shared: Shared, lease: Lease): boolean {
-  const { holds, parts, permits } = Object(lease) as Partial<HeldLease & NestedLease & { permits: number }>
+  const { holds, parts } = Object(lease) as Partial<HeldLease & NestedLease>
   const context = holds?.context ?? parts?.call(lease)[0]
-  return context?.work === shared.context.work && permits === undefined
+  return context?.work === shared.context.work
+}
+
+/**
+ * Permits of a semaphore and leases of a read/write lock are not the whole lock, so who has one may not enter as if it were.
+ *
+ * @throws InvalidOptionError for either
+ */
+function refuseShared(lease: Lease): void {
+  const { mode, permits } = Object(lease) as { readonly mode?: unknown; readonly permits?: unknown }
+  const must = 'of a lock for one holder; read/write leases re-enter by read({ within })'
+  demandOption(!mode && !permits, 'lease', must)
 }
 
 /** The holds of a lease. Its grant may have those of the holder before it. */
