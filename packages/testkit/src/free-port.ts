@@ -6,15 +6,26 @@ import { createServer } from 'node:net'
  * 10,000 above its first, and fits too.
  */
 const firstPort = 12_000
-const lastPort = 21_999
+/**
+ * The ports are shared out among the workers of a test run. A test may close a port and open it again later, as one whose server is
+ * killed or refuses connections; meanwhile no other test's server must answer there in its place.
+ */
+const shares = 16
+const portsOfEach = 625
+const share = Number(process.env['VITEST_POOL_ID'] ?? process.pid) % shares
+
+/** Those that this process was given: none is given twice, for the same reason. */
+const given = new Set<number>()
 
 /** A port of 127.0.0.1 that nobody listens on now. Somebody else may be quicker, so be prepared to ask again. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
-    const port = firstPort + Math.floor(Math.random() * (lastPort - firstPort + 1))
-    if (await isFree(port)) return port
+    const port = firstPort + share * portsOfEach + Math.floor(Math.random() * portsOfEach)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
   }
-  throw new Error(`No free port was found between ${firstPort} and ${lastPort}`)
+  throw new Error(`No free port was found from ${firstPort + share * portsOfEach} on`)
 }
 
 function isFree(port: number): Promise<boolean> {
