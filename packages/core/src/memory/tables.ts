@@ -15,8 +15,18 @@ export interface Tables {
   readonly fences: ExpiringMap<FenceRecord>
   /** Of work done or begun; they outlive the lock, too. */
   readonly records: ExpiringMap<RunRecord>
+  /** Of sets that have waited for long. */
+  readonly elders: ExpiringMap<Elder>
   /** Of locks that are waited for, and of those with several holders. */
   readonly queues: ExpiringMap<LockQueue>
+}
+
+/** The set that has waited for a lock for longest, if that is long. */
+export interface Elder {
+  /** Since when it waits, by the monotonic clock. */
+  readonly sinceMs: number
+  /** What it asks for this lock with. */
+  readonly acquisitionId: string
 }
 
 export interface FenceRecord {
@@ -39,6 +49,7 @@ export function openTables(clock: Clock): Tables {
     locks: new ExpiringMap(wheel),
     fences: new ExpiringMap(wheel),
     records: new ExpiringMap(wheel),
+    elders: new ExpiringMap(wheel),
     queues: new ExpiringMap(wheel),
   }
 }
