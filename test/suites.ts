@@ -32,7 +32,10 @@ const edge = [
 ]
 
 /** The packages as published, on each version of Node, on Bun, on Deno and in Chromium. */
-const runtimes = ['test/runtimes/{browser,runtimes-published,sent-twice}.test.ts', 'test/packaging/**/*.test.ts']
+const runtimes = [
+  'test/runtimes/{browser,conformance,runtimes-published,sent-twice}.test.ts',
+  'test/packaging/**/*.test.ts',
+]
 
 /** The suites that are listed, by name. */
 export const listed = { servers, edge, runtimes } as const
@@ -51,5 +54,5 @@ export const soak = [
   'test/{cases,faults,model}/**/*.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
-  'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
+  'test/runtimes/{bridge-killed,conformance,worker-and-server*}.test.ts',
 ]

@@ -1,9 +1,10 @@
 import { ManualClock } from '@leasehold/testkit'
-import { type StoreUnderTest, storeConformance } from '@leasehold/testkit/conformance'
+import type { StoreUnderTest } from '@leasehold/testkit/conformance'
 import { MemoryStore } from '../../../packages/core/src/memory/memory-store.ts'
 import { openTables } from '../../../packages/core/src/memory/tables.ts'
 
-storeConformance('memory', async (): Promise<StoreUnderTest> => {
+/** The embedded store on a manual clock. */
+export function memoryUnderTest(): StoreUnderTest {
   const clock = new ManualClock()
   const tables = openTables(clock)
   const fenceMemoryMs = 600_000
@@ -44,4 +45,4 @@ storeConformance('memory', async (): Promise<StoreUnderTest> => {
     setWallClockBack: (ms) => clock.stepWall(-ms),
     close: async () => undefined,
   }
-})
+}
