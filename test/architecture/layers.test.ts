@@ -7,6 +7,10 @@ import { describe, expect, test } from 'vitest'
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  cli: [
+    ...['@leasehold/core', '@leasehold/ioredis', '@leasehold/upstash'], //  a program: it wires them, and nothing imports it
+    ...['commander', 'ioredis', 'node:', 'picocolors', 'string-width'],
+  ],
   cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
