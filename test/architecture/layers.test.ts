@@ -96,8 +96,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
   adapter: [
-    ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
+    ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need
   ],
 }
