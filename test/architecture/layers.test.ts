@@ -97,6 +97,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
+  locked: ['errors', 'lease', 'options'],
   adapter: [
     ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need
