@@ -92,6 +92,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

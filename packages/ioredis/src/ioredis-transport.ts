@@ -1,9 +1,11 @@
-import { type CallDeadline, homeContext } from '@leasehold/core/adapter'
-import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { type CallDeadline, homeContext, offerFindings } from '@leasehold/core/adapter'
+import { offerPlainCommands, type RedisTransport, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
+import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
 import { inOneWrite, obstacle } from './connections.ts'
 import { Delivery, type Route, untilReady } from './delivery.ts'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
+import { plainCommand } from './plain-command.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /**
@@ -34,7 +36,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
   const route: Route = { client, commands, moving: slotsOnTheMove(), home: homeContext() }
-  return {
+  const transport: RedisTransport = {
     commandDeadlineMs: 2_000,
     cluster,
     countsSubscribers: !cluster,
@@ -43,6 +45,10 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
     run: (calls, deadline) => run(route, calls, deadline),
   }
+  return offerPlainCommands(
+    offerFindings(transport, () => clientFindings(client)),
+    plainCommand(route),
+  )
 }
 
 /** Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over. */
