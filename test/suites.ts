@@ -49,6 +49,7 @@ export const soakOnly = ['**/*.soak.test.ts']
 export const soak = [
   ...soakOnly,
   'test/{cases,faults,model}/**/*.test.ts',
+  'test/bench/listing.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
