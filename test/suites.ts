@@ -21,7 +21,7 @@ const servers = [
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
   'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
-  'test/{bench,bridge,cases,faults,leftovers,model,readme,topologies}/**/*.test.ts',
+  'test/{bench,bridge,cases,check,faults,leftovers,model,readme,topologies}/**/*.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */

@@ -97,6 +97,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
   locked: ['errors', 'lease', 'options'],
   adapter: [

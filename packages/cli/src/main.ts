@@ -142,5 +142,6 @@ function tellError(
     tell(`${colors.red('leasehold')}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`)
     if (isUsage) tell(`Try: leasehold ${name} --help\n`)
   }
-  return isUsage ? exitCode.usage : exitCode.unavailable
+  if (isUsage) return exitCode.usage
+  return code === 'KIND_MISMATCH' ? exitCode.no : exitCode.unavailable
 }

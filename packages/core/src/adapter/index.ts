@@ -13,6 +13,7 @@ export { mostHandOffs } from '../local-queue/figures.ts'
 export { checkAcquireOptions } from '../options.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
+export { type Finding, offerFindings } from '../store/finding.ts'
 export { checkKey } from '../store/key.ts'
 export type {
   AcquireOutcome,

@@ -1,4 +1,5 @@
 import { demandObject, refuseUnknown } from '../errors.ts'
+import { type Finding, offerFindings } from '../store/finding.ts'
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -33,6 +34,14 @@ import type { MakeQueue } from './queue/queue-visit.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { Subscribers } from './subscribers.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
+
+/** All that there is to say of it: nothing lies between this store and its locks. */
+const oneProcess: Finding = {
+  code: 'ONE_PROCESS',
+  severity: 'info',
+  message: 'Locks are kept in the memory of this process: other processes do not see them, and they end with it',
+  remedy: 'Where a program runs more than once, use a store over Redis.',
+}
 
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
@@ -102,6 +111,7 @@ export class MemoryStore implements LeaseStore {
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),
     )
+    offerFindings(this, () => [oneProcess])
   }
 
   nodeOf(): string {

@@ -1,0 +1,110 @@
+import type { Finding } from '../store/finding.ts'
+import type { LeaseStore } from '../store/lease-store.ts'
+import type { Budget } from './budget.ts'
+import { finding } from './catalogue.ts'
+import type { ClockReading } from './clock-step.ts'
+import { reasonIn, refusal } from './refusal.ts'
+import { parseServerReport, type ServerReport } from './server-report.ts'
+import { serverFindings } from './server-rules.ts'
+import { commandFindings, plainAnswer, type RedisBehind, surveyNode } from './survey.ts'
+
+/** A node, and what it says of itself; null if it says nothing. */
+export interface NodeFacts {
+  /** `host:port` on a cluster, as its client knows it; empty where there is one server. */
+  readonly name: string
+  readonly report: ServerReport | null
+}
+
+export interface RedisCheck {
+  readonly findings: readonly Finding[]
+  readonly nodes: readonly NodeFacts[]
+  /** What the clocks of the nodes said, by the name of the node. */
+  readonly readings: ReadonlyMap<string, ClockReading>
+}
+
+/** How many names are tried to find one on each node, and to find a slot that a plain client cannot reach. */
+const namesTried = 256
+const slotsTried = 16
+
+/** Looks at the servers behind a Redis store: each node of a cluster, or the one that there is. */
+export async function checkRedis(
+  behind: RedisBehind,
+  store: LeaseStore,
+  key: string,
+  budget: Budget,
+): Promise<RedisCheck> {
+  const findings: Finding[] = [...(await commandFindings(behind, key, budget))]
+  const readings = new Map<string, ClockReading>()
+  const save = snapshotSetting(await plainAnswer(behind, ['CONFIG', 'GET', 'save'], budget))
+  const names = keysByNode(store, key)
+  const nodes = await Promise.all(
+    Array.from(names, async ([name, keyThere]): Promise<NodeFacts> => {
+      const survey = await surveyNode(behind, keyThere, budget)
+      if (survey.type === 'surveyed') readings.set(name, survey.reading)
+      else findings.push(...unsurveyed(reasonIn(survey), behind))
+      // A server without scripts, or a user without them, may still answer a plain question. Of a cluster, any node would.
+      const asked = survey.type !== 'surveyed' && names.size === 1
+      const report = survey.type === 'surveyed' ? survey.report : asked ? await plainReport(behind, budget) : undefined
+      if (report) findings.push(...serverFindings(report, { save }).map(names.size > 1 ? of(name) : itself))
+      else if (survey.type === 'surveyed') findings.push(unseen())
+      return { name, report: report ?? null }
+    }),
+  )
+  if (!behind.transport.cluster && nodes.some(({ report }) => report?.cluster)) {
+    findings.push(await plainOnCluster(store, key, budget))
+  }
+  return { findings, nodes, readings }
+}
+
+const itself = (found: Finding): Finding => found
+const of =
+  (node: string) =>
+  (found: Finding): Finding => ({ ...found, message: `${found.message} (node ${node})` })
+
+const unseen = (): Finding =>
+  finding(
+    'INFO_FORBIDDEN',
+    'The user may not ask the server about itself: version, role, eviction and persistence are unknown',
+  )
+
+/** What is found where the script does not run. That nobody answers, the rehearsal says. */
+function unsurveyed(words: string, { prefix }: RedisBehind): readonly Finding[] {
+  const found = refusal(words, prefix)
+  return found ? [found] : []
+}
+
+/** A key for each node that the client knows. */
+function keysByNode(store: LeaseStore, key: string): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>()
+  for (let at = 0; at < namesTried; at++) {
+    const name = store.nodeOf(`${key}:${at}`)
+    if (!keys.has(name)) keys.set(name, `${key}:${at}`)
+  }
+  return keys
+}
+
+async function plainReport(behind: RedisBehind, budget: Budget): Promise<ServerReport | undefined> {
+  const info = await plainAnswer(behind, ['INFO'], budget)
+  return typeof info === 'string' && info ? parseServerReport(info) : undefined
+}
+
+/** The reply to `CONFIG GET save`: a list, or with RESP3 a map. */
+function snapshotSetting(reply: unknown): string | undefined {
+  const value: unknown = Array.isArray(reply) ? reply[1] : (reply as { readonly save?: unknown } | undefined)?.save
+  return typeof value === 'string' ? value : undefined
+}
+
+/** What a plain client can do on a node of a cluster: all, while that node has every slot. */
+async function plainOnCluster(store: LeaseStore, key: string, budget: Budget): Promise<Finding> {
+  const requests = Array.from({ length: slotsTried }, (_, at) => ({ key: `${key}:${at}`, cursor: '-' }))
+  const outcomes = await budget.ask(store.commandDeadlineMs, (call) => store.checkHolders(requests, call))
+  for (const outcome of outcomes ?? []) {
+    if (outcome.type === 'checked') continue
+    const found = refusal(reasonIn(outcome), store.prefix)
+    if (found) return found
+  }
+  return finding(
+    'CLUSTER_ONE_NODE',
+    'The server is a node of a cluster and the client a plain one; this node has every slot',
+  )
+}
