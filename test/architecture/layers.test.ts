@@ -12,6 +12,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
+  sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape that is used
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
@@ -92,6 +93,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  presence: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'queue'],
+    ...['redis', 'sharing', 'store', 'timing', 'waiting'],
+  ],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

@@ -71,6 +71,7 @@ test.each([
   ],
   ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
   ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 970],
+  ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_200],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {

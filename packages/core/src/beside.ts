@@ -27,3 +27,6 @@ export const placeOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The releases that take effect later, which stores offer themselves. */
 export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The rooms that stores offer themselves. */
+export const presenceOffers: WeakMap<object, unknown> = new WeakMap()

@@ -30,6 +30,7 @@ export type {
 export { offerHandOver } from '../store/offer-hand-over.ts'
 export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
+export { offerPresence } from '../store/offer-presence.ts'
 export { offerQueue } from '../store/offer-queue.ts'
 export { offerRecords } from '../store/offer-records.ts'
 export { offerReleaseAfter } from '../store/offer-release-after.ts'

@@ -14,6 +14,7 @@ import type {
 } from '../store/lease-store.ts'
 import { offerHandOver } from '../store/offer-hand-over.ts'
 import { offerMany } from '../store/offer-many.ts'
+import { offerPresence } from '../store/offer-presence.ts'
 import { offerQueue } from '../store/offer-queue.ts'
 import { offerRecords } from '../store/offer-records.ts'
 import { offerReleaseAfter } from '../store/offer-release-after.ts'
@@ -24,6 +25,7 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
 import { memoryMany } from './memory-many.ts'
+import { memoryPresence } from './memory-presence.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
@@ -92,6 +94,7 @@ export class MemoryStore implements LeaseStore {
     offerHandOver(this, memoryHandOver(keeper))
     offerQueue(this, memoryQueue(keeper, makeQueue))
     offerMany(this, memoryMany(keeper))
+    offerPresence(this, memoryPresence(keeper))
     offerReleaseAfter(
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),

@@ -11,6 +11,7 @@ import { keyClaims } from './key-claims.ts'
 import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { permitClaims } from './permit-claims.ts'
+import { presenceClaims } from './presence-claims.ts'
 import { Probe } from './probe.ts'
 import { queueClaims } from './queue-claims.ts'
 import { queueLeavingClaims } from './queue-leaving-claims.ts'
@@ -64,6 +65,7 @@ export function storeConformance(
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))
     describe('a release that takes effect later', () => releaseAfterClaims(probe))
+    describe('rooms, and who is in them', () => presenceClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
