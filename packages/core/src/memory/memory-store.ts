@@ -13,13 +13,15 @@ import type {
   RenewRequest,
   RevokeOutcome,
 } from '../store/lease-store.ts'
-import { offerHandOver } from '../store/offer-hand-over.ts'
-import { offerListing } from '../store/offer-listing.ts'
-import { offerMany } from '../store/offer-many.ts'
-import { offerPresence } from '../store/offer-presence.ts'
-import { offerQueue } from '../store/offer-queue.ts'
-import { offerRecords } from '../store/offer-records.ts'
-import { offerReleaseAfter } from '../store/offer-release-after.ts'
+import {
+  offerHandOver,
+  offerListing,
+  offerMany,
+  offerPresence,
+  offerQueue,
+  offerRecords,
+  offerReleaseAfter,
+} from '../store/offers.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'

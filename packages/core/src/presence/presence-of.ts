@@ -1,7 +1,6 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredPresence, offerPresence } from '../store/offer-presence.ts'
+import { presenceOffers } from '../store/offers.ts'
 import type { PresenceStore } from '../store/presence.ts'
 import { redisPresence } from './redis-presence.ts'
 
@@ -13,11 +12,4 @@ import { redisPresence } from './redis-presence.ts'
  * const outcomes = await presenceOf(store)?.look([{ key: 'doc:7' }], call)
  * ```
  */
-export function presenceOf(store: LeaseStore): PresenceStore | undefined {
-  const offered = offeredPresence(store)
-  const made = makings.get(store)
-  if (offered || !made) return offered
-  const presence = redisPresence(made, keyLayout(store.prefix))
-  offerPresence(store, presence)
-  return presence
-}
+export const presenceOf = (store: LeaseStore): PresenceStore | undefined => portOf(store, presenceOffers, redisPresence)
