@@ -21,7 +21,7 @@ const servers = [
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
   'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
-  'test/{bench,bridge,cases,faults,leftovers,model,readme}/**/*.test.ts',
+  'test/{bench,bridge,cases,faults,leftovers,model,readme,topologies}/**/*.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
@@ -51,7 +51,8 @@ export const soakOnly = ['**/*.soak.test.ts']
 export const soak = [
   ...soakOnly,
   'packages/node-redis/src/*.test.ts',
-  'test/{cases,faults,model}/**/*.test.ts',
+  'test/bench/listing.test.ts',
+  'test/{cases,faults,model,topologies}/**/*.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',

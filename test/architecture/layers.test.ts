@@ -7,6 +7,10 @@ import { describe, expect, test } from 'vitest'
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  cli: [
+    ...['@leasehold/core', '@leasehold/ioredis', '@leasehold/upstash'], //  a program: it wires them, and nothing imports it
+    ...['commander', 'ioredis', 'node:', 'picocolors', 'string-width'],
+  ],
   cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
@@ -93,8 +97,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
+  locked: ['errors', 'lease', 'options'],
   adapter: [
-    ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
+    ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need
   ],
 }

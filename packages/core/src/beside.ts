@@ -27,3 +27,6 @@ export const placeOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The releases that take effect later, which stores offer themselves. */
 export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The lists of locks that stores offer themselves. */
+export const listingOffers: WeakMap<object, unknown> = new WeakMap()

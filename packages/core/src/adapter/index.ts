@@ -8,6 +8,8 @@
 
 export { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 export { delegatedRenewal } from '../lease/delegated-renewal.ts'
+export { chunkSize } from '../lease/figures.ts'
+export { mostHandOffs } from '../local-queue/figures.ts'
 export { checkAcquireOptions } from '../options.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
@@ -28,6 +30,7 @@ export type {
   Unknown,
 } from '../store/lease-store.ts'
 export { offerHandOver } from '../store/offer-hand-over.ts'
+export { offerListing } from '../store/offer-listing.ts'
 export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
 export { offerQueue } from '../store/offer-queue.ts'

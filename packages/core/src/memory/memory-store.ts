@@ -13,6 +13,7 @@ import type {
   RevokeOutcome,
 } from '../store/lease-store.ts'
 import { offerHandOver } from '../store/offer-hand-over.ts'
+import { offerListing } from '../store/offer-listing.ts'
 import { offerMany } from '../store/offer-many.ts'
 import { offerQueue } from '../store/offer-queue.ts'
 import { offerRecords } from '../store/offer-records.ts'
@@ -23,6 +24,7 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
+import { memoryListing } from './memory-listing.ts'
 import { memoryMany } from './memory-many.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
@@ -92,6 +94,10 @@ export class MemoryStore implements LeaseStore {
     offerHandOver(this, memoryHandOver(keeper))
     offerQueue(this, memoryQueue(keeper, makeQueue))
     offerMany(this, memoryMany(keeper))
+    offerListing(
+      this,
+      memoryListing(keeper, (key) => this.#subscribers.count(key)),
+    )
     offerReleaseAfter(
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),

@@ -8,6 +8,7 @@ import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { listingClaims } from './listing-claims.ts'
 import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { permitClaims } from './permit-claims.ts'
@@ -64,6 +65,7 @@ export function storeConformance(
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))
     describe('a release that takes effect later', () => releaseAfterClaims(probe))
+    describe('lists', () => listingClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
