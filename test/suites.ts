@@ -50,6 +50,7 @@ export const soakOnly = ['**/*.soak.test.ts']
 /** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
 export const soak = [
   ...soakOnly,
+  'packages/node-redis/src/*.test.ts',
   'test/bench/listing.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
   'test/bridge/queued.test.ts',
