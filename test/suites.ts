@@ -13,14 +13,16 @@ const servers = [
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/core/src/redis/connected/key-slot.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',
+  'packages/node-redis/src/*.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
   'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
-  'test/{bench,bridge,cases,check,faults,leftovers,model,readme}/**/*.test.ts',
+  'test/{bench,bridge,cases,check,faults,leftovers,model,readme,topologies}/**/*.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
@@ -49,9 +51,9 @@ export const soakOnly = ['**/*.soak.test.ts']
 /** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
 export const soak = [
   ...soakOnly,
-  'test/{cases,faults,model}/**/*.test.ts',
   'test/bench/listing.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
+  'test/{cases,faults,model,topologies}/**/*.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',

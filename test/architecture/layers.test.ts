@@ -17,6 +17,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
+  'node-redis': ['@leasehold/core'], //         as ioredis
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
@@ -99,6 +100,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
+  locked: ['errors', 'lease', 'options'],
   adapter: [
     ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

@@ -73,6 +73,7 @@ test.each([
   ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 970],
   ['check', `export { check, checker } from '@leasehold/core/check'`, '', 7_450],
   ['lists of locks', `export { listLocks, readLocks } from '@leasehold/core/listing'`, '', 2_510],
+  ['locked functions', `export { locked, lockedFunction } from '@leasehold/core/locked'`, '', 560],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {

@@ -18,7 +18,7 @@ export interface Verdict {
 
 /** The programs, by what their project has beside our packages: a browser's library and nothing of Node, or Node's types. */
 const projects = {
-  edge: ['core', 'block', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono'],
+  edge: ['core', 'block', 'locked', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono'],
   node: ['ioredis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
 } as const
 
@@ -101,6 +101,7 @@ const sourceOf = (program: string): string => readFileSync(new URL(`programs/${p
 const reads: Readonly<Record<string, readonly string[]>> = {
   core: [],
   block: [],
+  locked: [],
   upstash: ['@leasehold/upstash'],
   'bridge-client': ['@leasehold/bridge-client', '@leasehold/upstash'],
   cloudflare: ['@leasehold/cloudflare'],

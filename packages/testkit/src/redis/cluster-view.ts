@@ -10,8 +10,8 @@ export interface ClusterNode {
   readonly id: string
   /** The id of its primary; undefined if it is one. */
   readonly primaryId: string | undefined
-  /** The ids of the replicas that it takes for its own. */
-  readonly replicaIds: readonly string[]
+  /** The id of the primary of each replica, as this node knows it. */
+  readonly following: ReadonlyMap<string, string>
   /** The higher one wins where two claim a slot. */
   readonly epoch: number
   readonly has: (slot: number) => boolean
@@ -48,7 +48,9 @@ async function viewOf(server: RedisServer): Promise<ClusterNode> {
     server,
     id,
     primaryId: flags.includes('slave') ? primaryId : undefined,
-    replicaIds: nodes.filter(([, , is, of]) => is?.includes('slave') && of === id).map(([name = '']) => name),
+    following: new Map(
+      nodes.flatMap(([name = '', , is, of = '']) => (is?.includes('slave') ? [[name, of] as const] : [])),
+    ),
     epoch: Number(epoch),
     has: (slot) => ranges.some(([first = -1, last = first]) => first <= slot && slot <= last),
     known: nodes.length,

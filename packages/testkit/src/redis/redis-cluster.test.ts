@@ -51,6 +51,7 @@ describe('startRedisCluster with replicas', () => {
     const [replica] = await cluster.replicasOf(before)
     expect(cluster.replicas).toContain(replica)
     await before.command('SET', 'key', 'kept')
+    expect(await before.replicatedTo(1)).toBe(1)
     expect(await cluster.failOver(before)).toBe(replica)
     expect(await cluster.nodeOf('key')).toBe(replica)
     expect(await replica?.command('GET', 'key')).toBe('kept')

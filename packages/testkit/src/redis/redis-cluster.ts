@@ -99,8 +99,8 @@ function membersOf(
         const of = (server: RedisServer): ClusterNode | undefined => nodes.find((each) => each.server === server)
         const successor = of(replica)
         if (!successor) return false
-        // A primary that has not heard yet that this is its replica does not answer it.
-        const isKnown = of(node)?.replicaIds.includes(successor.id)
+        // A node that has not heard yet whose replica it is does not vote for it, and the next vote is eight seconds later.
+        const isKnown = nodes.every(({ following }) => following.get(successor.id) === of(node)?.id)
         if (successor.primaryId !== undefined && isKnown && performance.now() > askAgainAtMs) {
           await replica.command('CLUSTER', 'FAILOVER')
           askAgainAtMs = performance.now() + failOverWithinMs
@@ -152,11 +152,13 @@ async function form(servers: readonly RedisServer[], count: number): Promise<voi
   await Promise.all(
     servers.slice(count).map((replica, index) => follow(replica, primaries[index % count] as RedisServer)),
   )
-  const replicas = servers.length / count - 1
+  const replicas = servers.length - count
   await until('the cluster is complete', async () => {
     const nodes = await clusterNodes(servers)
-    const known = nodes.every(({ primaryId, replicaIds }) => primaryId !== undefined || replicaIds.length === replicas)
-    return known && (await Promise.all(servers.map((server) => isComplete(server, count)))).every(Boolean)
+    return (
+      nodes.every(({ following }) => following.size === replicas) &&
+      (await Promise.all(servers.map((server) => isComplete(server, count)))).every(Boolean)
+    )
   })
 }
 

@@ -22,7 +22,7 @@ describe('startRedisSentinel', () => {
   it('promotes a replica on demand, and keeps the old primary as a replica', async () => {
     const before = await redis.primary()
     await before.command('SET', 'key', 'kept')
-    expect(await before.command('WAIT', 2, 5_000)).toBe(2)
+    expect(await before.replicatedTo(2)).toBe(2)
     const after = await redis.failOver()
     expect(after).not.toBe(before)
     expect(await redis.primary()).toBe(after)

@@ -54,7 +54,7 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
     await addAll(nodes, replicas, () => startRedis({ args, replicaOf: primary }))
     const config = sentinelConfig(primary.port, Math.floor(count / 2) + 1, downAfterMs)
     await addAll(sentinels, count, () => startRedis({ config, args: ['--sentinel'] }))
-    await setPeriods(sentinels, { ...quickly, ...formingEvery })
+    await setPeriods(sentinels, { ...quickly, ...pingEvery, ...formingEvery })
     await until('the Sentinels know each other and the replicas', async () =>
       (await Promise.all(sentinels.map((sentinel) => stateAt(sentinel)))).every(
         (state) => state['num-slaves'] === String(replicas) && state['num-other-sentinels'] === String(count - 1),
@@ -86,7 +86,9 @@ const sentinelConfig = (port: number, quorum: number, downAfterMs: number): stri
   ].join('\n')
 
 /** A Sentinel looks around only every 1 or 10 s, and rests for 30 s when its own clock has jumped. Too slow for a test. */
-const quickly = { INFO: 200, PING: 100, ASK: 100, TILT: 1_000 }
+const quickly = { INFO: 200, ASK: 100, TILT: 1_000 }
+/** It promotes no replica that it has not heard of for five of these, and it asks one each second while the primary is down. */
+const pingEvery = { PING: 500 }
 /** In milliseconds. So they find each other at once. */
 const formingEvery = { PUBLISH: 100 }
 /** After four of these a Sentinel undoes a promotion that it has not been told of. The one that promotes takes a second to tell. */

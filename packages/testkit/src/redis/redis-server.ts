@@ -123,10 +123,17 @@ export class RedisServer implements AsyncDisposable {
     await this.command('CLIENT', 'KILL', 'TYPE', 'master')
   }
 
-  /** Ends what `stopReplication` did. Resolves when the replica has its primary's data again. */
+  /** Ends what `stopReplication` did: the replica connects again within a second, and catches up. */
   async resumeReplication(): Promise<void> {
     await this.command('CONFIG', 'SET', 'masterauth', '')
-    await replicated(this)
+  }
+
+  /** Resolves with the number of replicas that have all that was written until now: as many as asked for, or fewer after a while. */
+  async replicatedTo(count: number, withinMs = 5_000): Promise<number> {
+    await using admin = await connectRedisAdmin({ port: this.port, deadlineMs: withinMs + 5_000 })
+    // WAIT goes by what the server had written at the last command of the same connection.
+    await admin.command('PING')
+    return Number(await admin.command('WAIT', count, withinMs))
   }
 
   /**
@@ -135,7 +142,7 @@ export class RedisServer implements AsyncDisposable {
    */
   async promote(): Promise<void> {
     const inCluster = String(await this.command('INFO', 'cluster')).includes('cluster_enabled:1')
-    await this.command('CONFIG', 'SET', 'masterauth', '')
+    await this.resumeReplication()
     await this.command(...(inCluster ? ['CLUSTER', 'FAILOVER', 'TAKEOVER'] : ['REPLICAOF', 'NO', 'ONE']))
   }
 

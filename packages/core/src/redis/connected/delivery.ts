@@ -1,18 +1,12 @@
-import type { CallDeadline } from '@leasehold/core/adapter'
-import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { areSame, connectionFor, obstacle, type Sockets, sockets } from './connections.ts'
-import type { BufferCommand, IoredisClient, IoredisConnection, IoredisStream } from './ioredis-client.ts'
+import type { CallDeadline } from '../../timing/call-deadline.ts'
+import type { ScriptCall, ScriptReply } from '../redis-transport.ts'
+import type { ConnectedClient, Sent } from './connected-client.ts'
 import { connectionError, forgetError, readinessChange } from './readiness.ts'
-import { failure, plainValue } from './script-reply.ts'
 import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
-import type { SlotsOnTheMove } from './slots-on-the-move.ts'
 
 /** What all deliveries over one client share. */
-export interface Route {
-  readonly client: IoredisClient
-  readonly commands: Readonly<Record<ScriptCall['command'], BufferCommand>>
-  /** What the cluster said about slots that are being moved. */
-  readonly moving: SlotsOnTheMove
+export interface Route<C extends object> {
+  readonly to: ConnectedClient<C>
   /** Runs a task in the async context that a connection begun here belongs to. */
   readonly home: (task: () => void) => void
 }
@@ -21,14 +15,14 @@ export interface Route {
  * Waits until a call for this key would be written at once. If that cannot be, or the deadline is over first, it resolves with the
  * reply to a call that was not sent.
  */
-export async function untilReady(
-  { client, home }: Route,
+export async function untilReady<C extends object>(
+  { to, home }: Route<C>,
   key: string | undefined,
   deadline: CallDeadline,
 ): Promise<ScriptReply | undefined> {
-  for (let waitFor = obstacle(client, key); waitFor; waitFor = obstacle(client, key)) {
-    if (waitFor.status === 'end' || deadline.isOver) return notSent(waitFor)
-    const refusal = await readinessChange(waitFor, deadline, home)
+  for (let waitFor = to.obstacle(key); waitFor; waitFor = to.obstacle(key)) {
+    if (to.hasEnded(waitFor) || deadline.isOver) return notSent(to, waitFor)
+    const refusal = await readinessChange(to, waitFor, deadline, home)
     if (refusal) return { type: 'error', message: refusal }
   }
   return undefined
@@ -41,20 +35,19 @@ export async function untilReady(
  * the deadline is over first. A call that is still waiting was certainly not sent. A call that was handed over may have been
  * carried out, whether or not an answer comes.
  */
-export class Delivery {
-  readonly #route: Route
+export class Delivery<C extends object> {
+  readonly #route: Route<C>
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
   readonly #round: { onEnd(): void }
   #isHandedOver = false
-  /** The socket that the client uses for it, if that is known. */
-  #stream: IoredisStream | undefined
-  /** The sockets in use when it was handed over. */
-  #before: Sockets
+  #sent: Sent | undefined
+  /** The line that the client uses for it, if that is known. */
+  #line: object | undefined
   #reply: ScriptReply | undefined
 
   /** @param round told when the call is answered or will not be sent */
-  constructor(route: Route, call: ScriptCall, deadline: CallDeadline, round: { onEnd(): void }) {
+  constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, round: { onEnd(): void }) {
     this.#route = route
     this.#call = call
     this.#deadline = deadline
@@ -63,8 +56,8 @@ export class Delivery {
 
   /** The reply as of now. */
   get reply(): ScriptReply {
-    const { client } = this.#route
-    return this.#reply ?? notSent(obstacle(client, this.#key) ?? client)
+    const { to } = this.#route
+    return this.#reply ?? notSent(to, to.obstacle(this.#key) ?? to.client)
   }
 
   get #key(): string | undefined {
@@ -73,7 +66,7 @@ export class Delivery {
 
   /** If its connection is ready, the call is handed over before this returns, so calls that begin together leave together. */
   begin(): void {
-    if (!obstacle(this.#route.client, this.#key)) this.#send()
+    if (!this.#route.to.obstacle(this.#key)) this.#send()
     else {
       void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
         // Its caller may have given up in the very moment in which the client became ready.
@@ -86,41 +79,32 @@ export class Delivery {
   /** The caller no longer waits. */
   giveUp(): void {
     if (!this.#isHandedOver || this.#reply) return
-    countGivenUp(this.#stream)
-    this.#reply = unanswered(this.#route.moving.last(this.#call))
+    countGivenUp(this.#line)
+    this.#reply = unanswered(this.#sent?.withdraw() ?? 'unknown', this.#route.to.said?.(this.#call))
   }
 
   #send(): void {
-    const { client, commands } = this.#route
-    const connection = connectionFor(client, this.#key)
+    const { to } = this.#route
+    const connection = to.connectionFor(this.#key)
     // Both are ready: earlier errors no longer explain anything.
-    forgetError(client)
-    if (connection) forgetError(connection)
-    this.#stream = connection?.stream
-    if (!takesCall(this.#stream)) {
+    forgetError(to.client)
+    if (connection) {
+      forgetError(connection)
+      this.#line = to.lineOf(connection)
+    }
+    if (!takesCall(this.#line)) {
       this.#end({ type: 'unknown', executed: 'no', cause: silent })
       return
     }
-    const { command, body, keys, args } = this.#call
-    this.#before = sockets(client)
     this.#isHandedOver = true
-    const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
-    commands[command].apply(client, words).then(
-      (value) => this.#answer({ type: 'value', value: plainValue(value), resent: this.#isResent }),
-      (error: unknown) => this.#answer(failure(error, this.#call, this.#isResent)),
-    )
+    this.#sent = to.send(this.#call, connection, (reply) => this.#answer(reply))
   }
 
-  get #isResent(): boolean {
-    return !areSame(this.#before, this.#route.client)
-  }
-
-  /** Also called with replies that are too late for the caller: they still tell about the connection and about slots. */
+  /** Also called with replies that are too late for the caller: they still tell about the line. */
   #answer(reply: ScriptReply): void {
-    if (reply.type !== 'unknown') noteAnswer(this.#stream)
+    if (reply.type !== 'unknown') noteAnswer(this.#line)
     // A call that was given up has been counted already.
-    else if (!this.#reply) countGivenUp(this.#stream)
-    this.#route.moving.note(this.#call, reply)
+    else if (!this.#reply) countGivenUp(this.#line)
     this.#end(reply)
   }
 
@@ -133,17 +117,17 @@ export class Delivery {
 const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
 
 /** The reply to a call that was handed over and has no answer. */
-const unanswered = (said: string | undefined): ScriptReply => ({
+const unanswered = (executed: 'no' | 'unknown', said: string | undefined): ScriptReply => ({
   type: 'unknown',
-  executed: 'unknown',
+  executed,
   cause: new Error(`Redis did not answer in time${said ? `; before, it said about the same slot: ${said}` : ''}`),
 })
 
 /** The cause of the cause is the client's own error, such as a refused connection or an unknown host name. */
-function notSent(connection: IoredisConnection): ScriptReply {
+function notSent<C extends object>(to: ConnectedClient<C>, connection: C): ScriptReply {
   const met = connectionError(connection)
   const cause = new Error(
-    `The request was not sent: the Redis client was not connected in time (its status: ${connection.status})`,
+    `The request was not sent: the Redis client was not connected in time (${to.describe(connection)})`,
     met && { cause: met },
   )
   return { type: 'unknown', executed: 'no', cause }

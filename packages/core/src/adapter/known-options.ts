@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '@leasehold/core'
+import { InvalidOptionError } from '../errors.ts'
 
 /** @throws InvalidOptionError naming the first option that is not one of `known`, or `options` if it is not an object */
 export function demandKnown(options: object | undefined, known: readonly string[]): void {

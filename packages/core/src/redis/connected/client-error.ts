@@ -1,4 +1,4 @@
-import { withoutQuotation } from './script-reply.ts'
+import { withoutQuotation } from './error-text.ts'
 
 /** What clients put behind a failure: the cause, a cluster's last node, or the addresses of a name that were tried. */
 interface Failure {

@@ -1,6 +1,6 @@
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { keySlot } from './cluster-node.ts'
+import { keySlot } from './key-slot.ts'
 
 describe('keySlot', () => {
   let redis: RedisServer

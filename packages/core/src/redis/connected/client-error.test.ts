@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { plainError, refusalIn } from './connection-error.ts'
+import { plainError, refusalIn } from './client-error.ts'
 
 const password = 'the-password-of-this-test'
 const replyError = (message: string): Error =>
