@@ -11,6 +11,7 @@ const servers = [
   'packages/bridge/src/gateway/{commands,failures,refusals,subscribe}.test.ts',
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
+  'packages/cli/src/{commands,on-terminal}.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
   'packages/core/src/redis/connected/key-slot.test.ts',
