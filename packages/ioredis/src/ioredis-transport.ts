@@ -1,5 +1,10 @@
 import { offerFindings } from '@leasehold/core/adapter'
-import { type ConnectedClient, connectedTransport, offerPlainCommands, type RedisTransport } from '@leasehold/core/redis'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
 import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
 import { areSame, connectionFor, inOneWrite, obstacle, sockets } from './connections.ts'
