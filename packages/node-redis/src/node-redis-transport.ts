@@ -1,4 +1,11 @@
-import { type ConnectedClient, connectedTransport, type RedisTransport } from '@leasehold/core/redis'
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
+import { clientFindings } from './client-findings.ts'
 import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
 import { listen } from './listening.ts'
 import {
@@ -8,6 +15,7 @@ import {
   type NodeRedisClient,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
+import { plainCommand } from './plain-command.ts'
 import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
 /**
@@ -32,7 +40,9 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  */
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
-  return connectedTransport(connectedNodeRedis(client))
+  const transport = connectedTransport(connectedNodeRedis(client))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
 }
 
 function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
