@@ -8,6 +8,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
   cli: [
+    '@leasehold/bridge-client',
     ...['@leasehold/core', '@leasehold/ioredis', '@leasehold/upstash'], //  a program: it wires them, and nothing imports it
     ...['commander', 'ioredis', 'node:', 'picocolors', 'string-width'],
   ],

@@ -135,6 +135,23 @@ describe('a notifier', { concurrent: true }, () => {
     await backend.notifier.close()
   })
 
+  test('that never gets ready ends with the caller’s signal, and the lock of the check is given back', async () => {
+    const store = ioredisStore(connect(one), { prefix: 'left:' })
+    const stuck = ioredisNotifier(connect(one), { prefix: 'left:' })
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    stuck.subscribe = (key, cursor) => {
+      controller.abort(reason)
+      return Object.assign(Object.create(memoryNotifier(memoryStore()).subscribe(key, cursor)), {
+        ready: new Promise<void>(() => undefined),
+        close: () => undefined,
+      })
+    }
+    await expect(check({ store, notifier: stuck }, { signal: controller.signal })).rejects.toBe(reason)
+    await expect.poll(() => one?.command('KEYS', 'left:*')).toEqual([])
+    await stuck.close()
+  })
+
   test('the store’s clock is compared with that of the last check', async () => {
     const store = ioredisStore(connect(one))
     let setForwardMs = 0

@@ -36,10 +36,8 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
   const transport = connectedTransport(connectedIoredis(client))
-  return offerPlainCommands(
-    offerFindings(transport, () => clientFindings(client)),
-    plainCommand(client, transport),
-  )
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
 }
 
 function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisConnection> {

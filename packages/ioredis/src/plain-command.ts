@@ -1,24 +1,18 @@
-import type { PlainCommand, RedisTransport, ScriptReply } from '@leasehold/core/redis'
+import type { PlainCommand } from '@leasehold/core/redis'
+import { obstacle } from './connections.ts'
 import type { IoredisClient } from './ioredis-client.ts'
 import { failure, plainValue } from './script-reply.ts'
 
-/**
- * Sends one command that is no script, over whichever connection the client chooses. A check asks so for what scripts may not ask.
- * As with scripts, nothing is sent once the deadline is over, and no error says more than a name and a message.
- */
+/** Sends a command that is no script, over whichever connection the client chooses. It is not sent unless the client is ready. */
 export const plainCommand =
-  (client: IoredisClient, transport: RedisTransport): PlainCommand =>
-  async ([name, ...words], deadline) => {
-    const refusal = await transport.whenReady('', deadline)
-    if (refusal) return refusal
-    const reply = client.createBuiltinCommand(name.toLowerCase()).buffer.apply(client, words)
-    return await Promise.race([
-      reply.then(
-        (value): ScriptReply => ({ type: 'value', value: plainValue(value), resent: false }),
-        (error: unknown) => failure(error, { command: 'EVAL', body: '', keys: [], args: words }),
-      ),
-      new Promise<ScriptReply>((resolve) => {
-        deadline.onOver(() => resolve({ type: 'unknown', executed: 'unknown' }))
-      }),
-    ])
-  }
+  (client: IoredisClient): PlainCommand =>
+  ([name, ...words], deadline) =>
+    new Promise((resolve) => {
+      if (deadline.isOver || obstacle(client, undefined)) return resolve({ type: 'unknown', executed: 'no' })
+      deadline.onOver(() => resolve({ type: 'unknown', executed: 'unknown' }))
+      const command = client.createBuiltinCommand(name.toLowerCase()).buffer
+      command.apply(client, words).then(
+        (value) => resolve({ type: 'value', value: plainValue(value), resent: false }),
+        (error: unknown) => resolve(failure(error, { command: 'EVAL', body: '', keys: [], args: words })),
+      )
+    })

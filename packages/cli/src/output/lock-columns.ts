@@ -10,7 +10,7 @@ const soonMs = 2_000
 /** What a table shows of a lock. The time is this machine's, so another clock shows another age. */
 export function lockColumns(colors: Colors, nowMs: number): readonly Column<ListedLock>[] {
   return [
-    { head: 'KEY', of: ({ key }) => printable(key), least: 12 },
+    { head: 'KEY', of: ({ key }) => printable(key), least: 8 },
     { head: 'HOLDER', of: holderOf, least: 8, paint: (cell, lock) => (lock.holders === 0 ? colors.dim(cell) : cell) },
     { head: 'KIND', of: kindOf, spare: 2 },
     { head: 'FENCE', of: ({ fence }) => (fence === null ? '-' : String(fence)), right: true, spare: 3 },

@@ -64,7 +64,7 @@ const of =
 const unseen = (): Finding =>
   finding(
     'INFO_FORBIDDEN',
-    'The user may not ask the server about itself: version, role, eviction and persistence are unknown',
+    'The server tells a script nothing about itself: version, role, eviction and persistence are unknown',
   )
 
 /** What is found where the script does not run. That nobody answers, the rehearsal says. */

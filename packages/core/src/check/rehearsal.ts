@@ -1,6 +1,7 @@
 import type { Finding } from '../store/finding.ts'
 import type { LeaseStore, Refused, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
+import { withDeadline } from '../timing/deadline.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import type { Budget } from './budget.ts'
 import { finding } from './catalogue.ts'
@@ -53,6 +54,8 @@ class Play implements Rehearsal {
   #reached = false
   #announces = true
   #failed = false
+  /** What may have been granted and was not given back. */
+  #open: { readonly key: string; readonly acquisitionId: string } | undefined
 
   constructor(stage: Stage, key: string, budget: Budget) {
     this.#stage = stage
@@ -85,6 +88,7 @@ class Play implements Rehearsal {
     const key = this.#key
     const { store } = this.#stage
     const acquisitionId = drawAcquisitionId()
+    this.#open = { key, acquisitionId }
     const granted = await this.#ask('granted', (call) =>
       store.acquire([{ key, acquisitionId, ttlMs, fences: 1 }], call),
     )
@@ -96,11 +100,20 @@ class Play implements Rehearsal {
     const seen = this.#hearing?.signals ?? 0
     const fromMs = this.#budget.clock.monotonicMs()
     const released = await this.#ask('released', (call) => store.release([request], call))
-    if (released) await this.#hear(released as { readonly announced?: boolean }, seen, fromMs)
+    if (!released) return
+    this.#open = undefined
+    await this.#hear(released as { readonly announced?: boolean }, seen, fromMs)
   }
 
+  /** Leaves nothing behind: a lock that was not given back, because the check was ended or went unanswered, is undone behind its back. */
   close(): void {
     this.#hearing?.close()
+    const open = this.#open
+    if (!open || !this.#reached) return
+    const { store } = this.#stage
+    const undo = (call: CallOf): Promise<unknown> => store.release([open], call)
+    // If that fails, the ttl frees it.
+    withDeadline(this.#budget.clock, store.commandDeadlineMs, undo).catch(() => undefined)
   }
 
   async #listen(): Promise<void> {
