@@ -14,8 +14,6 @@ import { SessionServer } from '../support/session-server.ts'
  */
 
 const ttl = ms(3_000, 2_000)
-/** Of the server with many sessions. */
-const largeTtl = ms(3_000, 1_500)
 const sharedRoles = ['reader']
 
 let arena: RedisArena
@@ -30,7 +28,7 @@ beforeAll(async () => {
     stopped: server('stopped'),
     paused: server('paused'),
     survivor: server('survivor'),
-    large: server('large', way.port, largeTtl),
+    large: server('large', way.port),
   }
   await Promise.all(Object.values(servers).map((each) => eventually(() => each.of('ready').length > 0)))
 })
@@ -46,8 +44,8 @@ function here(name: string, options: SessionsOptions = {}, locker: Partial<Locke
   return sessions(locks, { ttl, sharedRoles, silence: '1m', ...options })
 }
 
-const server = (name: string, port = arena.server.port, ttlMs = ttl): SessionServer =>
-  new SessionServer({ port, prefix: arena.prefix }, name, ttlMs)
+const server = (name: string, port = arena.server.port): SessionServer =>
+  new SessionServer({ port, prefix: arena.prefix }, name, ttl)
 
 /** A room for each test. */
 const room = (): string => `room-${++rooms}`
@@ -231,16 +229,16 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
         const resources = Array.from({ length: 10 }, () => room())
         expect(await server.enter(resources.flatMap((resource) => readers(resource, resource, 50)))).toBe(500)
       }
-      await elapse(largeTtl)
+      await elapse(ttl)
       await server.measure()
       const [calls, sinceMs] = [way.scriptCalls, performance.now()]
-      await elapse((soak ? 10 : 2) * largeTtl)
-      const intervals = (performance.now() - sinceMs) / (largeTtl / 3)
+      await elapse((soak ? 10 : 2) * ttl)
+      const intervals = (performance.now() - sinceMs) / (ttl / 3)
       const perInterval = (way.scriptCalls - calls) / intervals
       const found = await server.measure()
       const bytes = (found.heapBytes - baseline) / count
       console.log(
-        `${count} sessions, renewed each ${Math.round(largeTtl / 3)} ms: ${perInterval.toFixed(1)} script calls an interval, ` +
+        `${count} sessions, renewed each ${Math.round(ttl / 3)} ms: ${perInterval.toFixed(1)} script calls an interval, ` +
           `event-loop delay p99 ${found.delayP99Ms.toFixed(1)} ms, max ${found.delayMaxMs.toFixed(1)} ms, ` +
           `${Math.round(bytes)} bytes a session`,
       )

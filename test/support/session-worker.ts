@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { createLocker } from '@leasehold/core'
+import { createLocker, StoreUnavailableError } from '@leasehold/core'
 import { ioredisBackend } from '@leasehold/ioredis'
-import { type EnterOptions, type SessionEnd, sessions } from '@leasehold/sessions'
+import { type Entered, type EnterOptions, type SessionEnd, sessions } from '@leasehold/sessions'
 import { Redis } from 'ioredis'
 import { heapBytes } from './heap.ts'
 import { quiet } from './quiet.ts'
@@ -53,10 +53,21 @@ const beat = setInterval(() => {
 }, 100)
 const delay = monitorEventLoopDelay({ resolution: 5 })
 
+/** As a client does that connects again, on a machine that is too busy for a short ttl. */
+async function insist(options: EnterOptions): Promise<Entered> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await registry.enter(options)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || tries === 20) throw error
+    }
+  }
+}
+
 async function enter(entering: readonly EnterOptions[]): Promise<void> {
   const outcomes = await Promise.all(
     entering.map(async (options) => {
-      const outcome = await registry.enter(options)
+      const outcome = await insist(options)
       if (outcome.type === 'held') return false
       const { session } = outcome
       alive.add(session.sessionId)
