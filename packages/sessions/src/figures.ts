@@ -10,3 +10,7 @@ export const beatsPerSilence = 3
 export const leastPauseMs = 20
 /** What a socket is closed with, by how its session ended. */
 export const closeCodes: Readonly<Record<string, number>> = { 'taken-over': 4001, silent: 4002, lost: 4003, left: 1000 }
+/** How many sessions enter at once. */
+export const mostEntering = 32
+/** How long a session waits for those before it, in milliseconds. */
+export const enterWithinMs = 10_000

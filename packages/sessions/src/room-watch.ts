@@ -27,6 +27,8 @@ export class RoomWatch {
   readonly #own: OwnSessions
   readonly #watched = new Map<string, Watched>()
   #isLooking = false
+  /** When it looks next. */
+  #nextMs = Infinity
   #cancel: (() => void) | undefined
   #isOver = false
 
@@ -81,15 +83,21 @@ export class RoomWatch {
     if (!this.#isLooking) this.#plan(leastPauseMs)
   }
 
+  /** Looks after that time at the latest. */
   #plan(delayMs: number): void {
     if (this.#isLooking || this.#isOver) return
+    const { clock } = this.#settings
+    const atMs = clock.monotonicMs() + delayMs
+    if (atMs >= this.#nextMs) return
     this.#cancel?.()
-    this.#cancel = this.#settings.clock.schedule(() => void this.#look(), delayMs, 'background')
+    this.#nextMs = atMs
+    this.#cancel = clock.schedule(() => void this.#look(), delayMs, 'background')
   }
 
   async #look(): Promise<void> {
     const { clock, recheckMs } = this.#settings
     this.#isLooking = true
+    this.#nextMs = Infinity
     const sinceMs = clock.monotonicMs()
     const rooms = [...this.#watched]
     for (const [, room] of rooms) room.isHinted = false

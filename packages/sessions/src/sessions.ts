@@ -1,6 +1,7 @@
 import { LeaseholdError, type Locker, type LossReason } from '@leasehold/core'
 import { demandObject, refuseUnknown } from '@leasehold/core/adapter'
 import { type Rooms, rooms, type TakeOver } from '@leasehold/core/presence'
+import { Entrance } from './entrance.ts'
 import type { SessionEvent } from './events.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Member, membersOf } from './members.ts'
@@ -77,6 +78,7 @@ class SessionRegistry implements Sessions {
   readonly #own = new OwnSessions()
   readonly #sockets = new Sockets()
   readonly #heartbeat: Heartbeat
+  readonly #entrance: Entrance
   readonly #watch: RoomWatch
   /** Enters under way. */
   readonly #entering = new Set<Promise<unknown>>()
@@ -86,6 +88,7 @@ class SessionRegistry implements Sessions {
     this.#settings = settings
     this.#rooms = found
     this.#heartbeat = new Heartbeat(settings.clock, settings.silenceMs, this.#own, () => this.#sockets.ping())
+    this.#entrance = new Entrance(settings.clock)
     this.#watch = new RoomWatch(settings, found, this.#own)
   }
 
@@ -151,7 +154,7 @@ class SessionRegistry implements Sessions {
     const exclusive = !this.#settings.shared.has(role)
     const { ttlMs } = this.#settings
     const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
-    const entered = await this.#rooms.enter(request)
+    const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
     if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
 
     const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, {
