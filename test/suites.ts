@@ -15,6 +15,7 @@ const servers = [
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
@@ -49,6 +50,7 @@ export const soakOnly = ['**/*.soak.test.ts']
 export const soak = [
   ...soakOnly,
   'test/{cases,faults,model}/**/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',

@@ -12,6 +12,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
+  nestjs: ['@leasehold/core', '@nestjs/common', 'reflect-metadata', 'node:async_hooks'],
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
