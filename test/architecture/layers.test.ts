@@ -19,6 +19,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   'node-redis': ['@leasehold/core'], //         as ioredis
   sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape that is used
+  nestjs: ['@leasehold/core', '@nestjs/common', 'reflect-metadata', 'node:async_hooks'],
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
