@@ -57,7 +57,6 @@ export const soak = [
   'test/bench/listing.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
-  'test/{cases,faults,model}/**/*.test.ts',
   'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
