@@ -16,10 +16,20 @@ export interface Tables {
   readonly fences: ExpiringMap<FenceRecord>
   /** Of work done or begun; they outlive the lock, too. */
   readonly records: ExpiringMap<RunRecord>
+  /** Of sets that have waited for long. */
+  readonly elders: ExpiringMap<Elder>
   /** Of locks that are waited for, and of those with several holders. */
   readonly queues: ExpiringMap<LockQueue>
   /** Who is in rooms. */
   readonly rooms: ExpiringMap<MemoryRoom>
+}
+
+/** The set that has waited for a lock for longest, if that is long. */
+export interface Elder {
+  /** Since when it waits, by the monotonic clock. */
+  readonly sinceMs: number
+  /** What it asks for this lock with. */
+  readonly acquisitionId: string
 }
 
 export interface FenceRecord {
@@ -42,6 +52,7 @@ export function openTables(clock: Clock): Tables {
     locks: new ExpiringMap(wheel),
     fences: new ExpiringMap(wheel),
     records: new ExpiringMap(wheel),
+    elders: new ExpiringMap(wheel),
     queues: new ExpiringMap(wheel),
     rooms: new ExpiringMap(wheel),
   }

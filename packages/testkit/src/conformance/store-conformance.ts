@@ -3,6 +3,7 @@ import { acquireClaims } from './acquire-claims.ts'
 import { announcementClaims } from './announcement-claims.ts'
 import { batchClaims } from './batch-claims.ts'
 import { checkClaims } from './check-claims.ts'
+import { elderClaims } from './elder-claims.ts'
 import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
@@ -62,6 +63,7 @@ export function storeConformance(
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
     describe('several locks at once', () => manyClaims(probe))
+    describe('several locks that are waited for', () => elderClaims(probe))
     describe('queues', () => queueClaims(probe))
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))
