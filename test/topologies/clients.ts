@@ -1,5 +1,5 @@
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
-import type { RedisTransport } from '@leasehold/core/redis'
+import type { PubsubNotifierOptions, RedisTransport } from '@leasehold/core/redis'
 import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { type NodeRedisClient, nodeRedisNotifier, nodeRedisStore, nodeRedisTransport } from '@leasehold/node-redis'
 import { Cluster, Redis } from 'ioredis'
@@ -22,10 +22,13 @@ export interface Connection {
   close(): void
 }
 
+/** How a connection listens. */
+type Listening = Pick<PubsubNotifierOptions, 'mode'>
+
 /** A client library, connected as its users connect it to either topology. */
 export interface TopologyClient {
   readonly name: string
-  toCluster(nodes: readonly Address[]): Connection
+  toCluster(nodes: readonly Address[], options?: Listening): Connection
   /** @param primaryName the name that the Sentinels know the primary by */
   toSentinel?(sentinels: readonly Address[], primaryName: string): Connection
 }
@@ -33,22 +36,22 @@ export interface TopologyClient {
 /** Only what a client needs to know: a server is more than its address. */
 const addresses = (servers: readonly Address[]): Address[] => servers.map(({ host, port }) => ({ host, port }))
 
-const overIoredis = (client: Redis | Cluster): Connection => ({
+const overIoredis = (client: Redis | Cluster, options?: Listening): Connection => ({
   store: ioredisStore(client),
-  notifier: ioredisNotifier(client),
+  notifier: ioredisNotifier(client, options),
   transport: ioredisTransport(client),
   close: () => client.disconnect(),
 })
 
 type NodeRedis = NodeRedisClient & { connect(): Promise<unknown>; on(event: 'error', listener: () => void): unknown }
 
-function overNodeRedis(client: NodeRedis, close: () => unknown): Connection {
+function overNodeRedis(client: NodeRedis, close: () => unknown, options?: Listening): Connection {
   quiet(client)
     .connect()
     .catch(() => undefined)
   return {
     store: nodeRedisStore(client),
-    notifier: nodeRedisNotifier(client),
+    notifier: nodeRedisNotifier(client, options),
     transport: nodeRedisTransport(client),
     close,
   }
@@ -61,9 +64,9 @@ const rootNodes = (nodes: readonly Address[]): { readonly socket: Address }[] =>
 const older: readonly TopologyClient[] = [
   {
     name: 'node-redis 5',
-    toCluster(nodes) {
+    toCluster(nodes, options) {
       const client = redis5.createCluster({ rootNodes: rootNodes(nodes) })
-      return overNodeRedis(client, () => client.destroy())
+      return overNodeRedis(client, () => client.destroy(), options)
     },
     toSentinel(sentinels, name) {
       const client = redis5.createSentinel({ name, sentinelRootNodes: addresses(sentinels) })
@@ -72,9 +75,9 @@ const older: readonly TopologyClient[] = [
   },
   {
     name: 'node-redis 4',
-    toCluster(nodes) {
+    toCluster(nodes, options) {
       const client = redis4.createCluster({ rootNodes: rootNodes(nodes) })
-      return overNodeRedis(client, () => client.disconnect())
+      return overNodeRedis(client, () => client.disconnect(), options)
     },
   },
 ]
@@ -83,14 +86,14 @@ const older: readonly TopologyClient[] = [
 export const clients: readonly TopologyClient[] = [
   {
     name: 'ioredis',
-    toCluster: (nodes) => overIoredis(quiet(new Cluster(addresses(nodes)))),
+    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes))), options),
     toSentinel: (sentinels, name) => overIoredis(quiet(new Redis({ sentinels: addresses(sentinels), name }))),
   },
   {
     name: 'node-redis',
-    toCluster(nodes) {
+    toCluster(nodes, options) {
       const client = redis6.createCluster({ rootNodes: rootNodes(nodes) })
-      return overNodeRedis(client, () => client.destroy())
+      return overNodeRedis(client, () => client.destroy(), options)
     },
     toSentinel(sentinels, name) {
       const client = redis6.createSentinel({ name, sentinelRootNodes: addresses(sentinels) })

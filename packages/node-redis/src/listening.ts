@@ -10,11 +10,13 @@ const lookEveryMs = 20
 export function listen(client: NodeRedisClient, changed: () => void, failed: (error: unknown) => void): () => void {
   keepOneListener(client)
   const onError = (error: Error): void => {
-    failed(error)
+    const isAlone = client.listenerCount('error') === 1
+    // A cluster client passes on what a node said to it.
+    failed(isCluster(client) ? new Error('The cluster cannot be reached', { cause: error }) : error)
     // It may have given up.
     if (!client.isOpen) changed()
     // A client to whose errors nobody listens throws them. If ours is the only listener, we throw them instead.
-    if (client.listenerCount('error') === 1) throw error
+    if (isAlone) throw error
   }
   client.on('ready', changed)
   client.on('end', changed)
