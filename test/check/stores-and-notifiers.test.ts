@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
+import { storeWith } from '../../packages/core/src/store/store-with.ts'
 import { quiet } from '../support/quiet.ts'
 
 /* What a check says over HTTP, with a bridge, with a notifier that does not fit its store, and of stores without a server. */
@@ -204,6 +205,18 @@ describe('a store without a server', () => {
     })
     expect(codes(await found(broken(async () => expect.fail('out of order'))))).toEqual(['error UNREACHABLE'])
     expect(codes(await found(broken(() => new Promise(() => undefined))))).toEqual(['error UNREACHABLE'])
+  })
+
+  test('that answers only some of it before the time is over: what is missing is a finding', async () => {
+    const own = memoryStore()
+    const slow = storeWith(own, {
+      release: (requests, call) => own.release(requests, call),
+      checkHolders: () => new Promise(() => undefined),
+      commandDeadlineMs: 60_000,
+    })
+    const { findings, facts } = await check({ store: slow }, { deadline: 50 })
+    expect(findings.map(({ code }) => code)).toEqual(['UNFINISHED'])
+    expect(facts).toMatchObject({ reached: true, script: null })
   })
 
   test('what is no store, or an unknown option, is refused by name', async () => {
