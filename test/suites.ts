@@ -19,6 +19,7 @@ const servers = [
   'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',
   'packages/node-redis/src/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
@@ -52,9 +53,12 @@ export const soakOnly = ['**/*.soak.test.ts']
 /** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
 export const soak = [
   ...soakOnly,
+  'packages/node-redis/src/*.test.ts',
   'test/bench/listing.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
+  'test/{cases,faults,model}/**/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',

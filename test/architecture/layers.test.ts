@@ -18,6 +18,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
   'node-redis': ['@leasehold/core'], //         as ioredis
+  sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape that is used
+  nestjs: ['@leasehold/core', '@nestjs/common', 'reflect-metadata', 'node:async_hooks'],
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
@@ -101,6 +103,10 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
   locked: ['errors', 'lease', 'options'],
+  presence: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'queue'],
+    ...['redis', 'sharing', 'store', 'timing', 'waiting'],
+  ],
   adapter: [
     ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

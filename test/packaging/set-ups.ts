@@ -44,6 +44,7 @@ const answers: Readonly<Record<string, string>> = {
   'bridge-client': 'true url',
   idempotency: '1 aa 201 scope',
   hono: 'k 1 true wait',
+  sessions: 'ada entered left ttl',
   ioredis: 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',

@@ -6,20 +6,19 @@ import { type RedisSentinel, type RedisServer, startRedis, startRedisSentinel } 
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ms } from '../support/scale.ts'
-import { clients } from './clients.ts'
+import { sentinelClients } from './clients.ts'
 import { lossOf } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
 /* A primary with two replicas and three Sentinels, in short. The rest is in the soak. */
 
-let redis: RedisSentinel
-let resource: RedisServer
-beforeAll(async () => {
-  ;[redis, resource] = await Promise.all([startRedisSentinel(), startRedis()])
-})
-afterAll(() => Promise.all([redis.stop(), resource.stop()]))
-
-describe.each(clients)('under Sentinels, over $name,', (client) => {
+describe.each(sentinelClients)('under Sentinels, over $name,', (client) => {
+  let redis: RedisSentinel
+  let resource: RedisServer
+  beforeAll(async () => {
+    ;[redis, resource] = await Promise.all([startRedisSentinel(), startRedis()])
+  })
+  afterAll(() => Promise.all([redis.stop(), resource.stop()]))
   const open = (options: Partial<LockerOptions> = {}): Process =>
     openProcess(client.toSentinel(redis.sentinels, redis.name), options)
 

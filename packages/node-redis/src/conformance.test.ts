@@ -1,9 +1,20 @@
-import { startRedis } from '@leasehold/testkit/redis'
+import { startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll } from 'vitest'
-import { newest } from '../test/clients.ts'
+import { soak, tested } from '../test/clients.ts'
+import { clusters } from '../test/clusters.ts'
 import { conformance } from '../test/conformance.ts'
 
 const redis = await startRedis()
-afterAll(() => redis.stop())
+const cluster = soak ? await startRedisCluster() : undefined
+afterAll(async () => {
+  await redis.stop()
+  await cluster?.stop()
+})
 
-conformance(newest.name, [redis], (way) => newest.create({ socket: { ...way, reconnectStrategy: 20 } }))
+for (const { name, create } of tested) {
+  conformance(name, [redis], (way) => create({ socket: { ...way, reconnectStrategy: 20 } }))
+}
+// It is told of one node, and learns of the others.
+for (const { name, create } of cluster ? clusters : []) {
+  conformance(`${name}, cluster`, cluster?.nodes ?? [], (socket) => create({ rootNodes: [{ socket }] }))
+}

@@ -1,19 +1,17 @@
 import { plainError, type SubscriberConnection, type SubscriberListener } from '@leasehold/core/redis'
 
-/** What we use of a connection that only listens: a client of its own, or a Sentinel client of its own. */
+/** What we use of a connection that only listens. */
 export interface ListeningConnection {
   readonly isOpen: boolean
   connect(): Promise<unknown>
   /** Missing in node-redis 4. */
   destroy?(): unknown
-  /** Missing in Sentinel clients. */
-  disconnect?(): unknown
+  disconnect(): unknown
   subscribe(channels: string[], listener: MessageListener): Promise<unknown>
   unsubscribe(channels: string[], listener: MessageListener): Promise<unknown>
   pSubscribe(pattern: string, listener: MessageListener): Promise<unknown>
   on(event: 'connect' | 'end', listener: () => void): unknown
   on(event: 'error', listener: (error: unknown) => void): unknown
-  on(event: 'topology-change', listener: (event: { readonly type?: unknown }) => void): unknown
 }
 
 type MessageListener = (payload: string, channel: string) => void
@@ -31,7 +29,7 @@ export class Listening implements SubscriberConnection {
   #isOpen = false
   #isEnded = false
   /** The connection can be closed. In the course of connecting, the client forgets that it was told to. */
-  #canEnd: boolean
+  #canEnd = false
   /** Why the connection failed. */
   #lastError: unknown
 
@@ -39,18 +37,12 @@ export class Listening implements SubscriberConnection {
     this.#connection = connection
     this.#listener = listener
     this.#onMessage = (payload, channel) => listener.message(channel, payload)
-    // A Sentinel client can at any time.
-    this.#canEnd = connection.disconnect === undefined
     connection.on('connect', () => {
       this.#canEnd = true
       if (this.#isEnded) this.#end()
     })
     connection.on('error', (error) => this.#lose(error))
     connection.on('end', () => this.#lose())
-    // A Sentinel client subscribes by itself on the new primary. Nobody knows what it has not heard until then.
-    connection.on('topology-change', ({ type }) => {
-      if (type === 'MASTER_CHANGE' && this.#isOpen) this.#lose(new Error('The sentinels name another primary'))
-    })
   }
 
   async open(signal: AbortSignal): Promise<void> {
@@ -128,7 +120,7 @@ export class Listening implements SubscriberConnection {
   #end(): void {
     const { destroy, disconnect } = this.#connection
     // It may have been closed already: then it throws, or rejects.
-    const end = async (): Promise<unknown> => (destroy ?? disconnect)?.call(this.#connection)
+    const end = async (): Promise<unknown> => (destroy ?? disconnect).call(this.#connection)
     end().catch(() => undefined)
   }
 }

@@ -44,7 +44,8 @@ export interface NodeRedisSentinel extends Emitter {
   readonly isReady: boolean
   getMasterNode(): unknown
   sendCommand(isReadonly: boolean, args: string[], options?: CommandOptions): Promise<unknown>
-  duplicate(...overrides: never[]): unknown
+  /** Lends the connection to the primary. There is no other way to make one like it. */
+  _execute(isReadonly: boolean, use: (primary: object) => Promise<unknown>): Promise<unknown>
 }
 
 interface Emitter {

@@ -5,7 +5,6 @@ import {
   isCluster,
   isSentinel,
   type NodeRedisClient,
-  type NodeRedisCluster,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
 
@@ -42,17 +41,21 @@ async function open(
 
 /** A connection of one attempt. Its user makes a new one and subscribes again, so that it knows when messages were missed. */
 async function duplicate(client: NodeRedisClient, turn: number): Promise<ListeningConnection> {
-  const source = isCluster(client) ? await nodeInTurn(client, turn) : client
+  const source = await sourceOf(client, turn)
   const make = source.duplicate as (override: object) => ListeningConnection
-  if (isSentinel(source)) return make.call(source, { reserveClient: false })
   const socket = { ...source.options?.socket, reconnectStrategy: false }
   return make.call(source, { ...only, socket })
 }
 
-async function nodeInTurn(cluster: NodeRedisCluster, turn: number): Promise<NodeRedisConnection> {
-  const node = cluster.masters[turn % cluster.masters.length]
+/** The connection to make another one like: of a cluster each primary's in turn, by sentinels that of the present primary. */
+async function sourceOf(client: NodeRedisClient, turn: number): Promise<NodeRedisConnection> {
+  if (isSentinel(client)) {
+    return (await client._execute(false, async (primary) => primary)) as NodeRedisConnection
+  }
+  if (!isCluster(client)) return client
+  const node = client.masters[turn % client.masters.length]
   if (!node) throw new Error('The cluster client knows no node yet')
-  return (await cluster.nodeClient(node as never)) as NodeRedisConnection
+  return (await client.nodeClient(node as never)) as NodeRedisConnection
 }
 
 /** What a connection that listens has no use for. */

@@ -5,6 +5,7 @@ import {
   offerPlainCommands,
   type RedisTransport,
 } from '@leasehold/core/redis'
+import { keepAskingAround } from './asking-around.ts'
 import { clientFindings } from './client-findings.ts'
 import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
 import { listen } from './listening.ts'
@@ -48,6 +49,8 @@ export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
 function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
   const cluster = isCluster(client)
   const lines = new WeakMap<NodeRedisClient, object>()
+  /** A key that each node's connection was needed for. */
+  const keys = new WeakMap<NodeRedisClient, string>()
   let wasReady = false
   return {
     client,
@@ -57,12 +60,21 @@ function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisC
     obstacle(key) {
       const waitFor = obstacle(client, key)
       wasReady ||= waitFor !== client
+      if (waitFor && waitFor !== client && key !== undefined) keys.set(waitFor, key)
       return waitFor
     },
     // One that was never ready may be about to be connected.
     hasEnded: (connection) => wasReady && connection === client && !connection.isOpen,
     describe,
-    listen,
+    listen(connection, changed, failed) {
+      const stopListening = listen(connection, changed, failed)
+      const key = keys.get(connection)
+      const stopAsking = isCluster(client) && key !== undefined ? keepAskingAround(client, key) : undefined
+      return () => {
+        stopListening()
+        stopAsking?.()
+      }
+    },
     lineOf(connection) {
       const line = lines.get(connection) ?? {}
       lines.set(connection, line)

@@ -56,7 +56,8 @@ export function sendInCluster(
     sendThrough(
       (words, options) => cluster.sendCommand(call.keys[0] ?? '', false, words, options),
       call,
-      (reply) => answer(reply.type === 'error' && isRedirection(reply) ? sentOn(reply.message) : reply),
+      // It is sent again only where a node says that another one has the slot.
+      (reply) => answer(reply.type === 'error' && isRedirection(reply) ? sentOn(reply.message) : sentOnce(reply)),
     )
   let sent = connection
     ? sendOn(connection, call, (reply) => {
@@ -71,6 +72,8 @@ export function sendInCluster(
     },
   }
 }
+
+const sentOnce = (reply: ScriptReply): ScriptReply => (reply.type === 'value' ? { ...reply, resent: false } : reply)
 
 /** Sends a call to the primary that the sentinels name. If its connection is lost, the client sends it again to the next. */
 export const sendBySentinel = (sentinel: NodeRedisSentinel, call: ScriptCall, answer: Answer): Sent =>

@@ -19,6 +19,8 @@ export interface ClientOptions {
   disableOfflineQueue?: boolean
   commandsQueueMaxLength?: number
   pingInterval?: number
+  commandOptions?: object
+  keyPrefix?: string
 }
 
 /** What tests use of a client besides. */
@@ -53,6 +55,10 @@ export const clients: readonly Version[] = [
   { name: 'node-redis 5', create: (options) => redis5.createClient(options) as unknown as TestClient },
   { name: 'node-redis 4', create: (options) => redis4.createClient(options) as unknown as TestClient },
 ]
+
+/** `npm test` runs the claims over the newest, the soak over all of them. */
+export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
+export const tested: readonly Version[] = soak ? clients : [newest]
 
 /** Closes a client at once, whatever state it is in. */
 export async function close(client: object): Promise<void> {

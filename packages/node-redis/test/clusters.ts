@@ -2,7 +2,7 @@ import * as redis6 from 'redis'
 import * as redis4 from 'redis-4'
 import * as redis5 from 'redis-5'
 import type { NodeRedisCluster } from '../src/index.ts'
-import type { ClientOptions } from './clients.ts'
+import { type ClientOptions, soak } from './clients.ts'
 
 export interface Address {
   readonly host: string
@@ -32,3 +32,6 @@ export const clusters: readonly { readonly name: string; create(options: Cluster
   { name: 'node-redis 5', create: (options) => redis5.createCluster(options as never) as unknown as TestCluster },
   { name: 'node-redis 4', create: (options) => redis4.createCluster(options as never) as unknown as TestCluster },
 ]
+
+/** `npm test` runs the claims over the newest, the soak over all of them. */
+export const testedClusters = soak ? clusters : clusters.slice(0, 1)

@@ -13,12 +13,15 @@ import type {
   RenewRequest,
   RevokeOutcome,
 } from '../store/lease-store.ts'
-import { offerHandOver } from '../store/offer-hand-over.ts'
-import { offerListing } from '../store/offer-listing.ts'
-import { offerMany } from '../store/offer-many.ts'
-import { offerQueue } from '../store/offer-queue.ts'
-import { offerRecords } from '../store/offer-records.ts'
-import { offerReleaseAfter } from '../store/offer-release-after.ts'
+import {
+  offerHandOver,
+  offerListing,
+  offerMany,
+  offerPresence,
+  offerQueue,
+  offerRecords,
+  offerReleaseAfter,
+} from '../store/offers.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
@@ -27,6 +30,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
 import { memoryListing } from './memory-listing.ts'
 import { memoryMany } from './memory-many.ts'
+import { memoryPresence } from './memory-presence.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
@@ -107,6 +111,7 @@ export class MemoryStore implements LeaseStore {
       this,
       memoryListing(keeper, (key) => this.#subscribers.count(key)),
     )
+    offerPresence(this, memoryPresence(keeper))
     offerReleaseAfter(
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),

@@ -12,6 +12,7 @@ import { listingClaims } from './listing-claims.ts'
 import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { permitClaims } from './permit-claims.ts'
+import { presenceClaims } from './presence-claims.ts'
 import { Probe } from './probe.ts'
 import { queueClaims } from './queue-claims.ts'
 import { queueLeavingClaims } from './queue-leaving-claims.ts'
@@ -66,6 +67,7 @@ export function storeConformance(
     describe('several holders', () => permitClaims(probe))
     describe('a release that takes effect later', () => releaseAfterClaims(probe))
     describe('lists', () => listingClaims(probe))
+    describe('rooms, and who is in them', () => presenceClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })
