@@ -58,6 +58,19 @@ describe('over HTTP', () => {
     expect(codes(await found(store()))).toEqual([])
   })
 
+  test.each([
+    ['-publish', '+publish', 'warning PUBLISH_FORBIDDEN'],
+    ['-evalsha', '+evalsha', 'error SCRIPTS_FORBIDDEN'],
+    ['-set', '+set', 'error COMMANDS_FORBIDDEN'],
+    ['-zadd', '+zadd', 'info QUEUES_FORBIDDEN'],
+    ['-info', '+info', 'info INFO_FORBIDDEN'],
+  ])('with %s for the user of the gateway, it says so', async (without, again, expected) => {
+    await gateway.server.command('ACL', 'SETUSER', 'default', without)
+    expect(codes(await found(store()))).toEqual([expected])
+    await gateway.server.command('ACL', 'SETUSER', 'default', again)
+    expect(codes(await found(store()))).toEqual([])
+  })
+
   test('a wrong token is shown by no finding', async () => {
     const wrong = 'wrong-token-0123456789abcdef-0123456789abcdef'
     const answer = await found(store({ token: wrong }))
@@ -149,7 +162,8 @@ describe('a notifier', { concurrent: true }, () => {
       })
     }
     await expect(check({ store, notifier: stuck }, { signal: controller.signal })).rejects.toBe(reason)
-    await expect.poll(() => one?.command('KEYS', 'left:*')).toEqual([])
+    // Its ttl is 10 s.
+    await expect.poll(() => one?.command('KEYS', 'left:*'), { timeout: 5_000 }).toEqual([])
     await stuck.close()
   })
 
