@@ -173,6 +173,22 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
     expect(facts.nodes).toHaveLength(3)
   })
 
+  test('a cluster of which some nodes evict, and one is silent: they are named', async () => {
+    const cluster = await startRedisCluster({ args: kept })
+    stops.push(() => cluster.stop())
+    const [first, second, third] = cluster.nodes
+    const { port = 0 } = first ?? {}
+    const open = (): Cluster => new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { socketTimeout: 5_000 } })
+    for (const node of [first, second]) await node?.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const [evicting] = (await report({ client: open() })).findings
+    expect(evicting).toMatchObject({ code: 'MAY_EVICT_LOCKS' })
+    const named = cluster.nodes.map((node) => evicting?.message.includes(`127.0.0.1:${node.port}`))
+    expect(named).toEqual([true, true, false])
+    third?.pause()
+    expect(await problems({ client: open(), deadline: '1s' })).toContain('error UNREACHABLE')
+    third?.resume()
+  })
+
   test('a cluster without its slots; with all of them on one node, a plain client works', async () => {
     const server = await started('--cluster-enabled', 'yes', ...kept)
     expect(await problems({ server })).toEqual(['error CLUSTER_DOWN'])

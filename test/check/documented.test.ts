@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Finding } from '@leasehold/core/adapter'
-import { check, findingsKnown } from '@leasehold/core/check'
+import { check, knownFindings } from '@leasehold/core/check'
 import { memoryStore } from '@leasehold/core/memory'
 import type { IoredisClient } from '@leasehold/ioredis'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const rows = (form: RegExp): readonly (readonly string[])[] => Array.from(page.m
 
 test('those of a check', async () => {
   const { findings } = await check({ store: memoryStore() })
-  const inCode = [...findingsKnown(), ...findings]
+  const inCode = [...knownFindings(), ...findings]
   expect(rows(/^\| `(?!CLIENT_)([A-Z_]+)` \| (\w+) \| .+ \| (.+) \|$/gm)).toEqual(
     inCode.map(({ code, severity, remedy }) => [code, severity, remedy]),
   )

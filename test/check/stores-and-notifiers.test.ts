@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
+import { storeWith } from '../../packages/core/src/store/store-with.ts'
 import { quiet } from '../support/quiet.ts'
 
 /* What a check says over HTTP, with a bridge, with a notifier that does not fit its store, and of stores without a server. */
@@ -54,6 +55,19 @@ describe('over HTTP', () => {
     expect(codes(await found(store()))).toEqual(['error EVICTS_LOCKS', 'info NO_APPEND_ONLY_FILE'])
     await set('maxmemory-policy', 'noeviction')
     await set('appendonly', 'yes')
+    expect(codes(await found(store()))).toEqual([])
+  })
+
+  test.each([
+    ['-publish', '+publish', 'warning PUBLISH_FORBIDDEN'],
+    ['-evalsha', '+evalsha', 'error SCRIPTS_FORBIDDEN'],
+    ['-set', '+set', 'error COMMANDS_FORBIDDEN'],
+    ['-zadd', '+zadd', 'info QUEUES_FORBIDDEN'],
+    ['-info', '+info', 'info INFO_FORBIDDEN'],
+  ])('with %s for the user of the gateway, it says so', async (without, again, expected) => {
+    await gateway.server.command('ACL', 'SETUSER', 'default', without)
+    expect(codes(await found(store()))).toEqual([expected])
+    await gateway.server.command('ACL', 'SETUSER', 'default', again)
     expect(codes(await found(store()))).toEqual([])
   })
 
@@ -148,7 +162,8 @@ describe('a notifier', { concurrent: true }, () => {
       })
     }
     await expect(check({ store, notifier: stuck }, { signal: controller.signal })).rejects.toBe(reason)
-    await expect.poll(() => one?.command('KEYS', 'left:*')).toEqual([])
+    // Its ttl is 10 s.
+    await expect.poll(() => one?.command('KEYS', 'left:*'), { timeout: 5_000 }).toEqual([])
     await stuck.close()
   })
 
@@ -204,6 +219,18 @@ describe('a store without a server', () => {
     })
     expect(codes(await found(broken(async () => expect.fail('out of order'))))).toEqual(['error UNREACHABLE'])
     expect(codes(await found(broken(() => new Promise(() => undefined))))).toEqual(['error UNREACHABLE'])
+  })
+
+  test('that answers only some of it before the time is over: what is missing is a finding', async () => {
+    const own = memoryStore()
+    const slow = storeWith(own, {
+      release: (requests, call) => own.release(requests, call),
+      checkHolders: () => new Promise(() => undefined),
+      commandDeadlineMs: 60_000,
+    })
+    const { findings, facts } = await check({ store: slow }, { deadline: 50 })
+    expect(findings.map(({ code }) => code)).toEqual(['UNFINISHED'])
+    expect(facts).toMatchObject({ reached: true, script: null })
   })
 
   test('what is no store, or an unknown option, is refused by name', async () => {

@@ -120,6 +120,7 @@ describe('before a server', { concurrent: true }, () => {
     const server = await started()
     const [screen, exit] = await seen(server.url)
     expect(screen).toMatch(/Nothing is wrong$/)
+    expect(screen).not.toContain('info')
     expect(screen).toMatch(/^ {2}redis \d+\.\d+\.\d+ primary noeviction$/m)
     for (const time of ['round trip', 'script', 'wake-up']) {
       expect(screen).toMatch(new RegExp(`^${time} +\\d+(\\.\\d\\d)? ms +\\d+(\\.\\d\\d)? ms +10$`, 'm'))

@@ -14,6 +14,11 @@ export class Budget {
     this.#signal = signal
   }
 
+  /** Whether its time is over. */
+  get isSpent(): boolean {
+    return this.#leftMs() <= 0
+  }
+
   /**
    * Makes a call. Undefined means that no answer came in time, that it rejected, or that there was no time left to ask.
    *

@@ -36,6 +36,7 @@ export type CheckCode =
   | 'DISK_FAILS'
   | 'TOO_FEW_REPLICAS'
   | 'CLOCK_STEP'
+  | 'UNFINISHED'
   | 'SLOW'
 
 /*
@@ -110,6 +111,7 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
     'warning',
     "Keep the server's clock by slewing (`chronyd`, or `ntpd` without `-g`), and do not set it while locks are held.",
   ],
+  UNFINISHED: ['warning', 'Give the check a longer deadline. If a server answers slowly, SLOW says so as well.'],
   SLOW: ['warning', 'Use a server nearer to this program, or one with less to do, and a longer ttl.'],
 }
 
@@ -120,5 +122,5 @@ export function finding(code: CheckCode, message: string, prefix = '<prefix>'): 
 }
 
 /** All of them, as they are before anything is known of a server. */
-export const findingsKnown = (): readonly Finding[] =>
+export const knownFindings = (): readonly Finding[] =>
   Object.keys(catalogue).map((code) => finding(code as CheckCode, ''))

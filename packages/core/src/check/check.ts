@@ -1,15 +1,13 @@
 import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
-import { type Finding, offeredFindings } from '../store/finding.ts'
-import { drawAcquisitionId } from '../store/token.ts'
+import type { Finding } from '../store/finding.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { Budget } from './budget.ts'
-import { finding } from './catalogue.ts'
 import { type ClockReading, clockFindings } from './clock-step.ts'
-import { checkRedis, type NodeFacts, type RedisCheck } from './redis-check.ts'
-import { rehearse, type Stage } from './rehearsal.ts'
-import { plainAnswer, type RedisBehind, redisBehind } from './survey.ts'
-import { type Timing, timing } from './timing.ts'
+import { look } from './look.ts'
+import type { NodeFacts } from './redis-check.ts'
+import type { Stage } from './rehearsal.ts'
+import { mostRounds, type Timing } from './timing.ts'
 
 /** What is checked: the store of a locker, and its notifier if it has one. The options of `createLocker` fit. */
 export type CheckTarget = Stage
@@ -56,12 +54,6 @@ export interface Checker {
   run(options?: CheckOptions): Promise<CheckReport>
 }
 
-/** How often each round trip is timed at least. */
-const leastTimed = 5
-const mostRounds = 100
-/** A script that takes so large a part of the store's command deadline leaves little of a short ttl. */
-const slowPart = 1 / 4
-
 /**
  * Looks at a store, and at its notifier, for what endangers locks: a server that evicts keys, forgets them or takes no writes,
  * permissions that are missing, a client of the wrong kind or with a risky option, different prefixes.
@@ -99,10 +91,10 @@ export function checker(target: CheckTarget, clock: Clock = systemClock): Checke
     async run(options = {}) {
       const { signal, budget, rounds } = settings(options, clock)
       signal?.throwIfAborted()
-      const { redis, report } = await look(target, rounds, budget)
-      const steps = Array.from(redis?.readings ?? [], ([name, last]) => clockFindings(readings.get(name), last))
-      readings = new Map([...readings, ...(redis?.readings ?? [])])
-      return { ...report, findings: ordered([...report.findings, ...steps.flat()]) }
+      const { findings, facts, clocks } = await look(target, rounds, budget)
+      const steps = Array.from(clocks, ([name, last]) => clockFindings(readings.get(name), last))
+      readings = new Map([...readings, ...clocks])
+      return { findings: ordered([...findings, ...steps.flat()]), facts }
     },
   }
 }
@@ -117,86 +109,6 @@ function settings(
   const fits = Number.isInteger(rounds) && rounds >= 1 && rounds <= mostRounds
   demandOption(fits, 'rounds', `a whole number from 1 to ${mostRounds}`, rounds)
   return { signal, rounds, budget: new Budget(clock, parseDuration('deadline', deadline), signal) }
-}
-
-async function look(
-  target: CheckTarget,
-  rounds: number,
-  budget: Budget,
-): Promise<{ readonly redis: RedisCheck | undefined; readonly report: CheckReport }> {
-  const { store, notifier } = target
-  const key = `leasehold-check:${drawAcquisitionId()}`
-  const behind = redisBehind(store)
-  const offered = [store, notifier, behind?.transport].flatMap((each) => (each && offeredFindings(each)) ?? [])
-  const { findings, newsMs, reached, announces } = await rehearse(target, key, rounds, budget)
-  const redis = behind && reached ? await checkRedis(behind, store, key, budget) : undefined
-  const times = reached ? await timed(target, behind, key, Math.max(rounds, leastTimed), budget) : nothingTimed
-  const slow = times.script && times.script.medianMs > slowPart * store.commandDeadlineMs
-  return {
-    redis,
-    report: {
-      findings: [
-        ...apart(target),
-        ...(redis?.findings ?? []),
-        ...findings,
-        ...(announces || redis?.findings.some(isAboutNews) ? [] : [unannounced(store.prefix)]),
-        ...offered,
-        ...(slow ? [finding('SLOW', `A script took ${times.script?.medianMs} ms, there and back`)] : []),
-      ],
-      facts: {
-        reached,
-        prefix: store.prefix ?? null,
-        nodes: redis?.nodes ?? [],
-        ...times,
-        wakeUp: timing(newsMs),
-      },
-    },
-  }
-}
-
-const isAboutNews = ({ code }: Finding): boolean => code === 'PUBLISH_FORBIDDEN' || code === 'CHANNELS_FORBIDDEN'
-
-const unannounced = (prefix: string | undefined): Finding =>
-  finding('PUBLISH_FORBIDDEN', 'The store may not announce releases, so waiters elsewhere check by themselves', prefix)
-
-/** `createLocker` refuses them, too. */
-function apart({ store, notifier }: CheckTarget): readonly Finding[] {
-  if (store.prefix === undefined || notifier?.prefix === undefined || store.prefix === notifier.prefix) return []
-  const message = `The store has the prefix "${store.prefix}", and the notifier "${notifier.prefix}"`
-  return [finding('PREFIX_MISMATCH', message)]
-}
-
-type Times = Pick<CheckFacts, 'ping' | 'script'>
-const nothingTimed: Times = { ping: null, script: null }
-
-async function timed(
-  { store }: CheckTarget,
-  behind: RedisBehind | undefined,
-  key: string,
-  rounds: number,
-  budget: Budget,
-): Promise<Times> {
-  const script = await timedCalls(rounds, budget, async () => {
-    const outcomes = await budget.ask(store.commandDeadlineMs, (call) =>
-      store.checkHolders([{ key, cursor: '-' }], call),
-    )
-    return outcomes?.[0]?.type === 'checked'
-  })
-  const ping = behind?.plain
-    ? await timedCalls(rounds, budget, async () => (await plainAnswer(behind, ['PING'], budget)) !== undefined)
-    : null
-  return { ping, script }
-}
-
-/** Times calls one after the other, and gives up with the first that fails. */
-async function timedCalls(rounds: number, { clock }: Budget, call: () => Promise<boolean>): Promise<Timing | null> {
-  const tookMs: number[] = []
-  while (tookMs.length < rounds) {
-    const fromMs = clock.monotonicMs()
-    if (!(await call())) break
-    tookMs.push(clock.monotonicMs() - fromMs)
-  }
-  return timing(tookMs)
 }
 
 /** What says more than another finding. */

@@ -1,6 +1,6 @@
 /** A look at a store, and at its notifier, for what endangers locks: findings, each with a remedy. */
 export type { Finding } from '../store/finding.ts'
-export { findingsKnown } from './catalogue.ts'
+export { knownFindings } from './catalogue.ts'
 export {
   type Checker,
   type CheckFacts,

@@ -33,45 +33,69 @@ export async function checkRedis(
   key: string,
   budget: Budget,
 ): Promise<RedisCheck> {
-  const findings: Finding[] = [...(await commandFindings(behind, key, budget))]
-  const readings = new Map<string, ClockReading>()
+  const forbidden = await commandFindings(behind, key, budget)
   const save = snapshotSetting(await plainAnswer(behind, ['CONFIG', 'GET', 'save'], budget))
-  const names = keysByNode(store, key)
+  const keys = [...keysByNode(store, key)]
   const nodes = await Promise.all(
-    Array.from(names, async ([name, keyThere]): Promise<NodeFacts> => {
-      const survey = await surveyNode(behind, keyThere, budget)
-      if (survey.type === 'surveyed') readings.set(name, survey.reading)
-      else findings.push(...unsurveyed(reasonIn(survey), behind))
-      // A server without scripts, or a user without them, may still answer a plain question. Of a cluster, any node would.
-      const asked = survey.type !== 'surveyed' && names.size === 1
-      const report = survey.type === 'surveyed' ? survey.report : asked ? await plainReport(behind, budget) : undefined
-      if (report) findings.push(...serverFindings(report, { save }).map(names.size > 1 ? of(name) : itself))
-      else if (survey.type === 'surveyed') findings.push(unseen())
-      return { name, report: report ?? null }
-    }),
+    keys.map(async ([name, keyThere]) => ({ name, ...(await checkNode(behind, keyThere, keys.length, save, budget)) })),
   )
-  if (!behind.transport.cluster && nodes.some(({ report }) => report?.cluster)) {
-    findings.push(await plainOnCluster(store, key, budget))
+  const isPlainOnCluster = !behind.transport.cluster && nodes.some(({ report }) => report?.cluster)
+  return {
+    findings: [...forbidden, ...named(nodes), ...(isPlainOnCluster ? [await plainOnCluster(store, key, budget)] : [])],
+    nodes: nodes.map(({ name, report }) => ({ name, report })),
+    readings: new Map(nodes.flatMap(({ name, reading }) => (reading ? [[name, reading]] : []))),
   }
-  return { findings, nodes, readings }
 }
 
-const itself = (found: Finding): Finding => found
-const of =
-  (node: string) =>
-  (found: Finding): Finding => ({ ...found, message: `${found.message} (node ${node})` })
+interface NodeCheck {
+  readonly report: ServerReport | null
+  readonly reading?: ClockReading
+  readonly findings: readonly Finding[]
+}
+
+/** @param count how many nodes there are */
+async function checkNode(
+  behind: RedisBehind,
+  key: string,
+  count: number,
+  save: string | undefined,
+  budget: Budget,
+): Promise<NodeCheck> {
+  const survey = await surveyNode(behind, key, budget)
+  if (survey.type === 'surveyed') {
+    const { report, reading } = survey
+    return { report: report ?? null, reading, findings: report ? serverFindings(report, { save }) : [unseen()] }
+  }
+  const words = reasonIn(survey)
+  const why =
+    refusal(words, behind.prefix) ?? finding('UNREACHABLE', `The server answers no script${words && `: ${words}`}`)
+  // A server without scripts, or a user without them, may still answer a plain question. On a cluster, any node would.
+  const report = count === 1 ? await plainReport(behind, budget) : undefined
+  return { report: report ?? null, findings: [why, ...(report ? serverFindings(report, { save }) : [])] }
+}
+
+/** What was found on several nodes, once, with their names. */
+function named(nodes: readonly { readonly name: string; readonly findings: readonly Finding[] }[]): readonly Finding[] {
+  const names = new Map<string, string[]>()
+  const first = new Map<string, Finding>()
+  for (const { name, findings } of nodes) {
+    for (const found of findings) {
+      names.set(found.code, [...(names.get(found.code) ?? []), name])
+      if (!first.has(found.code)) first.set(found.code, found)
+    }
+  }
+  if (nodes.length === 1) return [...first.values()]
+  return Array.from(first.values(), (found) => ({
+    ...found,
+    message: `${found.message} (${names.get(found.code)?.join(', ')})`,
+  }))
+}
 
 const unseen = (): Finding =>
   finding(
     'INFO_FORBIDDEN',
     'The server tells a script nothing about itself: version, role, eviction and persistence are unknown',
   )
-
-/** What is found where the script does not run. That nobody answers, the rehearsal says. */
-function unsurveyed(words: string, { prefix }: RedisBehind): readonly Finding[] {
-  const found = refusal(words, prefix)
-  return found ? [found] : []
-}
 
 /** A key for each node that the client knows. */
 function keysByNode(store: LeaseStore, key: string): ReadonlyMap<string, string> {

@@ -43,3 +43,19 @@ export function reasonIn(outcome: Unknown | Refused | undefined): string {
   const { error } = outcome
   return (error instanceof StoreUnavailableError && wordsOf(error.cause)) || error.message
 }
+
+/** The outcome of one request, as a check reads it. */
+export type Outcome = { readonly type: string } | Unknown | Refused | undefined
+
+/** What an outcome that was not expected means. */
+export function failure(outcome: Outcome, prefix: string | undefined): Finding {
+  if (outcome && outcome.type !== 'unknown' && outcome.type !== 'refused') {
+    return finding('REFUSED', `The store answered "${outcome.type}" about a lock that nobody else wants`)
+  }
+  const words = reasonIn(outcome as Unknown | Refused | undefined)
+  const known = refusal(words, prefix)
+  if (known) return known
+  return outcome?.type === 'refused'
+    ? finding('REFUSED', `The store refuses a lock: ${words}`)
+    : finding('UNREACHABLE', `The store does not answer${words && `: ${words}`}`)
+}

@@ -1,12 +1,11 @@
 import type { Finding } from '../store/finding.ts'
-import type { LeaseStore, Refused, Unknown } from '../store/lease-store.ts'
+import type { LeaseStore } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import { withDeadline } from '../timing/deadline.ts'
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import type { Budget } from './budget.ts'
-import { finding } from './catalogue.ts'
 import { type Hearing, listen, unheard } from './hearing.ts'
-import { reasonIn, refusal } from './refusal.ts'
+import { failure, type Outcome } from './refusal.ts'
 
 /** How long a rehearsed lock is taken at most, in milliseconds, should this process end meanwhile. */
 const ttlMs = 10_000
@@ -40,9 +39,6 @@ export async function rehearse(stage: Stage, key: string, rounds: number, budget
   }
   return play
 }
-
-/** The outcome of one request, as a check reads it. */
-type Outcome = { readonly type: string } | Unknown | Refused | undefined
 
 class Play implements Rehearsal {
   readonly #stage: Stage
@@ -169,15 +165,3 @@ type CallOf = Parameters<LeaseStore['acquire']>[1]
 
 /** Whether the client has no connection that it could send anything on. */
 const isShutOut = ({ code }: Finding): boolean => ['UNREACHABLE', 'LOGIN_REFUSED', 'NOT_A_CLUSTER'].includes(code)
-
-function failure(outcome: Outcome, prefix: string | undefined): Finding {
-  if (outcome && outcome.type !== 'unknown' && outcome.type !== 'refused') {
-    return finding('REFUSED', `The store answered "${outcome.type}" about a lock that nobody else wants`)
-  }
-  const words = reasonIn(outcome as Unknown | Refused | undefined)
-  const known = refusal(words, prefix)
-  if (known) return known
-  return outcome?.type === 'refused'
-    ? finding('REFUSED', `The store refuses a lock: ${words}`)
-    : finding('UNREACHABLE', `The store does not answer${words && `: ${words}`}`)
-}
