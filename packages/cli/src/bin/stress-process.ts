@@ -12,14 +12,13 @@ const tell = (report: StressReport): Promise<void> =>
 
 // Whoever started it is gone, and nobody wants the report.
 process.once('disconnect', () => process.exit(1))
-process.once('message', (orders: StressOrders) => {
-  contend(orders, (report) => void tell(report))
-    .catch(
-      (error: unknown): StressReport => ({
-        type: 'failed',
-        reason: error instanceof Error ? error.message : String(error),
-      }),
-    )
-    .then(tell)
-    .finally(() => process.exit())
+process.once('message', async (orders: StressOrders) => {
+  const report = await contend(orders, (early) => void tell(early)).catch(
+    (error: unknown): StressReport => ({
+      type: 'failed',
+      reason: error instanceof Error ? error.message : String(error),
+    }),
+  )
+  await tell(report)
+  process.exit()
 })

@@ -2,7 +2,7 @@ import { type ListedLock, listLocks } from '@leasehold/core/listing'
 import type { CliCommand, Invocation } from '../cli-command.ts'
 import { openConnection } from '../connection/connection.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
-import { lockColumns } from '../output/lock-columns.ts'
+import { lockColumns, waitersOf } from '../output/lock-columns.ts'
 import { tableLines } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -48,7 +48,6 @@ async function run({ args: [pattern], options, json, settings, terminal, signal 
 }
 
 const byKey = (one: ListedLock, other: ListedLock): number => (one.key < other.key ? -1 : 1)
-const waiters = ({ waiting, listeners }: ListedLock): number => waiting || (listeners ?? 0)
 
 const orders = {
   key: () => 0,
@@ -56,7 +55,7 @@ const orders = {
   held: (one: ListedLock, other: ListedLock) =>
     (one.since?.getTime() ?? Infinity) - (other.since?.getTime() ?? Infinity) || 0,
   expires: (one: ListedLock, other: ListedLock) => (one.expiresInMs ?? Infinity) - (other.expiresInMs ?? Infinity) || 0,
-  waiting: (one: ListedLock, other: ListedLock) => waiters(other) - waiters(one),
+  waiting: (one: ListedLock, other: ListedLock) => waitersOf(other) - waitersOf(one),
 }
 
 function limitOf(given: string | boolean | undefined): number {

@@ -37,18 +37,19 @@ export function lockColumns(colors: Colors, nowMs: number): readonly Column<List
 }
 
 /** Who has it, in a word or two. */
-export function holderOf({ holders, holder, isKept, fence }: ListedLock): string {
+function holderOf({ holders, holder, isKept, fence }: ListedLock): string {
   if (isKept) return `kept after ${holder ?? 'its last holder'}`
   if (holders > 1) return `${holders} holders`
   if (holders === 0) return 'the next in turn'
   return holder ?? (fence === null ? 'not known' : 'no name')
 }
 
-export const kindOf = ({ kind, capacity }: ListedLock): string =>
-  kind === 'semaphore' ? `semaphore of ${capacity}` : kind
+const kindOf = ({ kind, capacity }: ListedLock): string => (kind === 'semaphore' ? `semaphore of ${capacity}` : kind)
 
-/** Those in its queue, or else the processes that listen for its release: each may have many waiters. */
-export function waitingOf({ waiting, listeners }: ListedLock): string {
+/** How many wait: those in its queue, or else the processes that listen for its release, each of which may have many waiters. */
+export const waitersOf = ({ waiting, listeners }: ListedLock): number => waiting || (listeners ?? 0)
+
+function waitingOf({ waiting, listeners }: ListedLock): string {
   if (waiting > 0) return String(waiting)
   return listeners ? `${listeners} proc` : '-'
 }

@@ -7,6 +7,7 @@ import { type ExitCode, exitCode } from '../exit-code.ts'
 import { printable } from '../output/printable.ts'
 import { Observer } from './observer.ts'
 import { type Output, outputOf } from './output.ts'
+import { pause } from './pause.ts'
 import { ReleaseFeed } from './release-feed.ts'
 
 export const watch: CliCommand = {
@@ -30,6 +31,9 @@ export const watch: CliCommand = {
   connects: true,
   run,
 }
+
+/** How long the first look waits for the connection that listens, in milliseconds. */
+const longestStartMs = 3_000
 
 async function run({
   args: [pattern = '*'],
@@ -60,6 +64,8 @@ async function run({
   })
   const listening = connection.subscriber && feed.listen(connection.subscriber, until)
   try {
+    // So that nothing that is seen ends unheard.
+    if (connection.subscriber) await Promise.race([feed.tried, pause(longestStartMs, until)])
     await observer.run(until)
   } finally {
     output.close()

@@ -1,4 +1,5 @@
 import type { ListedLock } from '@leasehold/core/listing'
+import { waitersOf } from '../output/lock-columns.ts'
 
 /** What became of a lock between two looks at it. */
 export type ChangeName =
@@ -66,8 +67,6 @@ export function changesOf(
   if (now && waitersOf(now) !== (before ? waitersOf(before) : 0)) changes.push(about('waiting'))
   return changes
 }
-
-export const waitersOf = ({ waiting, listeners }: ListedLock): number => waiting || (listeners ?? 0)
 
 /** Whether a lease has ended between the two, so that it is worth asking how. */
 export const hasEnded = (before: ListedLock | undefined, now: ListedLock | undefined): boolean =>

@@ -17,10 +17,16 @@ export class ReleaseFeed {
   #since: number | undefined
   /** Why it does not listen. */
   trouble: string | undefined
+  /** Resolves once it listens, or has failed to for the first time. */
+  readonly tried: Promise<void>
+  #hasTried: () => void = () => undefined
 
   constructor(prefix: string, onRelease: (key: string) => void) {
     this.#prefix = prefix
     this.#onRelease = onRelease
+    this.tried = new Promise((resolve) => {
+      this.#hasTried = resolve
+    })
   }
 
   /** Listens until the signal is aborted; whenever the connection is lost, again. Never rejects. */
@@ -32,6 +38,7 @@ export class ReleaseFeed {
         this.trouble = error instanceof Error ? error.message : String(error)
       }
       this.#since = undefined
+      this.#hasTried()
       await pause(pauseMs, signal)
     }
   }
@@ -63,6 +70,7 @@ export class ReleaseFeed {
       await connection.psubscribe(releasePattern(layout))
       this.trouble = undefined
       this.#since = performance.now()
+      this.#hasTried()
       await until
     } finally {
       connection.close()
