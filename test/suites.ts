@@ -50,6 +50,7 @@ export const soak = [
   ...soakOnly,
   'test/{cases,faults,model}/**/*.test.ts',
   'test/bridge/queued.test.ts',
+  'examples/shared-document/test/page.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]
