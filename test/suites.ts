@@ -59,6 +59,7 @@ export const soak = [
   'test/{cases,faults,model,topologies}/**/*.test.ts',
   'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
+  'examples/shared-document/test/page.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]

@@ -21,6 +21,12 @@ export interface Session extends AsyncDisposable {
   /** Whether it may be believed now, whatever timers do. Ask before each act that the role allows. */
   readonly isValid: boolean
   /**
+   * For how long it may be believed if nothing more is heard, neither of its client nor of the store, in milliseconds; 0 when it may not.
+   * Send it to the client with the answer to a sign of life. A client that counts it from when *it sent* that sign stops believing before
+   * anybody else can have the role.
+   */
+  remaining(): number
+  /**
    * Says that something was heard of the client. Call it for each message, unless you gave the session its socket. Nothing else keeps a session
    * alive: once its client has been silent for `silence`, it ends, however well this server is.
    */
@@ -31,6 +37,7 @@ export interface Session extends AsyncDisposable {
 
 /** What a session tells those who keep it. */
 export interface Keeper {
+  readonly silenceMs: number
   now(): number
   onEnd(session: LiveSession, end: SessionEnd, reason: LossReason | undefined): void
 }
@@ -81,6 +88,11 @@ export class LiveSession implements Session {
 
   get isValid(): boolean {
     return this.#end === undefined && this.#lease.remaining() > 0
+  }
+
+  remaining(): number {
+    if (this.#end !== undefined) return 0
+    return Math.max(0, Math.min(this.#lease.remaining(), this.seenMs + this.#keeper.silenceMs - this.#keeper.now()))
   }
 
   seen(): void {

@@ -158,6 +158,7 @@ class SessionRegistry implements Sessions {
     if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
 
     const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, {
+      silenceMs: this.#settings.silenceMs,
       now: () => this.#settings.clock.monotonicMs(),
       onEnd: (ended, end, reason) => this.#onEnd(ended, end, reason),
     })
