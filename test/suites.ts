@@ -19,7 +19,8 @@ const servers = [
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
-  'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
+  'examples/!(hono-api|worker-idempotent|nest-orders)/**/*.test.ts',
+  'examples/nest-orders/test/readme.test.ts',
   'test/{bench,bridge,cases,faults,leftovers,model,readme}/**/*.test.ts',
 ]
 
@@ -28,6 +29,7 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
   'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
@@ -53,5 +55,6 @@ export const soak = [
   'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]
