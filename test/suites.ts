@@ -23,8 +23,9 @@ const servers = [
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
-  'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
   'test/{bench,bridge,cases,check,faults,leftovers,model,readme,topologies}/**/*.test.ts',
+  'examples/!(hono-api|worker-idempotent|nest-orders)/**/*.test.ts',
+  'examples/nest-orders/test/readme.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
@@ -32,6 +33,7 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
   'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
@@ -61,5 +63,6 @@ export const soak = [
   'test/bridge/queued.test.ts',
   'examples/shared-document/test/page.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]
