@@ -47,7 +47,7 @@ export const workerOf = ({ family, module, moduleInWorkers = module }: Client): 
   )
 
 /** Clients over TCP need the modules of Node. */
-export const needsNode = (family: Client['family']): boolean => family === 'ioredis'
+export const needsNode = (family: Client['family']): boolean => family === 'ioredis' || family === 'node-redis'
 
 /** What they require of Node stays a `require`, which an ES module has only if it is made. */
 const makesRequire = `import { createRequire } from 'node:module'; const require = createRequire('/');`

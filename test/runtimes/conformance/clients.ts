@@ -2,7 +2,7 @@
 export interface Client {
   readonly name: string
   /** Who knows how to open it: a file of `families/`. */
-  readonly family: 'embedded' | 'broken' | 'fetch' | 'upstash' | 'ioredis'
+  readonly family: 'embedded' | 'broken' | 'fetch' | 'upstash' | 'ioredis' | 'node-redis'
   /** What it is installed as in this workspace. */
   readonly module?: string
   /** What Workers import instead. */
@@ -32,6 +32,9 @@ export const clients: readonly Client[] = [
   ioredis6,
   { name: 'ioredis 5', family: 'ioredis', module: 'ioredis-5' },
   { name: 'iovalkey', family: 'ioredis', module: 'iovalkey' },
+  { name: 'node-redis 6', family: 'node-redis', module: 'redis' },
+  { name: 'node-redis 5', family: 'node-redis', module: 'redis-5' },
+  { name: 'node-redis 4', family: 'node-redis', module: 'redis-4' },
   fetching,
   upstash,
   {
