@@ -1,9 +1,11 @@
+import { mkdir, rm } from 'node:fs/promises'
 import { type CheckReport, check } from '@leasehold/core/check'
 import { ioredisBackend } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster, startRedisSentinel } from '@leasehold/testkit/redis'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { quiet } from '../support/quiet.ts'
+import { eventually } from '../support/scale.ts'
 
 /*
  * Real servers, each with one thing wrong. The check says what it is; the test does what its remedy says, and the finding is gone.
@@ -133,74 +135,48 @@ describe('a server that forgets', () => {
     expect(await codes({ server })).toEqual([])
   })
 
+  test('cannot write to its disk', async () => {
+    const disk = await started('--enable-protected-configs', 'yes', '--appendonly', 'no', '--save', '3600 1')
+    const save = async (status: string): Promise<void> => {
+      await disk.command('BGSAVE').catch(() => undefined)
+      const saved = new RegExp(`rdb_bgsave_in_progress:0\\r[^]*rdb_last_bgsave_status:${status}`)
+      await eventually(async () => saved.test(String(await disk.command('INFO', 'persistence'))))
+    }
+    const folder = String(((await disk.command('CONFIG', 'GET', 'dir')) as readonly unknown[])[1])
+    await rm(folder, { recursive: true })
+    await save('err')
+    expect(await problems({ server: disk })).toEqual(['error WRITES_STOPPED', 'warning DISK_FAILS'])
+    await disk.command('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no')
+    expect(await problems({ server: disk })).toEqual(['warning DISK_FAILS'])
+    await mkdir(folder)
+    await disk.command('CONFIG', 'SET', 'dir', folder)
+    await save('ok')
+    expect(await problems({ server: disk })).toEqual([])
+  })
+
+  test('is kept busy by a script', async () => {
+    const busy = await started('--busy-reply-threshold', '10', ...kept)
+    const client = quiet(new Redis(busy.port, careful))
+    await client.ping()
+    const endless = busy.command('EVAL', 'while true do end', '0').catch(() => undefined)
+    await eventually(() =>
+      client.ping().then(
+        () => false,
+        ({ message }: Error) => message.startsWith('BUSY'),
+      ),
+    )
+    const { findings } = await report({ client, deadline: '3s' })
+    expect(findings.map(({ code }) => code)).toEqual(['NOT_READY'])
+    await busy.command('SCRIPT', 'KILL')
+    await endless
+    expect(await problems({ server: busy })).toEqual([])
+  })
+
   test('takes no writes while it lacks replicas', async () => {
     await set('min-replicas-to-write', '1')
     expect(await problems({ server })).toEqual(['error TOO_FEW_REPLICAS'])
     await set('min-replicas-to-write', '0')
     expect(await problems({ server })).toEqual([])
-  })
-})
-
-describe('a server of the wrong kind', { concurrent: true }, () => {
-  test('a replica; its primary is none', async () => {
-    const primary = await started(...kept)
-    const replica = await startRedis({ replicaOf: primary, args: kept })
-    stops.push(() => replica.stop())
-    expect(await problems({ server: replica })).toEqual(['error IS_REPLICA'])
-    expect((await report({ server: replica })).facts).toMatchObject({ nodes: [{ report: { role: 'replica' } }] })
-    expect(await problems({ server: primary })).toEqual([])
-  })
-
-  test('a Sentinel; the primary that it names is none', async () => {
-    const set = await startRedisSentinel({ replicas: 0, sentinels: 1, args: kept })
-    stops.push(() => set.stop())
-    const [sentinel] = set.sentinels
-    expect(await problems({ server: sentinel })).toEqual(['error IS_SENTINEL'])
-    const { port = 0 } = sentinel ?? {}
-    const options = { sentinels: [{ host: '127.0.0.1', port }], name: set.name }
-    expect(await problems({ options })).toEqual([])
-  })
-
-  test('a node of a cluster behind a plain client; a cluster client finds nothing', async () => {
-    const cluster = await startRedisCluster({ args: kept })
-    stops.push(() => cluster.stop())
-    const [server] = cluster.nodes
-    expect(await problems({ server })).toEqual(['error CLUSTER_NEEDS_CLIENT'])
-    const { port = 0 } = server ?? {}
-    const client = new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { socketTimeout: 5_000 } })
-    const { findings, facts } = await report({ client })
-    expect(findings).toEqual([])
-    expect(facts.nodes).toHaveLength(3)
-  })
-
-  test('a cluster of which some nodes evict, and one is silent: they are named', async () => {
-    const cluster = await startRedisCluster({ args: kept })
-    stops.push(() => cluster.stop())
-    const [first, second, third] = cluster.nodes
-    const { port = 0 } = first ?? {}
-    const open = (): Cluster => new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { socketTimeout: 5_000 } })
-    for (const node of [first, second]) await node?.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
-    const [evicting] = (await report({ client: open() })).findings
-    expect(evicting).toMatchObject({ code: 'MAY_EVICT_LOCKS' })
-    const named = cluster.nodes.map((node) => evicting?.message.includes(`127.0.0.1:${node.port}`))
-    expect(named).toEqual([true, true, false])
-    third?.pause()
-    expect(await problems({ client: open(), deadline: '1s' })).toContain('error UNREACHABLE')
-    third?.resume()
-  })
-
-  test('a cluster without its slots; with all of them on one node, a plain client works', async () => {
-    const server = await started('--cluster-enabled', 'yes', ...kept)
-    expect(await problems({ server })).toEqual(['error CLUSTER_DOWN'])
-    await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-    await expect.poll(async () => String(await server.command('CLUSTER', 'INFO'))).toContain('cluster_state:ok')
-    expect(await codes({ server })).toEqual(['CLUSTER_ONE_NODE'])
-  })
-
-  test('no cluster, behind a client for one', async () => {
-    const server = await started(...kept)
-    const client = new Cluster([{ host: '127.0.0.1', port: server.port }], { redisOptions: { socketTimeout: 5_000 } })
-    expect(await problems({ client, deadline: '3s' })).toEqual(['error NOT_A_CLUSTER'])
   })
 })
 
@@ -263,6 +239,74 @@ describe('a user who may not do all', () => {
     await rule(...all, 'resetkeys', '~shop:*', '~{*shop:*')
     expect(await problems({ server, options })).toEqual(['error KEYS_FORBIDDEN'])
     expect(await problems({ server, options, prefix: 'shop:' })).toEqual([])
+  })
+})
+
+describe('a server of the wrong kind', { concurrent: true }, () => {
+  test('a replica; its primary is none', async () => {
+    const primary = await started(...kept)
+    const replica = await startRedis({ replicaOf: primary, args: kept })
+    stops.push(() => replica.stop())
+    expect(await problems({ server: replica })).toEqual(['error IS_REPLICA'])
+    expect((await report({ server: replica })).facts).toMatchObject({ nodes: [{ report: { role: 'replica' } }] })
+    expect(await problems({ server: primary })).toEqual([])
+  })
+
+  test('a Sentinel; the primary that it names is none', async () => {
+    const set = await startRedisSentinel({ replicas: 0, sentinels: 1, args: kept })
+    stops.push(() => set.stop())
+    const [sentinel] = set.sentinels
+    expect(await problems({ server: sentinel })).toEqual(['error IS_SENTINEL'])
+    const { port = 0 } = sentinel ?? {}
+    const options = { sentinels: [{ host: '127.0.0.1', port }], name: set.name }
+    expect(await problems({ options })).toEqual([])
+  })
+
+  test('a node of a cluster behind a plain client; a cluster client finds nothing', async () => {
+    const cluster = await startRedisCluster({ args: kept })
+    stops.push(() => cluster.stop())
+    const [server] = cluster.nodes
+    expect(await problems({ server })).toEqual(['error CLUSTER_NEEDS_CLIENT'])
+    const { port = 0 } = server ?? {}
+    const client = new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { socketTimeout: 5_000 } })
+    const { findings, facts } = await report({ client })
+    expect(findings).toEqual([])
+    expect(facts.nodes).toHaveLength(3)
+  })
+
+  test('a cluster of which some nodes evict, and one is silent: they are named', async () => {
+    const cluster = await startRedisCluster({ args: kept })
+    stops.push(() => cluster.stop())
+    const [first, second, third] = cluster.nodes
+    const { port = 0 } = first ?? {}
+    const open = (): Cluster => new Cluster([{ host: '127.0.0.1', port }], { redisOptions: { socketTimeout: 5_000 } })
+    for (const node of [first, second]) await node?.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    const [evicting] = (await report({ client: open() })).findings
+    expect(evicting).toMatchObject({ code: 'MAY_EVICT_LOCKS' })
+    const named = cluster.nodes.map((node) => evicting?.message.includes(`127.0.0.1:${node.port}`))
+    expect(named).toEqual([true, true, false])
+    third?.pause()
+    expect(await problems({ client: open(), deadline: '1s' })).toContain('error UNREACHABLE')
+    third?.resume()
+  })
+
+  test('a cluster without its slots; with all of them on one node, a plain client works', async () => {
+    const server = await started('--cluster-enabled', 'yes', ...kept)
+    expect(await problems({ server })).toEqual(['error CLUSTER_DOWN'])
+    await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+    await eventually(async () => String(await server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+    expect(await codes({ server })).toEqual(['CLUSTER_ONE_NODE'])
+  })
+
+  test('without scripts', async () => {
+    const server = await started('--rename-command', 'EVAL', '', '--rename-command', 'EVALSHA', '', ...kept)
+    expect(await problems({ server })).toEqual(['error NO_SCRIPTS'])
+  })
+
+  test('no cluster, behind a client for one', async () => {
+    const server = await started(...kept)
+    const client = new Cluster([{ host: '127.0.0.1', port: server.port }], { redisOptions: { socketTimeout: 5_000 } })
+    expect(await problems({ client, deadline: '3s' })).toEqual(['error NOT_A_CLUSTER'])
   })
 })
 
