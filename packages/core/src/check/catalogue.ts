@@ -76,7 +76,7 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   ],
   QUEUES_FORBIDDEN: [
     'info',
-    `Queues, semaphores and read/write locks need more commands: ${user} +hget +hmget +hset +hdel +zadd +zrem +zrange +zrangebyscore +zrank +zscore +zmscore +zcard\`.`,
+    `Queues, semaphores and read/write locks need more commands: ${user} +hget +hmget +hset +hdel +zadd +zrem +zrange +zrangebyscore +zrank +zscore +zmscore +zcard +pubsub|numsub\`.`,
   ],
   INFO_FORBIDDEN: [
     'info',
@@ -109,7 +109,7 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   TOO_FEW_REPLICAS: ['error', 'Bring the replicas back, or lower `min-replicas-to-write`.'],
   CLOCK_STEP: [
     'warning',
-    "Keep the server's clock by slewing (`chronyd`, or `ntpd` without `-g`), and do not set it while locks are held.",
+    "Keep the server's clock by slewing (`chronyd`, or `ntpd -x`), and do not set it while locks are held.",
   ],
   UNFINISHED: ['warning', 'Give the check a longer deadline. If a server answers slowly, SLOW says so as well.'],
   SLOW: ['warning', 'Use a server nearer to this program, or one with less to do, and a longer ttl.'],
