@@ -20,7 +20,7 @@ const servers = [
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
   'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
-  'test/{bench,bridge,cases,faults,leftovers,model,readme}/**/*.test.ts',
+  'test/{bench,bridge,cases,faults,leftovers,model,operating,readme}/**/*.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
@@ -52,6 +52,7 @@ export const soak = [
   'test/{cases,faults,model}/**/*.test.ts',
   'test/bench/listing.test.ts',
   'test/bridge/queued.test.ts',
+  'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
 ]
