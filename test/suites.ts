@@ -23,7 +23,7 @@ const servers = [
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
-  'test/{bench,bridge,cases,check,faults,leftovers,model,readme,topologies}/**/*.test.ts',
+  'test/{bench,bridge,cases,check,faults,leftovers,model,operating,readme,topologies}/**/*.test.ts',
   'examples/!(hono-api|worker-idempotent|nest-orders)/**/*.test.ts',
   'examples/nest-orders/test/readme.test.ts',
 ]
@@ -65,6 +65,7 @@ export const soak = [
   'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/shared-document/test/page.test.ts',
+  'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'examples/nest-orders/test/coupons.test.ts',
   'test/runtimes/{bridge-killed,conformance,worker-and-server*}.test.ts',
