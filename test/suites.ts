@@ -27,7 +27,7 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
-  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
+  'test/runtimes/{bridge-killed,hibernating-sessions,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
 
@@ -52,5 +52,5 @@ export const soak = [
   'test/bridge/queued.test.ts',
   'examples/shared-document/test/page.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
-  'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
+  'test/runtimes/{worker-and-server*,bridge-killed,hibernating-sessions}.test.ts',
 ]
