@@ -45,6 +45,7 @@ const answers: Readonly<Record<string, string>> = {
   idempotency: '1 aa 201 scope',
   hono: 'k 1 true wait',
   ioredis: 'gone no',
+  'node-redis': 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',
   'durable-object': 'function function function',
