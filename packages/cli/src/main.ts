@@ -10,6 +10,7 @@ import {
   withoutSecrets,
 } from './connection/settings.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
+import { Interrupted } from './interrupted.ts'
 import { processTerminal, type Terminal, type TerminalProcess } from './output/terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -116,14 +117,18 @@ async function carryOut(
       signal: interruption.signal,
     })
   } catch (error) {
-    if (interruption.signal.aborted) return exitCode.interrupted
+    if (interruption.signal.aborted || error instanceof Interrupted) return exitCode.interrupted
     return tellError(error, command, json, terminal, (text) => withoutSecrets(text, settings))
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt)
   }
 }
 
-class Interrupted extends Error {}
+/** What to try when Redis says so. */
+const hints: readonly (readonly [said: RegExp, hint: string])[] = [
+  [/\bMOVED \d/, 'This is a node of a cluster: add --cluster'],
+  [/unknown command .?(evalsha|eval)\b/i, 'This may be a Sentinel: add --sentinel <name>, the name of the group'],
+]
 
 /** Says what went wrong, on stderr; with `--json` as an object. */
 function tellError(
@@ -135,12 +140,14 @@ function tellError(
 ): ExitCode {
   const isUsage = error instanceof UsageError || error instanceof InvalidOptionError
   const message = hide(error instanceof Error ? error.message : String(error))
-  const cause = error instanceof Error && error.cause instanceof Error ? hide(error.cause.message) : undefined
+  const hint = hints.find(([said]) => said.test(message))?.[1]
   const code = isUsage ? 'USAGE' : error instanceof LeaseholdError ? error.code : 'UNEXPECTED'
-  if (json) tell(`${JSON.stringify({ error: { code, message, ...(cause !== undefined && { cause }) } })}\n`)
+  if (json) tell(`${JSON.stringify({ error: { code, message, ...(hint && { hint }) } })}\n`)
   else {
-    tell(`${colors.red('leasehold')}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`)
+    tell(`${colors.red('leasehold')}: ${message}\n`)
+    if (hint) tell(`${hint}\n`)
     if (isUsage) tell(`Try: leasehold ${name} --help\n`)
   }
-  return isUsage ? exitCode.usage : exitCode.unavailable
+  if (isUsage) return exitCode.usage
+  return code === 'KIND_MISMATCH' ? exitCode.no : exitCode.unavailable
 }

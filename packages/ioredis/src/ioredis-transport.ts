@@ -1,7 +1,15 @@
-import { type ConnectedClient, connectedTransport, type RedisTransport } from '@leasehold/core/redis'
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
+import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
 import { areSame, connectionFor, inOneWrite, obstacle, sockets } from './connections.ts'
 import { checkClient, type IoredisClient, type IoredisConnection } from './ioredis-client.ts'
+import { plainCommand } from './plain-command.ts'
 import { failure, plainValue } from './script-reply.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
@@ -27,7 +35,9 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
-  return connectedTransport(connectedIoredis(client))
+  const transport = connectedTransport(connectedIoredis(client))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
 }
 
 function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisConnection> {

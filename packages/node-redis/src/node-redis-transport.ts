@@ -1,5 +1,12 @@
-import { type ConnectedClient, connectedTransport, type RedisTransport } from '@leasehold/core/redis'
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
 import { keepAskingAround } from './asking-around.ts'
+import { clientFindings } from './client-findings.ts'
 import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
 import { listen } from './listening.ts'
 import {
@@ -9,6 +16,7 @@ import {
   type NodeRedisClient,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
+import { plainCommand } from './plain-command.ts'
 import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
 /**
@@ -33,7 +41,9 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  */
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
-  return connectedTransport(connectedNodeRedis(client))
+  const transport = connectedTransport(connectedNodeRedis(client))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
 }
 
 function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {

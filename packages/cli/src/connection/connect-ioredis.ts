@@ -5,6 +5,9 @@ import { type ConnectionSettings, shownUrl } from './settings.ts'
 /** How long connecting and an answer may take, in milliseconds. Somebody sits before the screen. */
 const unansweredMs = 5_000
 
+/** The pause before it connects again, in milliseconds, once it was connected. */
+const retryMs = 500
+
 const options = {
   lazyConnect: true,
   // It sends INFO, which a user with few permissions may not.
@@ -14,8 +17,6 @@ const options = {
   socketTimeout: unansweredMs,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // Who types a command wants to hear at once that Redis is away.
-  retryStrategy: () => null,
   disconnectTimeout: 0,
 } satisfies RedisOptions
 
@@ -24,8 +25,13 @@ const options = {
  *
  * @throws StoreUnavailableError that says why it cannot, without credentials
  */
-export async function connectIoredis(settings: ConnectionSettings, signal: AbortSignal): Promise<Redis | Cluster> {
-  const client = clientFor(settings)
+export async function connectIoredis(
+  settings: ConnectionSettings,
+  signal: AbortSignal,
+  reconnects = false,
+): Promise<Redis | Cluster> {
+  let isOpen = false
+  const client = clientFor(settings, () => (reconnects && isOpen ? retryMs : null))
   let reason = ''
   // ioredis resolves even if the user may not select its database, and stays in the first one, where every lock is free.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
@@ -37,6 +43,7 @@ export async function connectIoredis(settings: ConnectionSettings, signal: Abort
   try {
     await client.connect()
     if (reason) throw new Error(reason)
+    isOpen = true
     return client
   } catch (error) {
     client.disconnect()
@@ -49,8 +56,9 @@ export async function connectIoredis(settings: ConnectionSettings, signal: Abort
   }
 }
 
-function clientFor({ url, cluster, sentinel }: ConnectionSettings): Redis | Cluster {
-  if (!cluster && sentinel === undefined) return new Redis(url, options)
+/** @param retry the pause before the next attempt to connect; null for none: who types a command wants to hear at once */
+function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => number | null): Redis | Cluster {
+  if (!cluster && sentinel === undefined) return new Redis(url, { ...options, retryStrategy: retry })
   const { protocol, hostname, port, username, password } = new URL(url)
   const credentials = {
     ...(username && { username: decodeURIComponent(username) }),
@@ -60,7 +68,7 @@ function clientFor({ url, cluster, sentinel }: ConnectionSettings): Redis | Clus
   if (cluster) {
     return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
       lazyConnect: true,
-      clusterRetryStrategy: () => null,
+      clusterRetryStrategy: retry,
       redisOptions: { ...options, ...credentials },
     })
   }
@@ -69,7 +77,8 @@ function clientFor({ url, cluster, sentinel }: ConnectionSettings): Redis | Clus
     ...credentials,
     sentinels: [{ host: hostname, port: Number(port || 26379) }],
     name: sentinel as string,
-    sentinelRetryStrategy: () => null,
+    retryStrategy: retry,
+    sentinelRetryStrategy: retry,
     ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),
   })
 }

@@ -18,12 +18,17 @@ export interface Connection extends AsyncDisposable {
 }
 
 /**
- * Opens the connection, and resolves when Redis answers.
+ * Opens the connection, and resolves when Redis answers; over HTTP at once.
  *
+ * @param options `reconnects`: whether it comes back by itself when it is lost; not by default
  * @throws StoreUnavailableError that says why it cannot be reached, without credentials
  */
-export async function openConnection(settings: ConnectionSettings, signal: AbortSignal): Promise<Connection> {
-  const open = isHttp(settings.url) ? await openHttp(settings) : await openTcp(settings, signal)
+export async function openConnection(
+  settings: ConnectionSettings,
+  signal: AbortSignal,
+  { reconnects = false }: { readonly reconnects?: boolean } = {},
+): Promise<Connection> {
+  const open = isHttp(settings.url) ? await openHttp(settings) : await openTcp(settings, signal, reconnects)
   const store = redisStore(open.transport, { prefix: settings.prefix })
   const locks = createLocker({ store, name: 'leasehold-cli' })
   return {
@@ -45,11 +50,11 @@ async function openHttp({ url, token = '' }: ConnectionSettings): Promise<Opened
   return { transport: fetchTransport({ url, token }), subscriber: undefined, client: undefined }
 }
 
-async function openTcp(settings: ConnectionSettings, signal: AbortSignal): Promise<Opened> {
+async function openTcp(settings: ConnectionSettings, signal: AbortSignal, reconnects: boolean): Promise<Opened> {
   const [{ connectIoredis }, { ioredisSubscriber, ioredisTransport }] = await Promise.all([
     import('./connect-ioredis.ts'),
     import('@leasehold/ioredis'),
   ])
-  const client = await connectIoredis(settings, signal)
+  const client = await connectIoredis(settings, signal, reconnects)
   return { transport: ioredisTransport(client), subscriber: ioredisSubscriber(client), client }
 }

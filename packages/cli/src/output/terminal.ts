@@ -1,5 +1,6 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import pico from 'picocolors'
+import { Interrupted } from '../interrupted.ts'
 
 export type Colors = ReturnType<typeof pico.createColors>
 
@@ -17,7 +18,7 @@ export interface Terminal {
   write(text: string): void
   /** For what is not the answer: warnings and errors. */
   tell(text: string): void
-  /** @throws the signal's reason when it is aborted */
+  /** Answers the line that was typed; empty if there is none. @throws the signal's reason, or Interrupted after Ctrl-C */
   ask(question: string, signal: AbortSignal): Promise<string>
   onResize(listener: () => void): () => void
 }
@@ -49,14 +50,16 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalProcess,
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     write: (text) => void stdout.write(text),
     tell: (text) => void stderr.write(text),
-    async ask(question, signal) {
+    ask(question, signal) {
       // On stderr, so that stdout holds the answer only.
       const reader = createInterface({ input: stdin, output: stderr })
-      try {
-        return await reader.question(question, { signal })
-      } finally {
-        reader.close()
-      }
+      return new Promise<string>((resolve, reject) => {
+        // On a terminal the reader takes Ctrl-C for itself. Ctrl-D closes it, and is no answer.
+        reader.once('SIGINT', () => reject(new Interrupted()))
+        reader.once('close', () => resolve(''))
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        reader.question(question, resolve)
+      }).finally(() => reader.close())
     },
     onResize(listener) {
       stdout.on('resize', listener)

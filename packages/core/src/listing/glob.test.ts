@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { matcher } from './glob.ts'
+import { globMatcher } from './glob.ts'
 
 describe('a pattern', () => {
   test.each([
@@ -18,12 +18,12 @@ describe('a pattern', () => {
     ['a\\', ['a\\'], ['a']],
     ['', [''], ['a']],
   ])('%j', (pattern, those, others) => {
-    const matches = matcher(pattern)
+    const matches = globMatcher(pattern)
     expect(those.filter((key) => !matches(key))).toEqual([])
     expect(others.filter(matches)).toEqual([])
   })
 
   test('that would cost a backtracking matcher centuries is as quick as any', () => {
-    expect(matcher(`${'a*'.repeat(50)}b`)('a'.repeat(500))).toBe(false)
+    expect(globMatcher(`${'a*'.repeat(50)}b`)('a'.repeat(500))).toBe(false)
   })
 })

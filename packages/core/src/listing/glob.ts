@@ -4,8 +4,13 @@ type Part = 'any' | ((character: string) => boolean)
 /**
  * Whether a key matches a pattern, as Redis patterns do: `*` any text, `?` one character, `[ab]`, `[a-z]`, `[^a]` one of some, and
  * `\` before a character that stands for itself. It takes time in proportion to key and pattern, whatever they are.
+ *
+ * @example
+ * ```ts
+ * globMatcher('order:*')('order:1') // true
+ * ```
  */
-export function matcher(pattern: string): (key: string) => boolean {
+export function globMatcher(pattern: string): (key: string) => boolean {
   const parts = partsOf(Array.from(pattern))
   return (key) => matches(parts, Array.from(key))
 }

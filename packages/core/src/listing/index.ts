@@ -7,6 +7,7 @@ export type {
   ListingStore,
   ReadOutcome,
 } from '../store/listing.ts'
+export { globMatcher } from './glob.ts'
 export { type ListOptions, listLocks } from './list-locks.ts'
 export { listingOf } from './listing-of.ts'
 export { readLocks } from './read-locks.ts'

@@ -2,7 +2,7 @@ import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 import type { Locker } from '../locker.ts'
 import type { FindOutcome, ListedLock, ListingPlace } from '../store/listing.ts'
 import { mostRead } from './figures.ts'
-import { matcher } from './glob.ts'
+import { globMatcher } from './glob.ts'
 import { askListing, type Listed, listingContext } from './listing-calls.ts'
 import { readSome } from './read-locks.ts'
 
@@ -42,7 +42,7 @@ export async function* listLocks(
   refuseUnknown(rest)
   demandOption(typeof pattern === 'string' && pattern !== '', 'pattern', 'text such as "order:*"', pattern)
   const listed = listingContext(locks)
-  const matches = matcher(pattern)
+  const matches = globMatcher(pattern)
   const seen = new Set<string>()
   let unread: string[] = []
   let place: ListingPlace | undefined

@@ -39,14 +39,10 @@ type Kind = ListedLock['kind']
 
 function locked(kind: Kind, value: unknown, numbers: readonly number[]): Read {
   const [capacity, holders, pttl, waiting, listeners] = numbers as [number, number, number, number, number]
-  const shown = shownHolder(String(value))
-  return {
-    type: 'lock',
-    lock: {
-      ...{ kind, capacity, waiting, ...shown },
-      holders: shown.isKept ? 0 : holders,
-      expiresInMs: orNull(pttl),
-      listeners: orNull(listeners),
-    },
+  const { isKept, ...shown } = shownHolder(String(value))
+  const lock = {
+    ...{ kind, capacity, holders: isKept ? 0 : holders, ...shown },
+    ...{ expiresInMs: orNull(pttl), isKept, waiting, listeners: orNull(listeners) },
   }
+  return { type: 'lock', lock }
 }
