@@ -34,7 +34,7 @@ const edge = [
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
   'examples/nest-orders/test/coupons.test.ts',
-  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
+  'test/runtimes/{bridge-killed,hibernating-sessions,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
 
@@ -68,5 +68,5 @@ export const soak = [
   'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'examples/nest-orders/test/coupons.test.ts',
-  'test/runtimes/{bridge-killed,conformance,worker-and-server*}.test.ts',
+  'test/runtimes/{bridge-killed,conformance,hibernating-sessions,worker-and-server*}.test.ts',
 ]

@@ -50,7 +50,10 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   UNREACHABLE: ['error', 'Check that the server runs, and that its address is right and open to this program.'],
   LOGIN_REFUSED: ['error', 'Give the client the user and password, or over HTTP the token, that the server expects.'],
   REFUSED: ['error', 'Ask the operator of the server about its words.'],
-  NOT_READY: ['error', 'Wait until the server has loaded its data, or has ended the script that keeps it busy.'],
+  NOT_READY: [
+    'error',
+    'Wait until the server has loaded its data, ended the script that keeps it busy, or moved its slots.',
+  ],
   IS_REPLICA: [
     'error',
     'Connect to the primary: by its address, or by a client for Sentinel or Cluster, which finds it. If a provider fails over behind one name, let the client connect anew on READONLY.',
