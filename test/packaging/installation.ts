@@ -27,7 +27,7 @@ export async function installAll(): Promise<Installation> {
   }
   try {
     const tarballs = await packAll(folder)
-    const clients = ['hono', 'ioredis', '@upstash/redis']
+    const clients = ['hono', 'ioredis', 'redis', '@upstash/redis']
     const frameworks = ['@nestjs/common', 'reflect-metadata', 'rxjs']
     const others = [
       ...clients.map((name) => [name, testFolder] as const),
