@@ -3,13 +3,12 @@ export type { Finding } from '../store/finding.ts'
 export { knownFindings } from './catalogue.ts'
 export {
   type Checker,
-  type CheckFacts,
   type CheckOptions,
-  type CheckReport,
   type CheckTarget,
   check,
   checker,
 } from './check.ts'
+export type { CheckFacts, CheckReport } from './check-report.ts'
 export type { NodeFacts } from './redis-check.ts'
 export type { ServerReport } from './server-report.ts'
 export type { Timing } from './timing.ts'
