@@ -3,14 +3,10 @@ import type { Finding } from '../store/finding.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { Budget } from './budget.ts'
-import type { CheckReport } from './check-report.ts'
 import { type ClockReading, clockFindings } from './clock-step.ts'
 import { look } from './look.ts'
-import type { Stage } from './rehearsal.ts'
+import type { CheckReport, CheckTarget } from './report.ts'
 import { mostRounds } from './timing.ts'
-
-/** What is checked: the store of a locker, and its notifier if it has one. The options of `createLocker` fit. */
-export type CheckTarget = Stage
 
 export interface CheckOptions {
   /** Ends the check: it rejects with the signal's own reason. */

@@ -2,10 +2,10 @@ import { type Finding, offeredFindings } from '../store/finding.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { Budget } from './budget.ts'
 import { finding } from './catalogue.ts'
-import type { CheckReport } from './check-report.ts'
 import type { ClockReading } from './clock-step.ts'
 import { checkRedis } from './redis-check.ts'
-import { rehearse, type Stage } from './rehearsal.ts'
+import { rehearse } from './rehearsal.ts'
+import type { CheckReport, CheckTarget } from './report.ts'
 import { redisBehind } from './survey.ts'
 import { timeCalls, timing } from './timing.ts'
 
@@ -18,7 +18,7 @@ export interface Look extends CheckReport {
 }
 
 /** Looks at all there is, once. What nobody answers in time is left out, and a finding says so. */
-export async function look(target: Stage, rounds: number, budget: Budget): Promise<Look> {
+export async function look(target: CheckTarget, rounds: number, budget: Budget): Promise<Look> {
   const { store, notifier } = target
   const key = `leasehold-check:${drawAcquisitionId()}`
   const behind = redisBehind(store)
@@ -49,7 +49,7 @@ export async function look(target: Stage, rounds: number, budget: Budget): Promi
 }
 
 /** `createLocker` refuses them, too. */
-function apart({ store, notifier }: Stage): readonly Finding[] {
+function apart({ store, notifier }: CheckTarget): readonly Finding[] {
   if (store.prefix === undefined || notifier?.prefix === undefined || store.prefix === notifier.prefix) return []
   const message = `The store has the prefix "${store.prefix}", and the notifier "${notifier.prefix}"`
   return [finding('PREFIX_MISMATCH', message)]

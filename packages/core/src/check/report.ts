@@ -1,6 +1,10 @@
 import type { Finding } from '../store/finding.ts'
 import type { NodeFacts } from './redis-check.ts'
+import type { Stage } from './rehearsal.ts'
 import type { Timing } from './timing.ts'
+
+/** What is checked: the store of a locker, and its notifier if it has one. The options of `createLocker` fit. */
+export type CheckTarget = Stage
 
 export interface CheckReport {
   /** What was found, the worst first. Empty if there is nothing to say. */
