@@ -39,10 +39,12 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
 const answers: Readonly<Record<string, string>> = {
   core: 'true true STORE_UNAVAILABLE true',
   block: 'false',
+  locked: 'a 2 true 8 process 2 a is busy',
   upstash: 'upstash true',
   'bridge-client': 'true url',
   idempotency: '1 aa 201 scope',
   hono: 'k 1 true wait',
+  sessions: 'ada entered left ttl',
   ioredis: 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',

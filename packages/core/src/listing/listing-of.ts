@@ -1,8 +1,7 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
 import type { ListingStore } from '../store/listing.ts'
-import { offeredListing } from '../store/offer-listing.ts'
+import { listingOffers } from '../store/offers.ts'
 import { redisListing } from './redis-listing.ts'
 
 /**
@@ -13,7 +12,4 @@ import { redisListing } from './redis-listing.ts'
  * const outcome = await listingOf(store)?.find('order:*', undefined, call)
  * ```
  */
-export function listingOf(store: LeaseStore): ListingStore | undefined {
-  const made = makings.get(store)
-  return offeredListing(store) ?? (made && redisListing(made, keyLayout(store.prefix)))
-}
+export const listingOf = (store: LeaseStore): ListingStore | undefined => portOf(store, listingOffers, redisListing)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keySlot } from '../../../ioredis/src/cluster-node.ts'
+import { keySlot } from '../redis/connected/key-slot.ts'
 import { keyLayout } from '../redis/keys.ts'
 import type { RedisTransport } from '../redis/redis-transport.ts'
 import { Call } from '../timing/call-deadline.ts'

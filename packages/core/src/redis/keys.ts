@@ -72,6 +72,11 @@ export function keyOfName(keys: KeyLayout, name: string): string | undefined {
 }
 
 const hasSlot = (lock: string): boolean => !lock.includes('}') || hashTag(lock) !== undefined
+/** What a room consists of: `{lock:doc:1}:entries` and `:room`. Like a queue's keys, these are no part of the layout that every store has. */
+export const roomKeys = ({ prefix }: KeyLayout, key: string): [entries: string, room: string] => [
+  recordBeside(prefix + key, 'entries'),
+  recordBeside(prefix + key, 'room'),
+]
 
 /** The channel of an inbox: `lock:turn:5f0c…`. It is none of the release channels, so that nobody else hears of turns. */
 export const inboxChannel = (prefix: string, inbox: string): string => `${prefix}turn:${inbox}`
