@@ -12,6 +12,7 @@ const servers = [
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/{express,fastify}/src/*.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',

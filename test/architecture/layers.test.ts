@@ -9,6 +9,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
   cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
+  express: ['@leasehold/core', '@leasehold/idempotency', 'express', 'node:http', 'node:stream'],
+  fastify: ['@leasehold/core', '@leasehold/idempotency', 'fastify'],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
@@ -94,6 +96,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   locked: ['errors', 'lease', 'options'],
+  requests: ['errors', 'lease', 'options'],
   adapter: [
     ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need

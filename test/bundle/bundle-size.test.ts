@@ -72,6 +72,7 @@ test.each([
   ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
   ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 970],
   ['locked functions', `export { locked, lockedFunction } from '@leasehold/core/locked'`, '', 560],
+  ['requests under a lock', `export { lockedRequest } from '@leasehold/core/requests'`, '', 880],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {

@@ -31,6 +31,7 @@ export async function installAll(): Promise<Installation> {
     const frameworks = ['@nestjs/common', 'reflect-metadata', 'rxjs']
     const others = [
       ...clients.map((name) => [name, testFolder] as const),
+      ...['express', 'fastify'].map((name) => [name, join(testFolder, '../packages', name)] as const),
       ...frameworks.map((name) => [name, join(testFolder, '../packages/nestjs')] as const),
     ]
     await using registry = await startRegistry(tarballs, Object.fromEntries(others))
