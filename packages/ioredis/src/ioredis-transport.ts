@@ -1,9 +1,16 @@
-import { type CallDeadline, homeContext } from '@leasehold/core/adapter'
-import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
+import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
-import { inOneWrite, obstacle } from './connections.ts'
-import { Delivery, type Route, untilReady } from './delivery.ts'
-import { checkClient, type IoredisClient } from './ioredis-client.ts'
+import { areSame, connectionFor, inOneWrite, obstacle, sockets } from './connections.ts'
+import { checkClient, type IoredisClient, type IoredisConnection } from './ioredis-client.ts'
+import { plainCommand } from './plain-command.ts'
+import { failure, plainValue } from './script-reply.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /**
@@ -28,76 +35,67 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
+  const transport = connectedTransport(connectedIoredis(client))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
+}
+
+function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisConnection> {
   const cluster = client.isCluster === true
   const commands = {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
-  const route: Route = { client, commands, moving: slotsOnTheMove(), home: homeContext() }
+  const moving = slotsOnTheMove()
   return {
-    commandDeadlineMs: 2_000,
+    client,
     cluster,
-    countsSubscribers: !cluster,
-    overlaps: !cluster,
     nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
-    whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
-    run: (calls, deadline) => run(route, calls, deadline),
+    connectionFor: (key) => connectionFor(client, key),
+    obstacle: (key) => obstacle(client, key),
+    hasEnded: ({ status }) => status === 'end',
+    describe: ({ status }) => `its status: ${status}`,
+    listen,
+    begin,
+    lineOf: ({ stream }) => stream,
+    send(call, _, answer) {
+      const { command, body, keys, args } = call
+      const before = sockets(client)
+      const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
+      commands[command].apply(client, words).then(
+        (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
+        (error: unknown) => {
+          const reply = failure(error, call, !areSame(before, client))
+          moving.note(call, reply)
+          answer(reply)
+        },
+      )
+      return undefined
+    },
+    inOneWrite: (send) => inOneWrite(client, send),
+    said: (call) => moving.last(call),
   }
 }
 
-/** Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over. */
-const run = (route: Route, calls: readonly ScriptCall[], deadline: CallDeadline): Promise<readonly ScriptReply[]> =>
-  new Promise((resolve) => {
-    new Round(route, calls, deadline, resolve).begin()
-  })
+function begin(connection: IoredisConnection): void {
+  // Somebody else may have been quicker. A failed attempt shows in the status; the client's settings decide whether it tries
+  // again.
+  if (connection.status === 'wait') connection.connect().catch(() => undefined)
+}
 
-/** Calls that are sent together. */
-class Round {
-  readonly #route: Route
-  readonly #deadline: CallDeadline
-  readonly #deliveries: readonly Delivery[]
-  readonly #resolve: (replies: readonly ScriptReply[]) => void
-  #open: number
-  #withdraw: (() => void) | undefined
-
-  constructor(
-    route: Route,
-    calls: readonly ScriptCall[],
-    deadline: CallDeadline,
-    resolve: (replies: readonly ScriptReply[]) => void,
-  ) {
-    this.#route = route
-    this.#deadline = deadline
-    this.#resolve = resolve
-    this.#open = calls.length
-    this.#deliveries = calls.map((call) => new Delivery(route, call, deadline, this))
+function listen(connection: IoredisConnection, changed: () => void, failed: (error: unknown) => void): () => void {
+  const onError = (error: Error): void => {
+    // A client without a listener for errors prints them. If ours is the only one, we print them instead.
+    // biome-ignore lint/suspicious/noConsole: in place of the client, in its words
+    if (connection.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error.stack)
+    failed(error)
   }
-
-  begin(): void {
-    if (this.#deadline.isOver || this.#open === 0) {
-      this.#settle()
-      return
-    }
-    this.#withdraw = this.#deadline.onOver(() => {
-      for (const delivery of this.#deliveries) delivery.giveUp()
-      this.#settle()
-    })
-    if (this.#open === 1) this.#deliveries[0]?.begin()
-    else {
-      inOneWrite(this.#route.client, () => {
-        for (const delivery of this.#deliveries) delivery.begin()
-      })
-    }
-  }
-
-  /** One of the calls is answered, or will not be sent. */
-  onEnd(): void {
-    if (--this.#open > 0) return
-    this.#withdraw?.()
-    this.#settle()
-  }
-
-  #settle(): void {
-    this.#resolve(this.#deliveries.map(({ reply }) => reply))
+  connection.on('ready', changed)
+  connection.on('end', changed)
+  connection.on('error', onError)
+  return () => {
+    connection.off('ready', changed)
+    connection.off('end', changed)
+    connection.off('error', onError)
   }
 }

@@ -24,12 +24,14 @@ export class RedisStartError extends Error {
   }
 }
 
-interface LaunchOptions {
+export interface LaunchOptions {
   readonly program: RedisProgram
   readonly port: number
   /** Where the server keeps its files and its log. Removed with the server if this process dies. */
   readonly folder: string
   readonly args: readonly string[]
+  /** A configuration file in that folder, if the server is to have one. */
+  readonly config?: string | undefined
 }
 
 /**
@@ -37,12 +39,12 @@ interface LaunchOptions {
  *
  * @throws RedisStartError with the end of the server's log.
  */
-export async function launchRedis({ program, port, folder, args }: LaunchOptions): Promise<ChildProcess> {
+export async function launchRedis({ program, port, folder, args, config }: LaunchOptions): Promise<ChildProcess> {
   const log = join(folder, 'redis.log')
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--logfile', log]
   // A primary would wait 5 s for more replicas before it serves the first.
   const habits = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0']
-  const child = spawn(program.path, [...place, ...habits, ...args], {
+  const child = spawn(program.path, [...(config ? [config] : []), ...place, ...habits, ...args], {
     argv0: program.argv0,
     stdio: 'ignore',
   })

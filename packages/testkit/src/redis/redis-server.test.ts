@@ -78,6 +78,20 @@ describe('startRedis', () => {
     await expect(replica.command('SET', 'key', 'other')).rejects.toThrow(/^READONLY/)
   })
 
+  it('lets a replica miss what its primary writes, catch up, and be promoted', async () => {
+    await using primary = await startRedis()
+    await using replica = await startRedis({ replicaOf: primary })
+    await replica.stopReplication()
+    await primary.command('SET', 'key', 'missed')
+    expect(await primary.replicatedTo(1, 50)).toBe(0)
+    expect(await replica.command('GET', 'key')).toBe(null)
+    await replica.resumeReplication()
+    expect(await primary.replicatedTo(1)).toBe(1)
+    expect(await replica.command('GET', 'key')).toBe('missed')
+    await replica.promote()
+    expect(await replica.command('SET', 'key', 'its own')).toBe('OK')
+  })
+
   it('says what the server said when it does not start', async () => {
     await expect(startRedis({ args: ['--no-such-option', 'yes'] })).rejects.toThrow(/ended at once/)
   })

@@ -1,28 +1,28 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../free-port.ts'
 import { removeFolder } from './orphans.ts'
 import { connectRedisAdmin } from './redis-admin.ts'
-import { ensureRedis, type RedisProgram } from './redis-binary.ts'
-import { endRedis, launchRedis, RedisStartError } from './redis-process.ts'
+import { ensureRedis } from './redis-binary.ts'
+import { endRedis, type LaunchOptions, launchRedis, RedisStartError } from './redis-process.ts'
 import type { RedisReply } from './resp.ts'
+import { until } from './until.ts'
 
 export interface RedisServerOptions {
   /** Default: a free one. */
   readonly port?: number
   /** Further arguments for the server program, such as `['--maxmemory', '10mb']`. */
   readonly args?: readonly string[]
+  /** The text of a configuration file. A Sentinel needs one, and writes into it what it learns. */
+  readonly config?: string
   /** Makes it a replica of this server, and waits until it has the server's data. */
   readonly replicaOf?: { readonly port: number }
 }
 
 /** How often a free port is asked for when somebody else was quicker each time. */
 const portTries = 5
-const replicationDeadlineMs = 15_000
-const checkEveryMs = 20
 
 /**
  * Starts a real Redis on 127.0.0.1 that writes nothing to disk, and resolves when it answers. The server is found, or
@@ -35,13 +35,15 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const folder = await mkdtemp(join(tmpdir(), 'leasehold-redis-'))
   const args = [...(options.replicaOf ? ['--replicaof', '127.0.0.1', String(options.replicaOf.port)] : [])]
   args.push(...(options.args ?? []))
+  const config = options.config === undefined ? undefined : join(folder, 'redis.conf')
   try {
+    if (config) await writeFile(config, options.config as string)
     for (let tries = 1; ; tries++) {
       const port = options.port ?? (await freePort())
       try {
-        const child = await launchRedis({ program, port, folder, args })
-        const server = new RedisServer(program, port, folder, args, child)
-        if (options.replicaOf) await replicated(server)
+        const launch = { program, port, folder, args, config }
+        const server = new RedisServer(launch, await launchRedis(launch))
+        if (options.replicaOf) await orStopped(server, replicated(server))
         return server
       } catch (error) {
         const otherPort = error instanceof RedisStartError && error.portTaken && options.port === undefined
@@ -54,22 +56,27 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
+async function orStopped(server: RedisServer, ready: Promise<void>): Promise<void> {
+  try {
+    await ready
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
 /** A running server, and what can happen to one. Made by `startRedis`. */
 export class RedisServer implements AsyncDisposable {
   readonly host = '127.0.0.1'
   readonly port: number
   readonly url: string
-  readonly #program: RedisProgram
-  readonly #folder: string
-  readonly #args: readonly string[]
+  readonly #launch: LaunchOptions
   #child: ChildProcess
 
-  constructor(program: RedisProgram, port: number, folder: string, args: readonly string[], child: ChildProcess) {
-    this.#program = program
-    this.port = port
-    this.url = `redis://${this.host}:${port}`
-    this.#folder = folder
-    this.#args = args
+  constructor(launch: LaunchOptions, child: ChildProcess) {
+    this.port = launch.port
+    this.url = `redis://${this.host}:${launch.port}`
+    this.#launch = launch
     this.#child = child
   }
 
@@ -105,19 +112,44 @@ export class RedisServer implements AsyncDisposable {
   async restart({ keepData = false }: { readonly keepData?: boolean } = {}): Promise<void> {
     if (keepData) await this.command('SAVE')
     await endRedis(this.#child, 'SIGTERM')
-    if (!keepData) await rm(join(this.#folder, 'dump.rdb'), { force: true })
-    this.#child = await launchRedis({
-      program: this.#program,
-      port: this.port,
-      folder: this.#folder,
-      args: this.#args,
-    })
+    if (!keepData) await rm(join(this.#launch.folder, 'dump.rdb'), { force: true })
+    this.#child = await launchRedis(this.#launch)
+  }
+
+  /** A replica hears nothing more from its primary, as when the link between them is cut. It keeps what it has. */
+  async stopReplication(): Promise<void> {
+    // A primary that has no password turns a replica away that sends one.
+    await this.command('CONFIG', 'SET', 'masterauth', 'nobody-asks-for-it')
+    await this.command('CLIENT', 'KILL', 'TYPE', 'master')
+  }
+
+  /** Ends what `stopReplication` did: the replica connects again within a second, and catches up. */
+  async resumeReplication(): Promise<void> {
+    await this.command('CONFIG', 'SET', 'masterauth', '')
+  }
+
+  /** Resolves with the number of replicas that have all that was written until now: as many as asked for, or fewer after a while. */
+  async replicatedTo(count: number, withinMs = 5_000): Promise<number> {
+    await using admin = await connectRedisAdmin({ port: this.port, deadlineMs: withinMs + 5_000 })
+    // WAIT goes by what the server had written at the last command of the same connection.
+    await admin.command('PING')
+    return Number(await admin.command('WAIT', count, withinMs))
+  }
+
+  /**
+   * A replica becomes a primary on its own, whether or not the old one lives, and with what it has. In a cluster it takes over the
+   * slots of its primary.
+   */
+  async promote(): Promise<void> {
+    const inCluster = String(await this.command('INFO', 'cluster')).includes('cluster_enabled:1')
+    await this.resumeReplication()
+    await this.command(...(inCluster ? ['CLUSTER', 'FAILOVER', 'TAKEOVER'] : ['REPLICAOF', 'NO', 'ONE']))
   }
 
   /** Ends the server and removes its files. Harmless when called twice, and after `kill`. */
   async stop(): Promise<void> {
     await endRedis(this.#child, 'SIGTERM')
-    await removeFolder(this.#folder)
+    await removeFolder(this.#launch.folder)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -125,13 +157,8 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-async function replicated(replica: RedisServer): Promise<void> {
-  const deadline = AbortSignal.timeout(replicationDeadlineMs)
-  while (!String(await replica.command('INFO', 'replication')).includes('master_link_status:up')) {
-    if (deadline.aborted) {
-      await replica.stop()
-      throw new Error(`The replica on port ${replica.port} had no data after ${replicationDeadlineMs} ms`)
-    }
-    await sleep(checkEveryMs)
-  }
-}
+/** Resolves when a replica has its primary's data. */
+export const replicated = (replica: RedisServer): Promise<void> =>
+  until(`the replica on port ${replica.port} has its primary's data`, async () =>
+    String(await replica.command('INFO', 'replication')).includes('master_link_status:up'),
+  )

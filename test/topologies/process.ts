@@ -1,0 +1,23 @@
+import { createLocker, type Locker, type LockerEvent, type LockerOptions } from '@leasehold/core'
+import type { RedisTransport } from '@leasehold/core/redis'
+import { onTestFinished } from 'vitest'
+import type { Connection } from './clients.ts'
+
+/** What another process would have: a locker over a connection of its own, until the test is over. */
+export interface Process {
+  readonly locks: Locker
+  readonly transport: RedisTransport
+  /** What the locker told. */
+  readonly events: LockerEvent[]
+}
+
+export function openProcess(connection: Connection, options: Partial<LockerOptions> = {}): Process {
+  const { store, notifier, transport, close } = connection
+  const events: LockerEvent[] = []
+  const locks = createLocker({ store, notifier, onEvent: (event) => events.push(event), ...options })
+  onTestFinished(async () => {
+    await locks.close({ grace: 0 })
+    close()
+  })
+  return { locks, transport, events }
+}
