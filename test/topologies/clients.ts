@@ -1,5 +1,5 @@
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
-import type { RedisTransport } from '@leasehold/core/redis'
+import type { RedisStoreOptions, RedisTransport } from '@leasehold/core/redis'
 import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { Cluster, Redis } from 'ioredis'
 import { quiet } from '../support/quiet.ts'
@@ -20,17 +20,17 @@ export interface Connection {
 /** A client library, connected as its users connect it to either topology. */
 export interface TopologyClient {
   readonly name: string
-  toCluster(nodes: readonly Address[]): Connection
+  toCluster(nodes: readonly Address[], options?: RedisStoreOptions): Connection
   /** @param primaryName the name that the Sentinels know the primary by */
-  toSentinel(sentinels: readonly Address[], primaryName: string): Connection
+  toSentinel(sentinels: readonly Address[], primaryName: string, options?: RedisStoreOptions): Connection
 }
 
 /** Only what a client needs to know: a server is more than its address. */
 const addresses = (servers: readonly Address[]): Address[] => servers.map(({ host, port }) => ({ host, port }))
 
-const overIoredis = (client: Redis | Cluster): Connection => ({
-  store: ioredisStore(client),
-  notifier: ioredisNotifier(client),
+const overIoredis = (client: Redis | Cluster, options: RedisStoreOptions = {}): Connection => ({
+  store: ioredisStore(client, options),
+  notifier: ioredisNotifier(client, { prefix: options.prefix }),
   transport: ioredisTransport(client),
   close: () => client.disconnect(),
 })
@@ -39,7 +39,8 @@ const overIoredis = (client: Redis | Cluster): Connection => ({
 export const clients: readonly TopologyClient[] = [
   {
     name: 'ioredis',
-    toCluster: (nodes) => overIoredis(quiet(new Cluster(addresses(nodes)))),
-    toSentinel: (sentinels, name) => overIoredis(quiet(new Redis({ sentinels: addresses(sentinels), name }))),
+    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes))), options),
+    toSentinel: (sentinels, name, options) =>
+      overIoredis(quiet(new Redis({ sentinels: addresses(sentinels), name })), options),
   },
 ]

@@ -3,7 +3,7 @@ import type { IoredisClient, IoredisConnection, IoredisStream } from './ioredis-
 import { isReady } from './readiness.ts'
 
 /** The connection that a call for this key is sent on; undefined if a cluster client has none for its slot and will ask around. */
-export const connectionFor = (client: IoredisClient, key: string | undefined): IoredisConnection | undefined =>
+export const connectionFor = (client: IoredisClient, key: string | undefined): IoredisClient | undefined =>
   client.isCluster ? nodeOf(client, key) : client
 
 /** The connection that is not ready and has to be before a call for this key can be sent. */

@@ -11,6 +11,7 @@ import type { SlotsOnTheMove } from './slots-on-the-move.ts'
 export interface Route {
   readonly client: IoredisClient
   readonly commands: Readonly<Record<ScriptCall['command'], BufferCommand>>
+  readonly waitCommand: BufferCommand
   /** What the cluster said about slots that are being moved. */
   readonly moving: SlotsOnTheMove
   /** Runs a task in the async context that a connection begun here belongs to. */

@@ -1,9 +1,11 @@
-import { type CallDeadline, homeContext } from '@leasehold/core/adapter'
-import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { homeContext } from '@leasehold/core/adapter'
+import { offerReplicaWait, type RedisTransport } from '@leasehold/core/redis'
 import { nodeNameOf } from './cluster-node.ts'
-import { inOneWrite, obstacle } from './connections.ts'
-import { Delivery, type Route, untilReady } from './delivery.ts'
+import { confirmedRun } from './confirmed-run.ts'
+import { obstacle } from './connections.ts'
+import { type Route, untilReady } from './delivery.ts'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
+import { run } from './round.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /**
@@ -33,8 +35,9 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
-  const route: Route = { client, commands, moving: slotsOnTheMove(), home: homeContext() }
-  return {
+  const waitCommand = client.createBuiltinCommand('wait').buffer
+  const route: Route = { client, commands, waitCommand, moving: slotsOnTheMove(), home: homeContext() }
+  const transport: RedisTransport = {
     commandDeadlineMs: 2_000,
     cluster,
     countsSubscribers: !cluster,
@@ -43,61 +46,5 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
     whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
     run: (calls, deadline) => run(route, calls, deadline),
   }
-}
-
-/** Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over. */
-const run = (route: Route, calls: readonly ScriptCall[], deadline: CallDeadline): Promise<readonly ScriptReply[]> =>
-  new Promise((resolve) => {
-    new Round(route, calls, deadline, resolve).begin()
-  })
-
-/** Calls that are sent together. */
-class Round {
-  readonly #route: Route
-  readonly #deadline: CallDeadline
-  readonly #deliveries: readonly Delivery[]
-  readonly #resolve: (replies: readonly ScriptReply[]) => void
-  #open: number
-  #withdraw: (() => void) | undefined
-
-  constructor(
-    route: Route,
-    calls: readonly ScriptCall[],
-    deadline: CallDeadline,
-    resolve: (replies: readonly ScriptReply[]) => void,
-  ) {
-    this.#route = route
-    this.#deadline = deadline
-    this.#resolve = resolve
-    this.#open = calls.length
-    this.#deliveries = calls.map((call) => new Delivery(route, call, deadline, this))
-  }
-
-  begin(): void {
-    if (this.#deadline.isOver || this.#open === 0) {
-      this.#settle()
-      return
-    }
-    this.#withdraw = this.#deadline.onOver(() => {
-      for (const delivery of this.#deliveries) delivery.giveUp()
-      this.#settle()
-    })
-    if (this.#open === 1) this.#deliveries[0]?.begin()
-    else {
-      inOneWrite(this.#route.client, () => {
-        for (const delivery of this.#deliveries) delivery.begin()
-      })
-    }
-  }
-
-  /** One of the calls is answered, or will not be sent. */
-  onEnd(): void {
-    if (--this.#open > 0) return
-    this.#withdraw?.()
-    this.#settle()
-  }
-
-  #settle(): void {
-    this.#resolve(this.#deliveries.map(({ reply }) => reply))
-  }
+  return offerReplicaWait(transport, confirmedRun(route))
 }
