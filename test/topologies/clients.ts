@@ -35,12 +35,18 @@ const overIoredis = (client: Redis | Cluster, options: RedisStoreOptions = {}): 
   close: () => client.disconnect(),
 })
 
+/** As the README advises: a connection is given up if its server has stopped without a word, or is no primary any more. */
+const redisOptions = {
+  socketTimeout: 2_000,
+  reconnectOnError: (error: Error) => error.message.includes('READONLY'),
+}
+
 /** Every suite of this folder runs once with each of these. A further client is one more entry. */
 export const clients: readonly TopologyClient[] = [
   {
     name: 'ioredis',
-    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes))), options),
+    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes), { redisOptions })), options),
     toSentinel: (sentinels, name, options) =>
-      overIoredis(quiet(new Redis({ sentinels: addresses(sentinels), name })), options),
+      overIoredis(quiet(new Redis({ ...redisOptions, sentinels: addresses(sentinels), name })), options),
   },
 ]

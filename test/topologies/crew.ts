@@ -60,8 +60,11 @@ export function startCrew(processes: readonly Locker[], tag: string): Crew {
     let present = 0
     const inside = async (most: number, act: () => Promise<unknown> = () => elapse(2)): Promise<void> => {
       if (++present > most) faults.push(`${kind}: ${present} at work at once`)
-      await act()
-      present--
+      try {
+        await act()
+      } finally {
+        present--
+      }
     }
     return processes.map(async (locks) => {
       while (!stopped) {
