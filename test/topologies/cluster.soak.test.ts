@@ -1,4 +1,5 @@
 import type { LockerOptions } from '@leasehold/core'
+import { guardedSet } from '@leasehold/core/fencing'
 import { waitForReplicas } from '@leasehold/core/redis'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -133,4 +134,44 @@ describe.each(clients)('on a cluster, over $name,', (client) => {
     await expect.poll(() => lease.renew({ ttl: '31s' }).then(() => 'renewed', String)).toBe('renewed')
     expect(await lease.release()).toBe('released')
   })
+
+  it.each([
+    [
+      'without WAIT, a fence that is lost with its record may be followed by a lower one, which the guard refuses',
+      false,
+    ],
+    ['with WAIT, the next fence is higher whatever the clocks say', true],
+  ])('%s', async (_, waits) => {
+    const key = `fenced-${client.name}-${waits}`
+    const connection = connect()
+    const backend = waits ? waitForReplicas(connection, { replicas: 1, timeout: '500ms' }) : connection
+    const a = openProcess(backend, { ttl: '30s' })
+    const b = open({ wait: '20s' })
+    const primary = await cluster.nodeOf(`lock:${key}`)
+    const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
+    expect(await primary.replicatedTo(1)).toBe(1)
+    const data = await keyElsewhere(primary, `fenced-data-${client.name}-${waits}`)
+    if (!waits) await replica.stopReplication()
+    // The fence is ahead of the successor's clock, as if that clock were behind.
+    const ahead = (Date.now() + 3_600_000) * 1_000
+    await primary.command('SET', `{lock:${key}}:fence`, `${'0'.repeat(32)}.${ahead}`, 'PX', 60_000)
+    const first = await a.locks.acquire(key, { wait: '20s' })
+    expect(first.fence).toBeGreaterThan(ahead)
+    expect(await guardedSet(a.transport, data, 'first', { fence: first.fence })).toEqual({ stored: true })
+    await primary.kill()
+    await replica.promote()
+    await cluster.successorOf(primary, `lock:${key}`)
+    if (waits) await b.locks.revoke(key)
+    const second = await b.locks.acquire(key)
+    const written = await guardedSet(b.transport, data, 'second', { fence: second.fence })
+    expect(second.fence > first.fence).toBe(waits)
+    expect(written).toEqual(waits ? { stored: true } : { stored: false, highest: first.fence })
+    await second.release()
+    await primary.restart()
+    await rejoined(primary, replica)
+  })
 })
+
+async function keyElsewhere(node: RedisServer, name: string): Promise<string> {
+  for (let at = 0; ; at++) if ((await cluster.nodeOf(`${name}-${at}`)) !== node) return `${name}-${at}`
+}
