@@ -2,6 +2,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { all, listed, never, soak, soakOnly, workerd } from './test/suites.ts'
 import { ClosingLine } from './test/support/closing-line.ts'
 import { endWithRun } from './test/support/end-with-run.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 // Here, before anything is started: tests, Workers and what stands beside them inherit from this process.
 endWithRun()
@@ -36,6 +37,9 @@ const suites = [
     include: all,
     exclude: [...notHere, ...Object.values(listed).flat()],
     setupFiles: 'test/support/starts-nothing.ts',
+    // Reading the sources anew for each file takes longer than most of these tests.
+    isolate: false,
+    restoreMocks: true,
   }),
   ...Object.entries(listed).map(([name, include]) =>
     suite(name, { include: [...include], exclude: notHere, ...withRedis }),
@@ -47,6 +51,7 @@ export default defineConfig({
   test: {
     // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],
     projects: soaks ? [suite('soak', { include: soak, exclude: [...never, ...inWorkerd], ...withRedis })] : suites,
   },

@@ -11,15 +11,21 @@ const servers = [
   'packages/bridge/src/gateway/{commands,failures,refusals,subscribe}.test.ts',
   'packages/bridge/src/server/{bridge,failures,plain-client}.test.ts',
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
+  'packages/cli/src/{commands,on-terminal}.test.ts',
+  'packages/cli/src/doctor/doctor.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/core/src/redis/connected/key-slot.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',
   'packages/ioredis/src/*.test.ts',
+  'packages/node-redis/src/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
-  'examples/!(hono-api|worker-idempotent)/**/*.test.ts',
-  'test/{bench,bridge,cases,faults,leftovers,model,readme,topologies}/**/*.test.ts',
+  'test/{bench,bridge,cases,check,faults,leftovers,model,operating,readme,topologies}/**/*.test.ts',
+  'examples/!(hono-api|worker-idempotent|nest-orders)/**/*.test.ts',
+  'examples/nest-orders/test/readme.test.ts',
 ]
 
 /** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
@@ -27,12 +33,16 @@ const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
-  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
+  'test/runtimes/{bridge-killed,hibernating-sessions,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
 
 /** The packages as published, on each version of Node, on Bun, on Deno and in Chromium. */
-const runtimes = ['test/runtimes/{browser,runtimes-published,sent-twice}.test.ts', 'test/packaging/**/*.test.ts']
+const runtimes = [
+  'test/runtimes/{browser,conformance,runtimes-published,sent-twice}.test.ts',
+  'test/packaging/**/*.test.ts',
+]
 
 /** The suites that are listed, by name. */
 export const listed = { servers, edge, runtimes } as const
@@ -48,8 +58,15 @@ export const soakOnly = ['**/*.soak.test.ts']
 /** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
 export const soak = [
   ...soakOnly,
+  'packages/node-redis/src/*.test.ts',
+  'test/bench/listing.test.ts',
+  'packages/cli/src/doctor/doctor.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
+  'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
+  'examples/shared-document/test/page.test.ts',
+  'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
-  'test/runtimes/{worker-and-server*,bridge-killed}.test.ts',
+  'examples/nest-orders/test/coupons.test.ts',
+  'test/runtimes/{bridge-killed,conformance,hibernating-sessions,worker-and-server*}.test.ts',
 ]

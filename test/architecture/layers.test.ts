@@ -7,11 +7,19 @@ import { describe, expect, test } from 'vitest'
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
   'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  cli: [
+    '@leasehold/bridge-client',
+    ...['@leasehold/core', '@leasehold/ioredis', '@leasehold/upstash'], //  a program: it wires them, and nothing imports it
+    ...['commander', 'ioredis', 'node:', 'picocolors', 'string-width'],
+  ],
   cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
+  'node-redis': ['@leasehold/core'], //         as ioredis
+  sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape that is used
+  nestjs: ['@leasehold/core', '@nestjs/common', 'reflect-metadata', 'node:async_hooks'],
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
@@ -92,8 +100,15 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   semaphore: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'queue', 'store'],
   'read-write': ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'semaphore', 'store'],
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
+  check: ['errors', 'redis', 'store', 'timing', 'waiting'],
+  listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
+  locked: ['errors', 'lease', 'options'],
+  presence: [
+    ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'queue'],
+    ...['redis', 'sharing', 'store', 'timing', 'waiting'],
+  ],
   adapter: [
-    ...['errors', 'lease', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
+    ...['errors', 'lease', 'local-queue', 'options', 'redis', 'sharing', 'store', 'timing', 'waiting'],
     'watchdog', //                                                            what authors of stores and notifiers need
   ],
 }

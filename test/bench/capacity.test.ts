@@ -1,12 +1,23 @@
+import { createLocker, type Lease } from '@leasehold/core'
+import { releaseAll, tryAcquireEach } from '@leasehold/core/many'
+import { ioredisBackend } from '@leasehold/ioredis'
 import { connectRedisAdmin, type RedisAdmin, type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  commandsPerSecond,
+  heldBytes,
+  type ProcessLoad,
+  redisHeldBytes,
+  redisRecordBytes,
+  waiterBytes,
+} from '../../packages/cli/src/capacity/model.ts'
 import { elapse } from '../support/scale.ts'
 import type { Locks } from './contestants/contestant.ts'
 import { leasehold } from './contestants/leasehold.ts'
 import { type Crew, startCrew } from './crew/crew.ts'
 import { nowMs } from './measure/clock.ts'
 import { commandsBetween, readCommands } from './measure/commands.ts'
-import { commandsPerSecond, heldBytes, type ProcessLoad, waiterBytes } from './report/capacity.ts'
 import { handOffRun } from './scenarios/hand-off-run.ts'
 
 /* The capacity model of `docs/performance.md` against a real Redis: counts and bytes, with room for chance. */
@@ -15,14 +26,17 @@ let server: RedisServer
 let admin: RedisAdmin
 let crew: Crew
 let locks: Locks
+let client: Redis
 beforeAll(async () => {
   server = await startRedis()
+  client = new Redis(server.port)
   admin = await connectRedisAdmin({ port: server.port })
   crew = await startCrew(2, leasehold, server.port)
   locks = await leasehold.connect(server.port)
 })
 afterAll(async () => {
   await crew[Symbol.asyncDispose]()
+  client.disconnect()
   await admin.close()
   await server.stop()
 })
@@ -89,4 +103,25 @@ test('a lease and a waiter weigh what the model says', async () => {
   expect((lease?.each ?? 0) / heldBytes).toBeLessThan(1.3)
   expect((waiter?.each ?? 0) / waiterBytes).toBeGreaterThan(0.7)
   expect((waiter?.each ?? 0) / waiterBytes).toBeLessThan(1.3)
+})
+
+test('a lock weighs in Redis what the model says, while it is held and after that', async () => {
+  await using named = createLocker({ ...ioredisBackend(client), name: 'orders-7c9d5b8f7b-x2x4z-1' })
+  const usedBytes = async (): Promise<number> =>
+    Number(/used_memory:(\d+)/.exec(String(await admin.command('INFO', 'memory')))?.[1])
+  await (await named.acquire('known')).release()
+  const count = 5_000
+  const before = await usedBytes()
+  const leases: Lease[] = []
+  for (let at = 0; at < count; at += 1_000) {
+    const keys = Array.from({ length: 1_000 }, (_, next) => `order:${10_000 + at + next}`)
+    leases.push(...(await tryAcquireEach(named, keys, { ttl: '5m', renew: false })).values())
+  }
+  const held = await usedBytes()
+  await releaseAll(leases)
+  const after = await usedBytes()
+  expect((held - after) / count / redisHeldBytes).toBeGreaterThan(0.8)
+  expect((held - after) / count / redisHeldBytes).toBeLessThan(1.2)
+  expect((after - before) / count / redisRecordBytes).toBeGreaterThan(0.8)
+  expect((after - before) / count / redisRecordBytes).toBeLessThan(1.2)
 })

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { arenas } from '../support/arena.ts'
+import { arenas, overNodeRedisToo } from '../support/arena.ts'
 import { eventually, rounds } from '../support/scale.ts'
 
-describe.each(arenas)('one abort signal for every call on %s', (_, open) => {
+describe.each([...new Set([...arenas, overNodeRedisToo])])('one abort signal for every call on %s', (_, open) => {
   it('T-76: has one listener for each open wait, and none of what has ended', async () => {
     await using arena = await open()
     const a = arena.client({ notifier: arena.notifier() })

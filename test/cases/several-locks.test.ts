@@ -1,9 +1,24 @@
 import type { Lease, Locker } from '@leasehold/core'
-import { acquireAll, releaseAll, tryAcquireAll, tryAcquireEach, withLocks } from '@leasehold/core/many'
+import { offerMany } from '@leasehold/core/adapter'
+import {
+  acquireAll,
+  type ManyStore,
+  manyOf,
+  releaseAll,
+  tryAcquireAll,
+  tryAcquireEach,
+  withLocks,
+} from '@leasehold/core/many'
 import { startTcpProxy } from '@leasehold/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Shared, sharedOf } from '../../packages/core/src/key-locker.ts'
+import { elderAfterMs } from '../../packages/core/src/store/many-figures.ts'
 import { oneServer, type Place, placesToWait } from '../support/groups-of-locks.ts'
+import { mostOvertaken, type ServedWait } from '../support/overtaken.ts'
 import { elapse, limit, ms, rounds } from '../support/scale.ts'
+
+/** How long a waiter goes without asking, with some to spare, in milliseconds. */
+const longestPauseMs = 1_500
 
 describe.each(placesToWait)('%s', (_, open) => {
   let place: Place
@@ -120,6 +135,51 @@ describe.each(placesToWait)('%s', (_, open) => {
     expect(set.signal.reason).toMatchObject({ code: 'LEASE_LOST', key: 'k4', reason: 'gone' })
     const results = await set.release()
     expect([...results.values()]).toEqual(['released', 'released', 'released', 'expired', 'released'])
+  })
+})
+
+describe('T-29 sets of which each waits for who has the locks', () => {
+  /** Lockers that take the same locks again and again, each as soon as it has given them back. Answers how most was overtaken. */
+  async function overtaking(place: Place, change: (locks: Locker) => void = () => undefined): Promise<number> {
+    const clients = 8
+    const untilMs = performance.now() + ms(30_000, 5_000)
+    const waits: ServedWait[] = []
+    await Promise.all(
+      Array.from({ length: clients }, async () => {
+        const locks = place.client({ wait: '60s' })
+        change(locks)
+        while (performance.now() < untilMs) {
+          const sinceMs = performance.now()
+          await withLocks(locks, ['u', 'v'], async () => {
+            waits.push({ sinceMs, servedMs: performance.now() })
+            await elapse(5)
+          })
+        }
+      }),
+    )
+    const most = mostOvertaken(waits, elderAfterMs, elderAfterMs + longestPauseMs)
+    const longestMs = Math.max(...waits.map(({ sinceMs, servedMs }) => servedMs - sinceMs))
+    console.log(
+      `T-29: of ${waits.length} waits none was overtaken more than ${most} times; ${Math.round(longestMs)} ms at most`,
+    )
+    return most
+  }
+  /** Between two elders, when the next has not asked yet, somebody may slip in. */
+  const slips = 2 * 8
+
+  it.concurrent.each(placesToWait)('%s: none is overtaken for long by those who came later', async (_, open) => {
+    await using place = await open()
+    expect(await overtaking(place)).toBeLessThanOrEqual(slips)
+  })
+
+  it.concurrent('which takes a store that knows of elders', async () => {
+    await using place = await oneServer()
+    const most = await overtaking(place, (locks) => {
+      const { store } = (sharedOf(locks) as Shared).context
+      const many = manyOf(store) as ManyStore
+      offerMany(store, { ...many, acquireAll: (request, call) => many.acquireAll({ ...request, waitedMs: 0 }, call) })
+    })
+    expect(most).toBeGreaterThan(3 * slips)
   })
 })
 

@@ -5,12 +5,13 @@ import type { LeaseStore } from '@leasehold/core/adapter'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { seededRandom, startTcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
-import { Cluster, Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { heapBytes } from '../support/heap.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
+import { clients } from '../topologies/clients.ts'
 
 /** A locker that is woken by pub/sub; its subscriber may go another way than its commands. */
 function wokenLocker(arena: RedisArena, subscriberPort = arena.server.port): { locks: Locker; close(): Promise<void> } {
@@ -169,16 +170,14 @@ it('10,000 waiters on 100 keys in one process, all aborted, leave nothing behind
   await close()
 }, 60_000)
 
-it.each(['channels', 'pattern'] as const)(
-  'T-73: the node with the subscription dies (%s)',
-  async (mode) => {
+it.concurrent.each(
+  (['channels', 'pattern'] as const).flatMap((mode) => clients.map((client) => ({ mode, client, over: client.name }))),
+)(
+  'T-73: the node with the subscription dies ($mode, over $over)',
+  async ({ mode, client }) => {
     await using cluster = await startRedisCluster({ args: ['--cluster-require-full-coverage', 'no'] })
-    const [holding, waiting] = [0, 1].map(() => {
-      const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })))
-      client.on('error', () => undefined)
-      return client
-    }) as [Cluster, Cluster]
-    const store = ioredisStore(waiting)
+    const [holding, waiting] = [client.toCluster(cluster.nodes), client.toCluster(cluster.nodes, { mode })]
+    const { store } = waiting
     const refusals = new Map<string, number>()
     const acquire: LeaseStore['acquire'] = async (requests, signal) => {
       const outcomes = await store.acquire(requests, signal)
@@ -187,8 +186,8 @@ it.each(['channels', 'pattern'] as const)(
       }
       return outcomes
     }
-    const holder = createLocker({ store: ioredisStore(holding) })
-    const waiter = createLocker({ store: { ...store, acquire }, notifier: ioredisNotifier(waiting, { mode }) })
+    const holder = createLocker({ store: holding.store })
+    const waiter = createLocker({ store: { ...store, acquire }, notifier: waiting.notifier })
     /** Waits for keys that are held, until each wait has its subscription and has been refused again after that. */
     async function waitFor(keys: readonly string[]): Promise<readonly Promise<Lease>[]> {
       const acquiring = keys.map((key) => waiter.acquire(key, { recheck: '20s', wait: '50s' }))
@@ -226,7 +225,7 @@ it.each(['channels', 'pattern'] as const)(
     await Promise.all(leases.map((lease) => lease.release()))
     await Promise.all([holder.close({ grace: 0 }), waiter.close({ grace: 0 })])
     await eventually(async () => (await counts(living)).every((count) => count === 0))
-    for (const client of [holding, waiting]) client.disconnect()
+    for (const { close } of [holding, waiting]) close()
   },
   60_000,
 )

@@ -28,12 +28,17 @@ export async function installAll(): Promise<Installation> {
   try {
     const tarballs = await packAll(folder)
     const clients = ['hono', 'ioredis', '@upstash/redis']
-    await using registry = await startRegistry(tarballs, Object.fromEntries(clients.map((name) => [name, testFolder])))
+    const frameworks = ['@nestjs/common', 'reflect-metadata', 'rxjs']
+    const others = [
+      ...clients.map((name) => [name, testFolder] as const),
+      ...frameworks.map((name) => [name, join(testFolder, '../packages/nestjs')] as const),
+    ]
+    await using registry = await startRegistry(tarballs, Object.fromEntries(others))
     write('package.json', '{ "private": true }')
     const where = ['--registry', registry.url, '--cache', join(folder, 'npm-cache')]
     const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--ignore-scripts']
     const names = tarballs.map(({ manifest }) => manifest.name)
-    await run('npm', ['install', ...where, ...quiet, ...names, ...clients], folder)
+    await run('npm', ['install', ...where, ...quiet, ...names, ...others.map(([name]) => name)], folder)
     // Too large to be sent through the registry, and only one entry of the testkit wants it.
     symlinkSync(join(testFolder, 'node_modules/vitest'), join(folder, 'node_modules/vitest'))
   } catch (error) {

@@ -39,10 +39,12 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
 const answers: Readonly<Record<string, string>> = {
   core: 'true true STORE_UNAVAILABLE true',
   block: 'false',
+  locked: 'a 2 true 8 process 2 a is busy',
   upstash: 'upstash true',
   'bridge-client': 'true url',
   idempotency: '1 aa 201 scope',
   hono: 'k 1 true wait',
+  sessions: 'ada entered left ttl',
   ioredis: 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',
@@ -142,6 +144,19 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
       },
       timeoutMs,
     )
+
+    test('list locks from the command line, and contend for one, on the oldest Node', async ({ onTestFinished }) => {
+      const redis = await startRedis()
+      onTestFinished(() => redis.stop())
+      await redis.command('SET', 'lock:order:1', 'of another library')
+      const main = 'node_modules/@leasehold/cli/dist/bin/leasehold.js'
+      const program = (...args: readonly string[]): Promise<Ended> =>
+        run(oldestNode.binary, main, ...args, '--redis', redis.url, '--json').ended
+      const listed = await program('ls')
+      expect([listed.code, JSON.parse(listed.lines[0] ?? '{}')]).toMatchObject([0, { key: 'order:1', holders: 1 }])
+      const contended = await program('stress', '--for', '500ms', '--processes', '2')
+      expect([contended.code, JSON.parse(contended.lines[0] ?? '{}')]).toMatchObject([0, { kept: true }])
+    })
 
     test(
       'run in workerd, as a Worker with its Durable Object',

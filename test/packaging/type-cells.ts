@@ -18,7 +18,7 @@ export interface Verdict {
 
 /** The programs, by what their project has beside our packages: a browser's library and nothing of Node, or Node's types. */
 const projects = {
-  edge: ['core', 'block', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono'],
+  edge: ['core', 'block', 'locked', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono', 'sessions'],
   node: ['ioredis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
 } as const
 
@@ -101,11 +101,13 @@ const sourceOf = (program: string): string => readFileSync(new URL(`programs/${p
 const reads: Readonly<Record<string, readonly string[]>> = {
   core: [],
   block: [],
+  locked: [],
   upstash: ['@leasehold/upstash'],
   'bridge-client': ['@leasehold/bridge-client', '@leasehold/upstash'],
   cloudflare: ['@leasehold/cloudflare'],
   idempotency: ['@leasehold/idempotency'],
   hono: ['@leasehold/hono', '@leasehold/idempotency', 'hono'],
+  sessions: ['@leasehold/sessions'],
   ioredis: ['@leasehold/ioredis', 'ioredis'],
   'upstash-client': ['@leasehold/upstash', '@upstash/redis'],
   bridge: ['@leasehold/bridge', '@leasehold/ioredis', 'hono', 'ioredis'],

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
-import { noChromium, startChromium } from './chromium.ts'
+import { noChromium, startChromium } from '../support/chromium.ts'
 
 const storeToken = 'store-token-0123456789abcdef0123456'
 const secret = 's'.repeat(32)

@@ -15,6 +15,8 @@ export interface RunningProgram {
   /** Resolves with the first line that matches; rejects if it ends without. */
   line(pattern: RegExp): Promise<string>
   readonly ended: Promise<Ended>
+  /** Asks it to end. */
+  terminate(): void
   kill(): Promise<void>
 }
 
@@ -48,6 +50,7 @@ export function runProgram(command: readonly string[], folder: string, more: Nod
       }
     },
     ended,
+    terminate: () => void child.kill('SIGTERM'),
     async kill() {
       child.kill('SIGKILL')
       await ended

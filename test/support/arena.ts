@@ -3,11 +3,14 @@ import { createLocker, type Locker, type LockerOptions, systemClock } from '@lea
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { memoryNotifier } from '@leasehold/core/memory'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { nodeRedisNotifier, nodeRedisStore } from '@leasehold/node-redis'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { MemoryStore } from '../../packages/core/src/memory/memory-store.ts'
 import { openTables } from '../../packages/core/src/memory/tables.ts'
 import { quiet } from './quiet.ts'
+import { soak } from './scale.ts'
 
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
@@ -60,24 +63,53 @@ async function memoryArena(): Promise<Arena> {
   }
 }
 
-/** A Redis of its own on 127.0.0.1, under a prefix of its own, reached through ioredis with its defaults. */
-export async function redisArena(serverArgs: readonly string[] = []): Promise<RedisArena> {
+/** A connection of a client library, and what is made over it under a prefix. */
+interface ArenaConnection {
+  store(prefix: string): LeaseStore
+  notifier(prefix: string): ReleaseNotifier
+  close(): unknown
+}
+
+function overIoredis(port: number): ArenaConnection {
+  const redis = quiet(new Redis(port))
+  return {
+    store: (prefix) => ioredisStore(redis, { prefix }),
+    notifier: (prefix) => ioredisNotifier(redis, { prefix }),
+    close: () => redis.disconnect(),
+  }
+}
+
+function overNodeRedis(port: number): ArenaConnection {
+  const redis = quiet(createClient({ socket: { port } }))
+  redis.connect().catch(() => undefined)
+  return {
+    store: (prefix) => nodeRedisStore(redis, { prefix }),
+    notifier: (prefix) => nodeRedisNotifier(redis, { prefix }),
+    close: () => redis.destroy(),
+  }
+}
+
+/** A Redis of its own on 127.0.0.1, under a prefix of its own, reached through a client with its defaults. */
+export async function redisArena(
+  serverArgs: readonly string[] = [],
+  over: (port: number) => ArenaConnection = overIoredis,
+): Promise<RedisArena> {
   const server = await startRedis({ args: serverArgs })
   const prefix = `arena-${randomUUID().slice(0, 8)}:`
-  const connections: Redis[] = []
+  const connections: ArenaConnection[] = []
   const lockers: Locker[] = []
-  const connect = (port: number = server.port): Redis => {
-    const connection = quiet(new Redis(port, server.host))
+  const connect = (port: number = server.port): ArenaConnection => {
+    const connection = over(port)
     connections.push(connection)
     return connection
   }
-  const store = (port?: number): LeaseStore => ioredisStore(connect(port), { prefix })
+  const store = (port?: number): LeaseStore => connect(port).store(prefix)
   return {
-    name: 'redis over ioredis',
+    name: over === overIoredis ? 'redis over ioredis' : 'redis over node-redis',
     server,
     prefix,
     store,
-    notifier: (port) => ioredisNotifier(connect(port), { prefix }),
+    notifier: (port) => connect(port).notifier(prefix),
     command: (...args) => server.command(...args),
     client(options = {}) {
       const locker = createLocker({ store: options.store ?? store(), ...options })
@@ -92,14 +124,19 @@ export async function redisArena(serverArgs: readonly string[] = []): Promise<Re
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(lockers.map((locker) => locker.close({ grace: 0 })))
-      for (const connection of connections) connection.disconnect()
+      for (const connection of connections) connection.close()
       await server.stop()
     },
   }
 }
 
-/** Every store that a case of the lock itself applies to. */
-export const arenas: readonly (readonly [name: string, open: () => Promise<Arena>])[] = [
+type NamedArena = readonly [name: string, open: () => Promise<Arena>]
+
+export const overNodeRedisToo: NamedArena = ['redis over node-redis', () => redisArena([], overNodeRedis)]
+
+/** Every store that a case of the lock itself applies to; in the soak over a further client. */
+export const arenas: readonly NamedArena[] = [
   ['memory', memoryArena],
   ['redis over ioredis', redisArena],
+  ...(soak ? [overNodeRedisToo] : []),
 ]

@@ -8,7 +8,6 @@ import { seededRandom } from '@leasehold/testkit'
 import { connectRedisAdmin } from '@leasehold/testkit/redis'
 import { describe, expect, it } from 'vitest'
 import { elapse, eventually } from '../support/scale.ts'
-import { clients } from './clients.ts'
 import { startCrew } from './crew.ts'
 import { lossOf } from './loss.ts'
 import { openProcess } from './process.ts'
@@ -16,7 +15,9 @@ import { type Topology, topologies } from './topology.ts'
 
 /* Cases T-36 to T-39 where there are several servers. T-35 is in the short files of this folder. */
 
-const each = topologies.flatMap((kind) => clients.map((client) => ({ on: kind.name, over: client.name, kind, client })))
+const each = topologies.flatMap((kind) =>
+  kind.clients.map((client) => ({ on: kind.name, over: client.name, kind, client })),
+)
 
 describe.each(each)('on $on, over $over,', ({ kind, client }) => {
   it('T-36: scripts that every server has forgotten are not missed, whatever is called', async () => {

@@ -8,7 +8,7 @@ import {
   startRedisSentinel,
 } from '@leasehold/testkit/redis'
 import { afterAll } from 'vitest'
-import { type Connection, clients } from './clients.ts'
+import { type Connection, clients, type TopologyClient } from './clients.ts'
 
 /* The whole contract of a store on either topology, and where each grant and renewal waits for a replica. */
 
@@ -23,25 +23,29 @@ const sideBySide = { concurrent: true }
 const fenceMemoryMs = 3_000
 const options = { prefix, fenceMemory: fenceMemoryMs }
 
+const waiting = (connection: Connection) => {
+  const { store } = waitForReplicas(connection, { replicas: 1, timeout: '500ms' })
+  return { store, fenceMemoryMs, close: async () => connection.close() }
+}
+
+function onSentinels({ name, toSentinel }: TopologyClient): void {
+  if (!toSentinel) return
+  const open = async () => ({
+    ...redisStoreAccess([primary], prefix),
+    ...waiting(toSentinel(sentinel.sentinels, sentinel.name, options)),
+  })
+  storeConformance(`${name}, under Sentinels, with WAIT`, open, sideBySide)
+}
+
+function onACluster({ name, toCluster }: TopologyClient): void {
+  const open = async () => ({
+    ...redisStoreAccess(cluster.nodes, prefix),
+    ...waiting(toCluster(cluster.nodes, options)),
+  })
+  storeConformance(`${name}, on a cluster, with WAIT`, open, sideBySide)
+}
+
 for (const client of clients) {
-  const waiting = (connection: Connection) => {
-    const { store } = waitForReplicas(connection, { replicas: 1, timeout: '500ms' })
-    return { store, fenceMemoryMs, close: async () => connection.close() }
-  }
-  storeConformance(
-    `${client.name}, under Sentinels, with WAIT`,
-    async () => ({
-      ...redisStoreAccess([primary], prefix),
-      ...waiting(client.toSentinel(sentinel.sentinels, sentinel.name, options)),
-    }),
-    sideBySide,
-  )
-  storeConformance(
-    `${client.name}, on a cluster, with WAIT`,
-    async () => ({
-      ...redisStoreAccess(cluster.nodes, prefix),
-      ...waiting(client.toCluster(cluster.nodes, options)),
-    }),
-    sideBySide,
-  )
+  onSentinels(client)
+  onACluster(client)
 }

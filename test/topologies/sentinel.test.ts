@@ -6,7 +6,7 @@ import { type RedisSentinel, type RedisServer, startRedis, startRedisSentinel } 
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, ms } from '../support/scale.ts'
-import { clients, type TopologyClient } from './clients.ts'
+import { sentinelClients as clients } from './clients.ts'
 import { lossOf } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
@@ -26,7 +26,7 @@ interface Scene {
 let redis: RedisSentinel
 /** Where the guarded data is. */
 let resource: RedisServer
-const scenes = new Map<TopologyClient, Scene>()
+const scenes = new Map<unknown, Scene>()
 const ends: (() => unknown)[] = []
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ afterAll(async () => {
   await Promise.all([redis.stop(), resource.stop()])
 })
 
-async function begin(client: TopologyClient): Promise<Omit<Scene, 'lost'>> {
+async function begin(client: (typeof clients)[number]): Promise<Omit<Scene, 'lost'>> {
   const connect = () => client.toSentinel(redis.sentinels, redis.name)
   const [a, b] = [
     openProcess(connect(), { ttl: '20s' }, (end) => ends.push(end)),

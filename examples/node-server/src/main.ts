@@ -6,6 +6,7 @@ import { auditedLocks } from '@leasehold/example-shop/audited-locks'
 import { noLocks } from '@leasehold/example-shop/no-locks'
 import { serveOnNode } from '@leasehold/example-shop/serve-on-node'
 import { memoryBackend, redisBackend } from './backend.ts'
+import { logFindings } from './log-findings.ts'
 import { readSettings } from './settings.ts'
 
 /** How long running work may go on after SIGTERM, and when the process ends in any case. */
@@ -33,6 +34,7 @@ if (settings.audit) app.get('/api/ledger', async (c) => c.json(await ledger.entr
 
 const server = await serveOnNode(app, settings.port, settings.host)
 console.log(`${name} listens on ${server.url} with ${backend.description}`)
+void logFindings(backend.leases)
 
 /** A service would count these, or log some. The tests and the demo open a channel to this process and watch them. */
 function report(event: LockerEvent): void {

@@ -27,3 +27,11 @@ export const placeOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The releases that take effect later, which stores offer themselves. */
 export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** What stores, transports and notifiers know of themselves that matters to locks. */
+export const findingOffers: WeakMap<object, unknown> = new WeakMap()
+
+/** The lists of locks that stores offer themselves. */
+export const listingOffers: WeakMap<object, unknown> = new WeakMap()
+/** The rooms that stores offer themselves. */
+export const presenceOffers: WeakMap<object, unknown> = new WeakMap()

@@ -9,6 +9,7 @@ import { hint, known, notInTime, unavailable, unknownOption } from '#hints'
 export type LeaseholdErrorCode =
   | 'ACQUIRE_TIMEOUT'
   | 'CLOSED'
+  | 'CONTENDED'
   | 'INVALID_OPTION'
   | 'KIND_MISMATCH'
   | 'LEASE_LOST'

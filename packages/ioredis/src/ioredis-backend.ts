@@ -1,10 +1,15 @@
-import { type LeaseStore, type ReleaseNotifier, sharesBetweenCalls } from '@leasehold/core/adapter'
+import {
+  demandKnown,
+  type LeaseStore,
+  type ProcessRuntime,
+  processName,
+  type ReleaseNotifier,
+  sharesBetweenCalls,
+} from '@leasehold/core/adapter'
 import type { PubsubNotifierOptions, RedisStoreOptions } from '@leasehold/core/redis'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import type { IoredisSubscribable } from './ioredis-subscriber.ts'
-import { demandKnown } from './known-options.ts'
-import { type ProcessRuntime, processName } from './process-name.ts'
 
 export interface IoredisBackendOptions extends RedisStoreOptions, PubsubNotifierOptions {
   /** What every key and channel begins with, in the store and in the notifier; default `lock:`. */

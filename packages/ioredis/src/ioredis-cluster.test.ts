@@ -1,12 +1,11 @@
 import { inspect } from 'node:util'
-import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { keySlot, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
 import { callUntil, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { keySlot } from './cluster-node.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
 const token = '0123456789abcdef0123456789abcdef.1700000000000000'

@@ -1,8 +1,7 @@
 import { InvalidOptionError } from '@leasehold/core'
-import type { ReleaseNotifier } from '@leasehold/core/adapter'
+import { demandKnown, type ReleaseNotifier } from '@leasehold/core/adapter'
 import { type PubsubNotifierOptions, pubsubNotifier } from '@leasehold/core/redis'
 import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscriber.ts'
-import { demandKnown } from './known-options.ts'
 
 /**
  * Wakes waiters when a lease is released. `ioredisBackend` makes it together with its store.

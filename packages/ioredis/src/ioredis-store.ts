@@ -1,8 +1,7 @@
-import type { LeaseStore } from '@leasehold/core/adapter'
+import { demandKnown, type LeaseStore } from '@leasehold/core/adapter'
 import { passingRedisStore, type RedisStoreOptions } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
-import { demandKnown } from './known-options.ts'
 
 /**
  * A lease store over an ioredis-compatible client: standalone, Sentinel or Cluster. `ioredisBackend` makes it together with

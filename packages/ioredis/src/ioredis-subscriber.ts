@@ -1,5 +1,9 @@
-import type { RedisSubscriber, SubscriberConnection, SubscriberListener } from '@leasehold/core/redis'
-import { plainError } from './connection-error.ts'
+import {
+  plainError,
+  type RedisSubscriber,
+  type SubscriberConnection,
+  type SubscriberListener,
+} from '@leasehold/core/redis'
 import { checkClient, type IoredisClient } from './ioredis-client.ts'
 
 /** A client that can make another connection like itself. */

@@ -1,11 +1,16 @@
-import { homeContext } from '@leasehold/core/adapter'
-import { offerReplicaWait, type RedisTransport } from '@leasehold/core/redis'
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  type RedisTransport,
+} from '@leasehold/core/redis'
+import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
-import { confirmedRun } from './confirmed-run.ts'
-import { obstacle } from './connections.ts'
-import { type Route, untilReady } from './delivery.ts'
-import { checkClient, type IoredisClient } from './ioredis-client.ts'
-import { run } from './round.ts'
+import { areSame, connectionFor, inOneWrite, obstacle, sockets } from './connections.ts'
+import { checkClient, type IoredisClient, type IoredisConnection } from './ioredis-client.ts'
+import { plainCommand } from './plain-command.ts'
+import { failure, plainValue } from './script-reply.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
 /**
@@ -30,21 +35,74 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
+  const transport = connectedTransport(connectedIoredis(client))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
+}
+
+function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient> {
   const cluster = client.isCluster === true
   const commands = {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
     EVAL: client.createBuiltinCommand('eval').buffer,
   }
-  const waitCommand = client.createBuiltinCommand('wait').buffer
-  const route: Route = { client, commands, waitCommand, moving: slotsOnTheMove(), home: homeContext() }
-  const transport: RedisTransport = {
-    commandDeadlineMs: 2_000,
+  const moving = slotsOnTheMove()
+  return {
+    client,
     cluster,
-    countsSubscribers: !cluster,
-    overlaps: !cluster,
     nodeOf: (key) => (cluster && nodeNameOf(client, key)) || '',
-    whenReady: (key, deadline) => (obstacle(client, key) ? untilReady(route, key, deadline) : undefined),
-    run: (calls, deadline) => run(route, calls, deadline),
+    connectionFor: (key) => connectionFor(client, key),
+    obstacle: (key) => obstacle(client, key),
+    hasEnded: ({ status }) => status === 'end',
+    describe: ({ status }) => `its status: ${status}`,
+    listen,
+    begin,
+    lineOf: ({ stream }) => stream,
+    send(call, _, answer) {
+      const { command, body, keys, args } = call
+      const before = sockets(client)
+      const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
+      commands[command].apply(client, words).then(
+        (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
+        (error: unknown) => {
+          const reply = failure(error, call, !areSame(before, client))
+          moving.note(call, reply)
+          answer(reply)
+        },
+      )
+      return undefined
+    },
+    inOneWrite: (send) => inOneWrite(client, send),
+    said: (call) => moving.last(call),
+    alone(connection) {
+      const wait = connection.createBuiltinCommand('wait').buffer
+      return {
+        to: connectedIoredis(connection),
+        wait: async (...words) => Number(await wait.apply(connection, words)),
+      }
+    },
   }
-  return offerReplicaWait(transport, confirmedRun(route))
+}
+
+function begin(connection: IoredisConnection): void {
+  // Somebody else may have been quicker. A failed attempt shows in the status; the client's settings decide whether it tries
+  // again.
+  if (connection.status === 'wait') connection.connect().catch(() => undefined)
+}
+
+function listen(connection: IoredisConnection, changed: () => void, failed: (error: unknown) => void): () => void {
+  const onError = (error: Error): void => {
+    // A client without a listener for errors prints them. If ours is the only one, we print them instead.
+    // biome-ignore lint/suspicious/noConsole: in place of the client, in its words
+    if (connection.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error.stack)
+    failed(error)
+  }
+  connection.on('ready', changed)
+  connection.on('end', changed)
+  connection.on('error', onError)
+  return () => {
+    connection.off('ready', changed)
+    connection.off('end', changed)
+    connection.off('error', onError)
+  }
 }

@@ -1,4 +1,4 @@
-import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import { type ScriptCall, type ScriptReply, withoutArguments } from '@leasehold/core/redis'
 
 /**
  * Turns a reply whose strings are buffers into text and numbers. They are buffers because of the client's option
@@ -31,15 +31,3 @@ export function failure(error: unknown, call: ScriptCall, resent = false): Scrip
   cause.name = name
   return { type: 'unknown', executed: 'unknown', cause }
 }
-
-/** Arguments at least this long may be secret; shorter ones are numbers. */
-const shortestSecret = 16
-
-function withoutArguments(message: string, call: ScriptCall): string {
-  let text = withoutQuotation(message)
-  for (const arg of call.args) if (arg.length >= shortestSecret) text = text.replaceAll(arg, '(argument)')
-  return text
-}
-
-/** Redis quotes the arguments of a command it does not know. */
-export const withoutQuotation = (message: string): string => message.replace(/,? with args beginning with.*/s, '')

@@ -1,5 +1,4 @@
-import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { keySlot } from './cluster-node.ts'
+import { keySlot, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
 
 /** For this long, what the client said about a slot explains why another call for it gets no answer. */
 const explainsForMs = 5_000

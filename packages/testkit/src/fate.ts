@@ -1,5 +1,6 @@
 import type { Clock, Executed } from '@leasehold/core'
 import type { Refused, Unknown } from '@leasehold/core/adapter'
+import type { PresenceStore } from '@leasehold/core/presence'
 import type { QueuedWaiter, QueueStore } from '@leasehold/core/queue'
 
 /** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`, and those of its queues. */
@@ -14,6 +15,7 @@ export type StoreCallName =
   | 'revoke'
   | 'resume'
   | `queue.${keyof QueueStore}`
+  | `presence.${keyof PresenceStore}`
 
 /** One call as it reached the store. */
 export interface StoreCall {

@@ -15,10 +15,11 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '@leasehold/core/adapter'
-import { offerHandOver, offerMany, offerQueue, offerReleaseAfter } from '@leasehold/core/adapter'
+import { offerHandOver, offerMany, offerPresence, offerQueue, offerReleaseAfter } from '@leasehold/core/adapter'
 import { type HandOverStore, handOverOf, type ResumeOutcome, type ResumeRequest } from '@leasehold/core/hand-over'
 import { type AcquireAllOutcome, type AcquireAllRequest, type ManyStore, manyOf } from '@leasehold/core/many'
 import { memoryStore } from '@leasehold/core/memory'
+import { type PresenceStore, presenceOf } from '@leasehold/core/presence'
 import { type QueueStore, queueOf } from '@leasehold/core/queue'
 import { releaseAfterOf } from '@leasehold/core/schedule'
 import { callUntil } from './call-until.ts'
@@ -55,6 +56,8 @@ export class ScriptedStore implements LeaseStore {
     if (handOver) offerHandOver(this, { resume: (request, call) => this.#resume(handOver, request, call) })
     const queue = queueOf(behind)
     if (queue) offerQueue(this, this.#queue(queue))
+    const presence = presenceOf(behind)
+    if (presence) offerPresence(this, this.#presence(presence))
     const later = releaseAfterOf(behind)
     if (later) {
       offerReleaseAfter(this, {
@@ -141,6 +144,19 @@ export class ScriptedStore implements LeaseStore {
       resize: (key, kind, { signal }) =>
         this.#carryOne('queue.resize', { key }, signal, () => behind.resize(key, kind, on)),
       inspect: (key, { signal }) => this.#carryOne('queue.inspect', { key }, signal, () => behind.inspect(key, on)),
+    }
+  }
+
+  #presence(behind: PresenceStore): PresenceStore {
+    const on = this.#call
+    return {
+      enter: (request, { signal }) =>
+        this.#carryOne('presence.enter', request, signal, () => behind.enter(request, on)),
+      renew: (requests, { signal }) =>
+        this.#carry('presence.renew', requests, signal, () => behind.renew(requests, on)),
+      leave: (requests, { signal }) =>
+        this.#carry('presence.leave', requests, signal, () => behind.leave(requests, on)),
+      look: (requests, { signal }) => this.#carry('presence.look', requests, signal, () => behind.look(requests, on)),
     }
   }
 

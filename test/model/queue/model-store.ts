@@ -2,7 +2,7 @@ import type { CallDeadline, LeaseStore } from '@leasehold/core/adapter'
 import { MemoryStore } from '../../../packages/core/src/memory/memory-store.ts'
 import type { LockQueue } from '../../../packages/core/src/memory/queue/lock-queue.ts'
 import { openTables, type Tables } from '../../../packages/core/src/memory/tables.ts'
-import { offeredQueue } from '../../../packages/core/src/store/offer-queue.ts'
+import { queueOffers } from '../../../packages/core/src/store/offers.ts'
 import type { QueueStore } from '../../../packages/core/src/store/queue.ts'
 import { type Observer, observed, uncounting } from './observed-queue.ts'
 import type { Asked, TraceStep } from './trace.ts'
@@ -34,7 +34,7 @@ export class ModelStore {
     this.#tables = openTables(clock)
     const Rules = observed(uncounted ? uncounting(rules) : rules, observer)
     this.#store = new MemoryStore(clock, 600_000, this.#tables, (kind) => new Rules(kind))
-    this.#queue = offeredQueue(this.#store) as QueueStore
+    this.#queue = queueOffers.get(this.#store) as QueueStore
   }
 
   /** Of the key, or of an inbox. */

@@ -7,6 +7,7 @@ import {
   LeaseLostError,
 } from '@leasehold/core'
 import { sharesBetweenCalls } from '@leasehold/core/adapter'
+import { check } from '@leasehold/core/check'
 import { type Leadership, lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, writeFence } from '@leasehold/core/fencing'
 import { type DetachedLease, detach, resume } from '@leasehold/core/hand-over'
@@ -34,6 +35,8 @@ const silent: RedisTransport = {
 export async function main(): Promise<string> {
   const store = memoryStore()
   const locks = createLocker({ store, notifier: memoryNotifier(store), name: 'set-ups' })
+  const { findings } = await check({ store })
+  if (findings[0]?.code !== 'ONE_PROCESS') throw findings
   const lease: Lease = await locks.acquire('order:1', { ttl: '5s', wait: 0 })
   const problem = await locks.acquire('order:1', { wait: '10ms' }).catch((error: unknown) => error)
   if (!(problem instanceof AcquireTimeoutError) || problem instanceof LeaseLostError) throw problem

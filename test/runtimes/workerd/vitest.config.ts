@@ -1,22 +1,12 @@
-import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that run inside workerd themselves. They reach Redis through a gateway that is started beside it. */
+/** Tests that run inside workerd themselves. */
 export default defineConfig({
-  plugins: [
-    cloudflareTest(({ inject }) => ({
-      miniflare: {
-        compatibilityDate: '2026-11-02',
-        bindings: { GATEWAY_URL: inject('gatewayUrl'), GATEWAY_TOKEN: inject('gatewayToken') },
-        cf: false,
-      },
-    })),
-  ],
+  plugins: [cloudflareTest({ miniflare: { compatibilityDate: '2026-11-02', cf: false } })],
   test: {
     name: 'workerd',
     include: ['*.test.ts'],
-    globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -8,6 +8,7 @@ import { bridgeNotifier } from '@leasehold/bridge-client'
 import { leaseWatchdog, requestScope, shards, watchdog } from '@leasehold/cloudflare'
 import { createLocker, type Locker } from '@leasehold/core'
 import { backoffMs, keyLayout, SignalCount } from '@leasehold/core/adapter'
+import { checker } from '@leasehold/core/check'
 import { lead, leaderOf } from '@leasehold/core/election'
 import { fenceGate, fencePredicate } from '@leasehold/core/fencing'
 import { detach, resume } from '@leasehold/core/hand-over'
@@ -47,6 +48,7 @@ const made: readonly unknown[] = [
   idempotent({ locks, scope: 'shop' }),
   idempotentRoute({ locks: () => locks, scope: 'shop' }),
   locked({ locks, key: () => 'order' }),
+  checker({ store: memory }),
   claimRecord,
   detach,
   once,

@@ -8,9 +8,12 @@
 
 export { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 export { delegatedRenewal } from '../lease/delegated-renewal.ts'
+export { chunkSize } from '../lease/figures.ts'
+export { mostHandOffs } from '../local-queue/figures.ts'
 export { checkAcquireOptions } from '../options.ts'
 export { defaultPrefix, type KeyLayout, keyLayout, recordBeside, releasePattern } from '../redis/keys.ts'
 export { type LinkAnswer, type LinkUser, type ReconnectPause, SubscriberLink } from '../redis/subscriber-link.ts'
+export { type Finding, offerFindings } from '../store/finding.ts'
 export { checkKey } from '../store/key.ts'
 export type {
   AcquireOutcome,
@@ -27,12 +30,16 @@ export type {
   RevokeOutcome,
   Unknown,
 } from '../store/lease-store.ts'
-export { offerHandOver } from '../store/offer-hand-over.ts'
-export { offerMany } from '../store/offer-many.ts'
 export { offerPassOn } from '../store/offer-pass-on.ts'
-export { offerQueue } from '../store/offer-queue.ts'
-export { offerRecords } from '../store/offer-records.ts'
-export { offerReleaseAfter } from '../store/offer-release-after.ts'
+export {
+  offerHandOver,
+  offerListing,
+  offerMany,
+  offerPresence,
+  offerQueue,
+  offerRecords,
+  offerReleaseAfter,
+} from '../store/offers.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
 export { httpAliveMs, mostRecheckMs } from '../store/queue-figures.ts'
 export { checkFingerprint, checkResult } from '../store/record-limits.ts'
@@ -55,4 +62,6 @@ export type {
 } from '../waiting/release-notifier.ts'
 export { SignalCount } from '../waiting/signal-count.ts'
 export type { DelegatedLease, DelegatedValidity, WatchdogLink, WatchdogPort } from '../watchdog.ts'
+export { demandKnown } from './known-options.ts'
+export { type ProcessRuntime, processName } from './process-name.ts'
 export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

@@ -1,8 +1,7 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { HandOverStore } from '../store/hand-over.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredHandOver } from '../store/offer-hand-over.ts'
+import { handOverOffers } from '../store/offers.ts'
 import { redisHandOver } from './redis-hand-over.ts'
 
 /**
@@ -13,7 +12,4 @@ import { redisHandOver } from './redis-hand-over.ts'
  * const outcome = await handOverOf(store)?.resume(request, call)
  * ```
  */
-export function handOverOf(store: LeaseStore): HandOverStore | undefined {
-  const made = makings.get(store)
-  return offeredHandOver(store) ?? (made && redisHandOver(made, keyLayout(store.prefix)))
-}
+export const handOverOf = (store: LeaseStore): HandOverStore | undefined => portOf(store, handOverOffers, redisHandOver)

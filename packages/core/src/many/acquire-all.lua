@@ -1,30 +1,39 @@
--- Grants several locks, all of them or none, and mints a fence for each in the same step.
+-- Grants several locks, all of them or none, and mints a fence for each in the same step. A set that has waited for long is an
+-- elder: while it is known, those that came much later leave its locks to it.
 -- @arg memory   how long to keep a fence record, at least, ms
--- @arg ttl      milliseconds until the locks free themselves
+-- @arg ttl      milliseconds until the locks free themselves; 0 for a set that has ceased to wait, which is granted nothing
+-- @arg waited   how long the set has waited, ms
+-- @arg later    after how long it is an elder, and how much later another must have come to stand back for one, ms
+-- @arg known    how long an elder is known that does not ask again, ms
+-- @arg comes    when to ask again for a lock that is left to an elder, ms
 -- @key lock     the lock's entry (see acquire.lua)
 -- @key record   the fence record (see acquire.lua)
+-- @key elder    the elder: "<since when it waits, ms>.<random part of its acquisition id>". The elders come after all locks and records
 -- @each id      the acquisition id of this lock, kept through retries
 -- @returns {"granted", token, ...}               now or before, in order; then each expiry is extended, and none is shortened
--- @returns {"held", at, pttl, fence, name}       nothing is granted; the lock at this place is another's, as in acquire.lua
+-- @returns {"held", at, pttl, fence, name, elder}  nothing is granted; the lock at this place is another's, as in acquire.lua, or left
+--                                                to an elder, with fence "-" and no name; elder is 1 if the set is the elder now, null otherwise
 -- @returns {"spent"}                             these were granted, and some are not ours any more; nothing is granted
 -- @returns {"failed", error, at}                 the server's own error about this lock; WRONGTYPE: something else is there
 local call, pcall, match, sub, format = redis.call, redis.pcall, string.match, string.sub, string.format
-local memory, ttl = unpack(ARGV)
-local count = #KEYS / 2
+local memory, ttl, waited, later, known, comes = unpack(ARGV)
+local count = #KEYS / 3
 local kept = math.max(memory, ttl)
 
 local function acquireAll()
-  local holders, lasts, heldAt = {}, {}
+  local holders, randoms, fences, endings, heldAt = {}, {}, {}, {}
   local ours, isSpent = 0, false
   for at = 1, count do
-    local lock, record, id = KEYS[2 * at - 1], KEYS[2 * at], ARGV[at + 2]
+    local lock, record, id = KEYS[2 * at - 1], KEYS[2 * at], ARGV[at + 6]
     local holder, last = pcall('GET', lock), pcall('GET', record)
     if type(holder) == 'table' then return {'failed', holder.err, at} end
     if not holder and type(last) == 'table' then return {'failed', last.err, at} end
-    holders[at], lasts[at] = holder, tostring(last)
+    local random, lastRandom = sub(id, -32)
+    lastRandom, fences[at], endings[at] = match(tostring(last), '^(%x+)%.(%d+)(.*)$')
+    holders[at], randoms[at] = holder, random
     if holder and match(holder, '^(.*)%.%d+$') == id then
       ours = ours + 1
-    elseif match(lasts[at], '^%x+') == sub(id, -32) then
+    elseif lastRandom == random then
       -- It was granted, for they are granted together.
       isSpent = true
     elseif holder then
@@ -41,24 +50,47 @@ local function acquireAll()
     return {'granted', unpack(holders)}
   end
   if ours > 0 or isSpent then return {'spent'} end
-  if heldAt then
-    local id, fence = match(holders[heldAt], '^(.*)%.(%d+)$')
-    -- As in acquire.lua: a cursor has at most 128 characters, and of a foreign holder's value nothing is told.
-    local name, random = match(id or '', '^([%w_-]+)%.(%x+)$')
-    local cursor = fence and #fence <= 128 and fence or '-'
-    return {'held', heldAt, call('PTTL', KEYS[2 * heldAt - 1]), cursor, name and #random == 32 and name or ''}
-  end
 
   local now = call('TIME')
   local micros = now[1] * 1000000 + now[2]
+  local since = micros / 1000 - waited
+  local isElder, leftAt = waited - later >= 0
+  -- What is of another type, or may not be read or written, is no elder.
+  local elders = pcall('MGET', unpack(KEYS, 2 * count + 1))
+  for at = 1, count do
+    if elders[at] then
+      local elder, began, random = KEYS[2 * count + at], match(elders[at], '^(%d+)%.(%x+)$')
+      if random == randoms[at] then
+        -- If it goes on waiting, it is one again below.
+        pcall('DEL', elder)
+      elseif began and began + 0 <= since then
+        isElder = false
+        if since - began - later > 0 then leftAt = leftAt or at end
+      end
+    end
+  end
+  if ttl == '0' then return {'spent'} end
+
+  local at = heldAt or leftAt
+  if at then
+    for i = 1, isElder and count or 0 do
+      pcall('SET', KEYS[2 * count + i], format('%.0f.%s', since, randoms[i]), 'PX', known)
+    end
+    local id, fence = match(heldAt and holders[at] or '', '^(.*)%.(%d+)$')
+    -- As in acquire.lua: a cursor has at most 128 characters, and of a foreign holder's value nothing is told.
+    local name, random = match(id or '', '^([%w_-]+)%.(%x+)$')
+    local cursor = fence and #fence <= 128 and fence or '-'
+    local pttl = heldAt and call('PTTL', KEYS[2 * at - 1]) or comes + 0
+    return {'held', at, pttl, cursor, name and #random == 32 and name or '', isElder}
+  end
+
   local tokens, records = {}, {}
   for at = 1, count do
-    local id = ARGV[at + 2]
-    local _, lastFence, ending = match(lasts[at], '^(%x+)%.(%d+)(.*)$')
-    local fence = format('%.0f', math.max((lastFence or 0) + 1, micros))
+    local id = ARGV[at + 6]
+    local fence = format('%.0f', math.max((fences[at] or 0) + 1, micros))
     tokens[at] = id .. '.' .. fence
     -- The ending is carried over, as in acquire.lua.
-    records[at] = sub(id, -32) .. '.' .. fence .. (ending or '')
+    records[at] = randoms[at] .. '.' .. fence .. (endings[at] or '')
   end
   -- If any is refused, it is the first: a server that has carried out one write of a script carries out the others.
   for at = 1, count do

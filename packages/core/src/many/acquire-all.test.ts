@@ -120,7 +120,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
   })
 
   it('that lost its reply finds its own locks', async () => {
-    store.next(store.apart ? 'acquire' : 'acquireAll', replyLost)
+    store.next('acquireAll', replyLost)
     const set = await settled(acquireAll(locks, ['a', 'b']))
     expect(set.remaining()).toBeGreaterThan(0)
     expect(set.commands).toBe(store.apart ? 3 : 2)
@@ -129,7 +129,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
   })
 
   it('that never gets a reply ends as unknown, and undoes what it may have taken', async () => {
-    store.always(store.apart ? 'acquire' : 'acquireAll', replyLost)
+    store.always('acquireAll', replyLost)
     const call = follow(acquireAll(locks, ['a', 'b'], { wait: '3s' }), clock)
     await clock.advance(3_010)
     expect(reasonOf(call)).toBeInstanceOf(StoreUnavailableError)
@@ -141,7 +141,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
 
   it('that is granted after its caller has gone is given back', async () => {
     const abort = new AbortController()
-    store.always(store.apart ? 'acquire' : 'acquireAll', replyAfter(500))
+    store.always('acquireAll', replyAfter(500))
     const call = follow(acquireAll(locks, ['a', 'b'], { signal: abort.signal }), clock)
     await clock.advance(store.apart ? 700 : 200)
     abort.abort('enough')
@@ -154,7 +154,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
 
   it('that comes too late to be of use is given back, and acquired anew', async () => {
     // Half of the deadline for an attempt; its answer counts from when it was sent.
-    store.next(store.apart ? 'acquire' : 'acquireAll', replyAfter(900))
+    store.next('acquireAll', replyAfter(900))
     const set = await settled(acquireAll(locks, ['a', 'b'], { ttl: '3s', minValidity: '2500ms' }))
     expect(set.remaining()).toBeGreaterThanOrEqual(2_500)
     await set.release()
@@ -168,7 +168,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
         for (let turn = 0; turn < turns; turn++) await undefined
         abort.abort('enough')
       }
-      store.next(store.apart ? 'acquire' : 'acquireAll', ({ execute }) => {
+      store.next('acquireAll', ({ execute }) => {
         const answer = execute()
         void answer.then(giveUp)
         return answer
@@ -181,7 +181,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
   })
 
   it('is not fooled by an answer to somebody else', async () => {
-    store.next(store.apart ? 'acquire' : 'acquireAll', async (sending) => {
+    store.next('acquireAll', async (sending) => {
       const [outcome] = await sending.execute()
       const token = `${'0'.repeat(32)}.5`
       return [
@@ -218,7 +218,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
 
   it('is refused for good when the store refuses one of its keys', async () => {
     const error = new LeaseholdError('KIND_MISMATCH', 'no lock')
-    store.next(store.apart ? 'acquire' : 'acquireAll', refusing(error))
+    store.next('acquireAll', refusing(error))
     // The text names the key, unless the request was about both and the store has not said which it means.
     const message = store.apart ? 'Lock "a": no lock' : 'no lock'
     await expect(settled(acquireAll(locks, ['a', 'b']))).rejects.toMatchObject({
@@ -326,14 +326,15 @@ describe('a set of one request', () => {
       return requests.map(() => ({ type: 'apart' })) as never
     })
     const set = await acquireAll(locks, ['a', 'b'])
-    expect(names()).toEqual(['acquireAll', 'acquire', 'acquire'])
+    expect(names()).toEqual(['acquireAll', 'acquireAll', 'acquireAll'])
     await set.release()
   })
 
   it('and so it does where the store says so again and again', async () => {
-    store.always('acquireAll', async ({ requests }) => requests.map(() => ({ type: 'apart' })) as never)
+    const apart = { type: 'apart' } as never
+    store.always('acquireAll', async ({ requests, execute }) => (requests.length > 1 ? [apart] : execute()))
     await (await acquireAll(locks, ['a', 'b'])).release()
-    expect(names().filter((name) => name === 'acquire')).toHaveLength(2)
+    expect(store.called('acquireAll').map(({ requests }) => requests.length)).toEqual([2, 1, 1])
   })
 })
 
@@ -426,12 +427,12 @@ describe('a set of several requests', () => {
   })
 
   it('gives back what it had when a later request gets no answer', async () => {
-    store.next('acquire', ({ execute }) => execute())
-    store.always('acquire', requestLost)
+    store.next('acquireAll', ({ execute }) => execute())
+    store.always('acquireAll', requestLost)
     const call = follow(acquireAll(locks, ['a', 'b'], { wait: '2s' }), clock)
     await clock.advance(3_000)
     expect(reasonOf(call)).toBeInstanceOf(StoreUnavailableError)
-    store.always('acquire', ({ execute }) => execute())
+    store.always('acquireAll', ({ execute }) => execute())
     expect(await heldOf('a', 'b')).toEqual([false, false])
   })
 })

@@ -21,7 +21,8 @@ export type SetOptions = Omit<AcquireOptions, 'queue'>
  * them: whoever waits holds none of them. Otherwise they are taken one after another, in the order of their UTF-8 bytes, and whoever
  * waits for one holds those before it. Either way no two calls wait for each other, and a call that ends in vain leaves nothing behind.
  *
- * A set waits until all of its locks are free at one moment. Where each of them is in demand all the time, that may take long.
+ * A set waits until all of its locks are free at one moment. Once it has waited for a second, sets that came more than a second after it
+ * leave them to it. Single calls do not: where those take the locks all the time, it may take long.
  *
  * @example
  * ```ts
@@ -39,7 +40,8 @@ export async function acquireAll(locks: Locker, keys: Iterable<string>, options?
 }
 
 /**
- * Tries once to acquire several locks, all of them or none. Null means that somebody holds one of them.
+ * Tries once to acquire several locks, all of them or none. Null means that somebody holds one of them, or that one is left to a set
+ * that has waited for long.
  *
  * @example
  * ```ts

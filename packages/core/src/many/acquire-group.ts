@@ -4,11 +4,14 @@ import type { Context } from '../context.ts'
 import { LeaseholdError } from '../errors.ts'
 import { Grant } from '../lease/grant.ts'
 import { isUnknown, silence } from '../store/answered.ts'
+import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { AcquireOutcome, AcquireRequest, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
-import type { AcquireAllOutcome, ManyStore } from '../store/many.ts'
+import type { AcquireAllOutcome, AcquireAllRequest, ManyStore } from '../store/many.ts'
 import { acquisitionIdOf, drawAcquisitionId } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
+import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 import { naming } from './naming.ts'
 import type { SetPlan } from './set-plan.ts'
 import { setWaiter } from './set-waiter.ts'
@@ -23,7 +26,7 @@ export const apart: unique symbol = Symbol('apart')
 
 type GroupTerms = Pick<Terms, 'since' | 'known' | 'toldContended' | 'onFinding'>
 
-/** Acquires the locks of one group, one request for all. A group of one is a lock like any other. */
+/** Acquires the locks of one group, one request for all. */
 export async function acquireGroup(
   context: Context,
   many: ManyStore | undefined,
@@ -33,15 +36,20 @@ export async function acquireGroup(
 ): Promise<SetAcquired | typeof apart> {
   const [key = ''] = keys
   plan.key = key
-  const group = many && keys.length > 1 ? new Group(context, many, keys, plan) : undefined
+  const group = many && new Group(context, many, keys, plan, terms.since)
   try {
     const acquisition = new Acquisition(group?.context ?? context, plan, { ...terms, fences: 1 })
     const { grant, ...rest } = await acquisition.run()
     return { ...rest, grants: !grant ? [] : (group?.grantsBehind(grant) ?? [grant]) }
   } catch (error) {
-    if (group?.isApart) return apart
-    // Of a group it is not known which lock the error is about, unless the store has said so.
-    throw group && !group.isAboutOne ? error : naming(plan.key, error)
+    if (group && keys.length > 1) {
+      if (group.isApart) return apart
+      // It is not known which lock the error is about, unless the store has said so.
+      if (!group.isAboutOne) throw error
+    }
+    throw naming(plan.key, error)
+  } finally {
+    group?.leave()
   }
 }
 
@@ -61,21 +69,26 @@ class Group {
   readonly #many: ManyStore
   readonly #keys: readonly string[]
   readonly #plan: SetPlan
+  readonly #since: Instant
+  /** What the store may know it by as an elder. */
+  #marked: AcquireAllRequest['locks'] | undefined
   /** The acquisition ids of the locks, by that of the acquisition. */
   readonly #ids = new Map<string, readonly string[]>()
   /** What was granted, likewise. */
   readonly #granted = new Map<string, readonly { readonly token: string; readonly fence: number }[]>()
 
-  constructor(context: Context, many: ManyStore, keys: readonly string[], plan: SetPlan) {
+  constructor(context: Context, many: ManyStore, keys: readonly string[], plan: SetPlan, since: Instant) {
     const { notifier } = context
     this.#context = context
     this.#many = many
     this.#keys = keys
     this.#plan = plan
+    this.#since = since
+    const waiter: ReleaseNotifier['waiter'] = (clock) => setWaiter(notifier, clock, plan)
     this.context = {
       ...context,
       // An acquisition asks it for a waiter, and for nothing else.
-      notifier: notifier && { ...notifier, waiter: (clock) => setWaiter(notifier, clock, plan) },
+      notifier: { waiter } as ReleaseNotifier,
       calls: { send: (verb, request, attempt) => this.#send(verb, request, attempt) },
     }
   }
@@ -108,13 +121,16 @@ class Group {
   async #acquire({ acquisitionId, ttlMs }: AcquireRequest, call: CallDeadline): Promise<AcquireOutcome> {
     const ids = this.#idsOf(acquisitionId)
     const locks = this.#keys.map((key, at) => ({ key, acquisitionId: ids[at] as string }))
-    const outcome = await this.#many.acquireAll({ locks, ttlMs }, call)
+    const waitedMs = elapsedMs(instant(this.#context.clock), this.#since)
+    const outcome = await this.#many.acquireAll({ locks, ttlMs, waitedMs }, call)
     if (outcome.type === 'apart') {
       this.isApart = true
       // An answer, so that nothing has to be undone.
       return { type: 'refused', error: new LeaseholdError('INVALID_OPTION', 'The keys lie apart') }
     }
     if (outcome.type === 'granted') return this.#grantedFor(acquisitionId, ids, outcome)
+    if (outcome.type === 'held') this.#plan.isElder = outcome.isElder
+    if (this.#plan.isElder) this.#marked = locks
     // What is left of them would keep others out. No attempt need have been unanswered: a client may send a request twice.
     if (outcome.type === 'spent') {
       const request = { key: this.#plan.key, acquisitionId, ttlMs, fences: 1 }
@@ -133,7 +149,16 @@ class Group {
   ): AcquireOutcome {
     if (!ids.every((id, at) => grants[at]?.token.startsWith(`${id}.`))) return silence
     this.#granted.set(acquisitionId, grants)
+    this.#marked = undefined
     return { type: 'granted', token: `${acquisitionId}.0`, fence: 0 }
+  }
+
+  /** It waits no longer: nobody needs to stand back for it. */
+  leave(): void {
+    if (!this.#marked) return
+    const request = { locks: this.#marked, ttlMs: 0, waitedMs: 0 }
+    const send = (attempt: Attempt<AcquireAllOutcome>): void => attempt.follow(this.#many.acquireAll(request, attempt))
+    this.#context.work.background(() => ask(this.#context, this.#plan.ttlMs, { send }))
   }
 
   /** Undoes what may have been granted. */

@@ -1,8 +1,7 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
 import type { ManyStore } from '../store/many.ts'
-import { offeredMany } from '../store/offer-many.ts'
+import { manyOffers } from '../store/offers.ts'
 import { redisMany } from './redis-many.ts'
 
 /**
@@ -13,7 +12,4 @@ import { redisMany } from './redis-many.ts'
  * const outcome = await manyOf(store)?.acquireAll(request, call)
  * ```
  */
-export function manyOf(store: LeaseStore): ManyStore | undefined {
-  const made = makings.get(store)
-  return offeredMany(store) ?? (made && redisMany(made, keyLayout(store.prefix)))
-}
+export const manyOf = (store: LeaseStore): ManyStore | undefined => portOf(store, manyOffers, redisMany)

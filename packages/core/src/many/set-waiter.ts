@@ -1,21 +1,32 @@
+import { elderQuickMs } from '../store/many-figures.ts'
 import type { Clock } from '../timing/clock.ts'
+import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { ReleaseNotifier, Waiter } from '../waiting/release-notifier.ts'
 import type { SetPlan } from './set-plan.ts'
+
+/** The cursor of a lock that is left to an elder; and of a foreign holder, for whose expiry it does no harm to look. */
+const left = '-'
 
 /**
  * Waits for a set: each pause is for the lock that was in the way of the last try, which the plan names. So a release of that lock ends
  * it, and the next pause may be for another.
+ *
+ * A notifier knows nothing of elders. For a lock that is left to one, which need not come, the pause is as long as the store says. An
+ * elder, for which others stand back, relies neither on its notifier alone nor on its strategy: it asks soon after the lock has changed
+ * hands, and then after twice the time again and again. So nobody uses a lock that is free for no longer than others had it before.
  */
-export function setWaiter(notifier: ReleaseNotifier, clock: Clock, plan: SetPlan): Waiter {
+export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: SetPlan): Waiter {
   const waiters = new Map<string, Waiter>()
   let present: Waiter | undefined
+  let last: string
+  let quickMs = elderQuickMs
 
   function waiterFor(key: string): Waiter {
     const known = waiters.get(key)
     if (known) return known
     // A notifier that checks may have a connection for each subscription, and a Worker has six of them.
-    if (notifier.checks) close()
-    const made = notifier.waiter(clock, { ...plan, key })
+    if (notifier?.checks) close()
+    const made = notifier?.waiter(clock, { ...plan, key }) ?? pollingWaiter(clock, plan)
     waiters.set(key, made)
     return made
   }
@@ -27,8 +38,12 @@ export function setWaiter(notifier: ReleaseNotifier, clock: Clock, plan: SetPlan
 
   return {
     pause(contention, leftMs, signal) {
+      const { cursor, expiresInMs } = contention
+      quickMs = cursor === last ? 2 * quickMs : elderQuickMs
+      last = cursor
+      const mostMs = (cursor === left && expiresInMs) || (plan.isElder ? quickMs : Infinity)
       present = waiterFor(plan.key)
-      return present.pause(contention, leftMs, signal)
+      return present.pause(contention, () => Math.min(mostMs, leftMs()), signal)
     },
     // Who is woken before its first pause makes no pause: the acquisition tells each waiter that it makes.
     wake: () => present?.wake(),

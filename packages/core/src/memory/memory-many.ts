@@ -1,4 +1,5 @@
 import type { AcquireAllOutcome, AcquireAllRequest, ManyStore } from '../store/many.ts'
+import { elderAfterMs, elderComesMs, elderKeptMs } from '../store/many-figures.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
@@ -6,7 +7,7 @@ import { answer, present } from './tables.ts'
 
 /** Several locks of a memory store at once. It follows the Redis script, step by step. */
 export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManyStore {
-  function acquireAll({ locks, ttlMs }: AcquireAllRequest): AcquireAllOutcome {
+  function acquireAll({ locks, ttlMs, waitedMs }: AcquireAllRequest): AcquireAllOutcome {
     const nowMs = clock.monotonicMs()
     const shared = locks.findIndex(({ key }) => heldBySeveral(tables, key, nowMs))
     if (shared >= 0) return { ...notExclusive(), at: shared }
@@ -19,9 +20,24 @@ export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManySt
     const wasMine = ({ key, acquisitionId }: AcquireAllRequest['locks'][number]): boolean =>
       tables.fences.get(key, nowMs)?.value.random === randomPart(acquisitionId)
     if (isMine.some(Boolean) || locks.some(wasMine)) return { type: 'spent' }
-    const at = holders.findIndex((holder) => holder !== undefined)
+    const sinceMs = nowMs - waitedMs
+    const elders = locks.map(({ key }) => tables.elders.get(key, nowMs)?.value)
+    const isOurs = locks.map(({ acquisitionId }, at) => elders[at]?.acquisitionId === acquisitionId)
+    const before = elders.map((elder, at) => (elder && !isOurs[at] ? sinceMs - elder.sinceMs : -1))
+    const heldAt = holders.findIndex((holder) => holder !== undefined)
+    const leftAt = before.findIndex((ms) => ms > elderAfterMs)
+    const at = heldAt < 0 ? leftAt : heldAt
+    const isElder = waitedMs >= elderAfterMs && before.every((ms) => ms < 0)
+    for (const [place, { key, acquisitionId }] of locks.entries()) {
+      if (ttlMs === 0 || at < 0) {
+        if (isOurs[place]) tables.elders.delete(key)
+      } else if (isElder) tables.elders.set(key, { sinceMs, acquisitionId }, nowMs + elderKeptMs, nowMs)
+    }
+    if (ttlMs === 0) return { type: 'spent' }
     const holder = holders[at]
-    if (holder) return { type: 'held', at, ...present(holder, nowMs), holder: parseToken(holder.value)?.name ?? null }
+    if (holder)
+      return { type: 'held', at, ...present(holder, nowMs), holder: parseToken(holder.value)?.name ?? null, isElder }
+    if (at >= 0) return { type: 'held', at, expiresInMs: elderComesMs, cursor: '-', holder: null, isElder }
     return granted(locks.map((lock) => grant({ ...lock, ttlMs }, 0, nowMs) as string))
   }
 

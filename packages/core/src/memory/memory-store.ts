@@ -1,4 +1,5 @@
 import { demandObject, refuseUnknown } from '../errors.ts'
+import { type Finding, offerFindings } from '../store/finding.ts'
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -12,18 +13,24 @@ import type {
   RenewRequest,
   RevokeOutcome,
 } from '../store/lease-store.ts'
-import { offerHandOver } from '../store/offer-hand-over.ts'
-import { offerMany } from '../store/offer-many.ts'
-import { offerQueue } from '../store/offer-queue.ts'
-import { offerRecords } from '../store/offer-records.ts'
-import { offerReleaseAfter } from '../store/offer-release-after.ts'
+import {
+  offerHandOver,
+  offerListing,
+  offerMany,
+  offerPresence,
+  offerQueue,
+  offerRecords,
+  offerReleaseAfter,
+} from '../store/offers.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { memoryHandOver } from './memory-hand-over.ts'
+import { memoryListing } from './memory-listing.ts'
 import { memoryMany } from './memory-many.ts'
+import { memoryPresence } from './memory-presence.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
@@ -31,6 +38,14 @@ import type { MakeQueue } from './queue/queue-visit.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { Subscribers } from './subscribers.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
+
+/** All that there is to say of it: nothing lies between this store and its locks. */
+const oneProcess: Finding = {
+  code: 'ONE_PROCESS',
+  severity: 'info',
+  message: 'Locks are kept in the memory of this process: other processes do not see them, and they end with it',
+  remedy: 'Where a program runs more than once, use a store over Redis.',
+}
 
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
@@ -92,10 +107,16 @@ export class MemoryStore implements LeaseStore {
     offerHandOver(this, memoryHandOver(keeper))
     offerQueue(this, memoryQueue(keeper, makeQueue))
     offerMany(this, memoryMany(keeper))
+    offerListing(
+      this,
+      memoryListing(keeper, (key) => this.#subscribers.count(key)),
+    )
+    offerPresence(this, memoryPresence(keeper))
     offerReleaseAfter(
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),
     )
+    offerFindings(this, () => [oneProcess])
   }
 
   nodeOf(): string {

@@ -5,6 +5,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { ExpiringMap, type MapEntry } from './expiring-map.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
+import type { MemoryRoom } from './memory-room.ts'
 import type { LockQueue } from './queue/lock-queue.ts'
 
 /** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */
@@ -15,8 +16,20 @@ export interface Tables {
   readonly fences: ExpiringMap<FenceRecord>
   /** Of work done or begun; they outlive the lock, too. */
   readonly records: ExpiringMap<RunRecord>
+  /** Of sets that have waited for long. */
+  readonly elders: ExpiringMap<Elder>
   /** Of locks that are waited for, and of those with several holders. */
   readonly queues: ExpiringMap<LockQueue>
+  /** Who is in rooms. */
+  readonly rooms: ExpiringMap<MemoryRoom>
+}
+
+/** The set that has waited for a lock for longest, if that is long. */
+export interface Elder {
+  /** Since when it waits, by the monotonic clock. */
+  readonly sinceMs: number
+  /** What it asks for this lock with. */
+  readonly acquisitionId: string
 }
 
 export interface FenceRecord {
@@ -39,7 +52,9 @@ export function openTables(clock: Clock): Tables {
     locks: new ExpiringMap(wheel),
     fences: new ExpiringMap(wheel),
     records: new ExpiringMap(wheel),
+    elders: new ExpiringMap(wheel),
     queues: new ExpiringMap(wheel),
+    rooms: new ExpiringMap(wheel),
   }
 }
 

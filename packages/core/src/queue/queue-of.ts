@@ -1,7 +1,6 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredQueue, offerQueue } from '../store/offer-queue.ts'
+import { queueOffers } from '../store/offers.ts'
 import type { QueueStore } from '../store/queue.ts'
 import { redisQueue } from './redis-queue.ts'
 
@@ -13,11 +12,4 @@ import { redisQueue } from './redis-queue.ts'
  * const outcome = await queueOf(store)?.inspect('job', call)
  * ```
  */
-export function queueOf(store: LeaseStore): QueueStore | undefined {
-  const offered = offeredQueue(store)
-  const made = makings.get(store)
-  if (offered || !made) return offered
-  const queue = redisQueue(made, keyLayout(store.prefix))
-  offerQueue(store, queue)
-  return queue
-}
+export const queueOf = (store: LeaseStore): QueueStore | undefined => portOf(store, queueOffers, redisQueue)

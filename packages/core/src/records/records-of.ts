@@ -1,7 +1,6 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredRecords, offerRecords } from '../store/offer-records.ts'
+import { recordOffers } from '../store/offers.ts'
 import type { RecordStore } from '../store/records.ts'
 import { redisRecords } from './redis-records.ts'
 
@@ -14,11 +13,4 @@ import { redisRecords } from './redis-records.ts'
  * const state = await records?.read('payment:1', call)
  * ```
  */
-export function recordsOf(store: LeaseStore): RecordStore | undefined {
-  const offered = offeredRecords(store)
-  const made = makings.get(store)
-  if (offered || !made) return offered
-  const records = redisRecords(made, keyLayout(store.prefix))
-  offerRecords(store, records)
-  return records
-}
+export const recordsOf = (store: LeaseStore): RecordStore | undefined => portOf(store, recordOffers, redisRecords)

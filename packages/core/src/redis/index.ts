@@ -1,6 +1,12 @@
 /** Redis: a store over a transport, a notifier over a subscriber, and the ports that a client's adapter implements. */
-export { offerReplicaWait } from './offer-replica-wait.ts'
+export { plainError, refusalIn } from './connected/client-error.ts'
+export type { ConnectedClient, LoneConnection, Sent } from './connected/connected-client.ts'
+export { connectedTransport } from './connected/connected-transport.ts'
+export { withoutArguments } from './connected/error-text.ts'
+export { keySlot } from './connected/key-slot.ts'
+export { offerReplicaWait, replicaWaitOf } from './offer-replica-wait.ts'
 export { passingRedisStore } from './pass-on.ts'
+export { offerPlainCommands, type PlainCommand } from './plain-commands.ts'
 export { type PubsubNotifierOptions, pubsubNotifier } from './pubsub-notifier.ts'
 export { type RedisStoreOptions, redisStore } from './redis-store.ts'
 export type { RedisSubscriber, SubscriberConnection, SubscriberListener } from './redis-subscriber.ts'

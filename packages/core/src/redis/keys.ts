@@ -59,12 +59,33 @@ export const queueKeys = (
   return [lock(key), fence(key), beside('queue'), beside('waiters'), beside('inboxes'), beside('state')]
 }
 
+/**
+ * The key of the lock whose entry, or whose queue, has this name: the reverse of `lock` and of `queueKeys`. Undefined for a name
+ * that no lock and no queue can have.
+ */
+export function keyOfName(keys: KeyLayout, name: string): string | undefined {
+  const [, tagged, untagged] = /^\{(?:[^}]+\}:(.+)|(.+)\}):queue$/s.exec(name) ?? []
+  return [name, untagged, tagged]
+    .filter((lock) => lock?.startsWith(keys.prefix))
+    .map((lock = '') => lock.slice(keys.prefix.length))
+    .find((key) => key !== '' && hasSlot(keys.prefix + key) && queueKeys(keys, key).includes(name))
+}
+
+const hasSlot = (lock: string): boolean => !lock.includes('}') || hashTag(lock) !== undefined
+/** What a room consists of: `{lock:doc:1}:entries` and `:room`. Like a queue's keys, these are no part of the layout that every store has. */
+export const roomKeys = ({ prefix }: KeyLayout, key: string): [entries: string, room: string] => [
+  recordBeside(prefix + key, 'entries'),
+  recordBeside(prefix + key, 'room'),
+]
+
 /** The channel of an inbox: `lock:turn:5f0c…`. It is none of the release channels, so that nobody else hears of turns. */
 export const inboxChannel = (prefix: string, inbox: string): string => `${prefix}turn:${inbox}`
 
 /** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
-export const releasePattern = ({ releaseChannel }: KeyLayout): string =>
-  `${releaseChannel('').replace(/[\\*?[\]]/g, '\\$&')}*`
+export const releasePattern = ({ releaseChannel }: KeyLayout): string => `${literally(releaseChannel(''))}*`
+
+/** The text as a glob that matches nothing else. */
+export const literally = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
 
 /**
  * The name of a record that belongs to a key: `{stock:42}:guard`, or `{42}:stock:{42}:guard` for a key with a hash tag.

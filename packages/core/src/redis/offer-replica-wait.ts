@@ -16,3 +16,6 @@ export function offerReplicaWait(transport: RedisTransport, run: ConfirmedRun): 
   replicaWaits.set(transport, run)
   return transport
 }
+
+/** How a transport runs calls that can wait for replicas; undefined if it cannot. */
+export const replicaWaitOf = (transport: RedisTransport): ConfirmedRun | undefined => replicaWaits.get(transport)

@@ -28,3 +28,6 @@ export const guardedWrites: {
   writer?: string
   turns: number
 } = { turns: 0 }
+
+/** How to send a command that is no script, where a transport offers that. */
+export const plainCommands: WeakMap<RedisTransport, unknown> = new WeakMap()

@@ -1,7 +1,10 @@
-import { makings, replicaWaits } from '#process-state'
+import { makings } from '#process-state'
 import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+import { offeredFindings, offerFindings } from '../store/finding.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
+import { replicaWaitOf } from './offer-replica-wait.ts'
+import { offerPlainCommands, plainCommandOf } from './plain-commands.ts'
 import { redisStore } from './redis-store.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
 import type { ConfirmedReply, ConfirmedRun, ReplicaWait } from './replica-wait.ts'
@@ -53,7 +56,7 @@ export function waitForReplicas<B extends { readonly store: LeaseStore }>(backen
   const timeoutMs = parseDuration('timeout', timeout)
   demandOption(timeoutMs <= longestTimeoutMs, 'timeout', `at most ${longestTimeoutMs} ms`)
   const [transport, memory] = makings.get(backend?.store) ?? []
-  const run = transport && replicaWaits.get(transport)
+  const run = transport && replicaWaitOf(transport)
   demandOption(
     run !== undefined,
     'backend',
@@ -66,7 +69,7 @@ export function waitForReplicas<B extends { readonly store: LeaseStore }>(backen
 /** A transport of the same client. What it cannot vouch for, it answers as the server's own error for too few replicas. */
 function confirmingTransport(transport: RedisTransport, confirmed: ConfirmedRun, wait: ReplicaWait): RedisTransport {
   const { commandDeadlineMs, cluster, countsSubscribers } = transport
-  return {
+  const confirming: RedisTransport = {
     commandDeadlineMs,
     cluster,
     countsSubscribers,
@@ -79,6 +82,9 @@ function confirmingTransport(transport: RedisTransport, confirmed: ConfirmedRun,
       )
     },
   }
+  const plainCommand = plainCommandOf(transport)
+  if (plainCommand) offerPlainCommands(confirming, plainCommand)
+  return offerFindings(confirming, () => offeredFindings(transport) ?? [])
 }
 
 const ungranting = new Set([read, release].flatMap(({ sha1, text }) => [sha1, text]))

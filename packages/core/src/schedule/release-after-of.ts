@@ -1,7 +1,6 @@
-import { makings } from '#process-state'
-import { keyLayout } from '../redis/keys.ts'
+import { portOf } from '../redis/port-of.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
-import { offeredReleaseAfter } from '../store/offer-release-after.ts'
+import { releaseAfterOffers } from '../store/offers.ts'
 import type { ReleaseAfterStore } from '../store/release-after.ts'
 import { redisReleaseAfter } from './redis-release-after.ts'
 
@@ -13,7 +12,5 @@ import { redisReleaseAfter } from './redis-release-after.ts'
  * const [outcome] = (await releaseAfterOf(store)?.releaseAfter([request], call)) ?? []
  * ```
  */
-export function releaseAfterOf(store: LeaseStore): ReleaseAfterStore | undefined {
-  const made = makings.get(store)
-  return offeredReleaseAfter(store) ?? (made && redisReleaseAfter(made, keyLayout(store.prefix)))
-}
+export const releaseAfterOf = (store: LeaseStore): ReleaseAfterStore | undefined =>
+  portOf(store, releaseAfterOffers, redisReleaseAfter)

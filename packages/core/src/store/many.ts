@@ -18,6 +18,12 @@ export interface ManyStore {
   acquireAll(request: AcquireAllRequest, call: CallDeadline): Promise<AcquireAllOutcome>
 }
 
+/**
+ * A set that has waited for `elderAfterMs` is an *elder* of its locks, once a request of it was refused, unless another elder has waited
+ * for longer. While the store knows of it, sets that came more than `elderAfterMs` after it are refused, though its locks be free. The
+ * store forgets it when it is granted, says that it has ceased to wait, or has not asked again for `elderKeptMs`. Requests of
+ * `LeaseStore` know nothing of elders.
+ */
 export interface AcquireAllRequest {
   /** At least one; no key twice. */
   readonly locks: readonly {
@@ -25,14 +31,20 @@ export interface AcquireAllRequest {
     /** As in `AcquireRequest`. No two locks have the same. */
     readonly acquisitionId: string
   }[]
+  /** 0 for a set that has ceased to wait. Then nothing is granted, and the answer is `spent` or `held`. */
   readonly ttlMs: number
+  /** How long the set has waited, in milliseconds. */
+  readonly waitedMs: number
 }
 
 export type AcquireAllOutcome =
   /** Now, or by an earlier attempt: then each expiry is extended, and none is shortened. In the order of the request. */
   | { readonly type: 'granted'; readonly grants: readonly { readonly token: string; readonly fence: number }[] }
-  /** Nothing is granted. `at` is the place in the request of the first lock that another holds; the rest as in `AcquireOutcome`. */
-  | (Extract<AcquireOutcome, { readonly type: 'held' }> & { readonly at: number })
+  /**
+   * Nothing is granted. `at` is the place in the request of the first lock that another holds, or that is left to an elder: then the
+   * cursor is `-`, and `expiresInMs` says when to ask again. The rest is as in `AcquireOutcome`. `isElder`: this set is the elder now.
+   */
+  | (Extract<AcquireOutcome, { readonly type: 'held' }> & { readonly at: number; readonly isElder: boolean })
   /**
    * These acquisitions were granted, and some or all of the locks are not theirs any more. Nothing is granted. Release by the
    * acquisition ids what is left, and ask again with new ones.

@@ -21,6 +21,7 @@ describe('a timer of the system clock', () => {
     vi.useFakeTimers()
   })
   afterEach(() => {
+    vi.restoreAllMocks() // of fake timers: restored later, they would replace the real ones
     vi.useRealTimers()
     vi.unstubAllGlobals()
   })

@@ -13,9 +13,10 @@ export function manyClaims(probe: Probe): void {
     const tag = probe.key()
     return [`{${tag}}a`, `{${tag}}b`, `{${tag}}c`]
   }
-  const requestFor = (keys: readonly string[], ttlMs = longMs): AcquireAllRequest => ({
+  const requestFor = (keys: readonly string[], ttlMs = longMs, waitedMs = 0): AcquireAllRequest => ({
     locks: keys.map((key) => ({ key, acquisitionId: probe.acquisitionId('set') })),
     ttlMs,
+    waitedMs,
   })
   const acquireAll = (request: AcquireAllRequest, signal = probe.signal): Promise<AcquireAllOutcome> =>
     many().acquireAll(request, callUntil(signal))

@@ -3,14 +3,17 @@ import { acquireClaims } from './acquire-claims.ts'
 import { announcementClaims } from './announcement-claims.ts'
 import { batchClaims } from './batch-claims.ts'
 import { checkClaims } from './check-claims.ts'
+import { elderClaims } from './elder-claims.ts'
 import { endingClaims } from './ending-claims.ts'
 import { fenceClaims } from './fence-claims.ts'
 import { foreignHolderClaims } from './foreign-holder-claims.ts'
 import { handOverClaims } from './hand-over-claims.ts'
 import { keyClaims } from './key-claims.ts'
+import { listingClaims } from './listing-claims.ts'
 import { manyClaims } from './many-claims.ts'
 import { passOnClaims } from './pass-on-claims.ts'
 import { permitClaims } from './permit-claims.ts'
+import { presenceClaims } from './presence-claims.ts'
 import { Probe } from './probe.ts'
 import { queueClaims } from './queue-claims.ts'
 import { queueLeavingClaims } from './queue-leaving-claims.ts'
@@ -60,10 +63,13 @@ export function storeConformance(
     describe('records, once more', () => recordRepeatClaims(probe))
     describe('hand-over', () => handOverClaims(probe))
     describe('several locks at once', () => manyClaims(probe))
+    describe('several locks that are waited for', () => elderClaims(probe))
     describe('queues', () => queueClaims(probe))
     describe('queues, and who goes', () => queueLeavingClaims(probe))
     describe('several holders', () => permitClaims(probe))
     describe('a release that takes effect later', () => releaseAfterClaims(probe))
+    describe('lists', () => listingClaims(probe))
+    describe('rooms, and who is in them', () => presenceClaims(probe))
     describe('keys and entries', () => keyClaims(probe))
     describe('foreign holders', () => foreignHolderClaims(probe))
   })

@@ -7,20 +7,23 @@ import type { RedisReply } from './resp.ts'
 /** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
 const marginMs = 10
 
+/** A server that may have been started by somebody else. */
+type Node = Pick<RedisServer, 'port' | 'command'>
+
 /**
  * What `storeConformance` needs beside a Redis store: access to its server, or to all nodes of its cluster, behind the
  * store's back.
  */
 export function redisStoreAccess(
-  nodes: readonly RedisServer[],
+  nodes: readonly Node[],
   prefix: string,
 ): Required<Pick<StoreUnderTest, 'admin' | 'advance' | 'listen' | 'listenInbox' | 'skip'>> {
   return {
     admin: storeAdmin(nodes, prefix),
     advance: (ms) => sleep(ms + marginMs),
     // Published on one node, a message reaches those who listen on any.
-    listen: (key) => listen(nodes[0] as RedisServer, `${prefix}release:${key}`),
-    listenInbox: (inbox) => listen(nodes[0] as RedisServer, `${prefix}turn:${inbox}`),
+    listen: (key) => listen(nodes[0] as Node, `${prefix}release:${key}`),
+    listenInbox: (inbox) => listen(nodes[0] as Node, `${prefix}turn:${inbox}`),
     skip: {
       'wall-clock': 'the clock of a Redis server is the machine’s',
       'long-times': 'time really passes',
@@ -31,7 +34,7 @@ export function redisStoreAccess(
 
 const uncounted = 'a node of a cluster counts only its own subscribers'
 
-function storeAdmin(nodes: readonly RedisServer[], prefix: string): StoreAdmin {
+function storeAdmin(nodes: readonly Node[], prefix: string): StoreAdmin {
   /** Asks the node that has the key. */
   async function ask(command: string, key: string, ...args: readonly (string | number)[]): Promise<RedisReply> {
     for (const node of nodes) {
@@ -67,7 +70,7 @@ function storeAdmin(nodes: readonly RedisServer[], prefix: string): StoreAdmin {
   }
 }
 
-async function listen({ port }: RedisServer, channel: string): Promise<Listening> {
+async function listen({ port }: Node, channel: string): Promise<Listening> {
   const payloads: string[] = []
   const onMessage = (message: RedisReply): void => {
     payloads.push(String((message as readonly RedisReply[])[2]))

@@ -1,6 +1,6 @@
 import { callUntil, ManualClock } from '@leasehold/testkit'
 import { expect, it } from 'vitest'
-import { offeredQueue } from '../../store/offer-queue.ts'
+import { queueOffers } from '../../store/offers.ts'
 import type { QueueStore } from '../../store/queue.ts'
 import { drawAcquisitionId } from '../../store/token.ts'
 import { memoryStore } from '../memory-store.ts'
@@ -11,7 +11,7 @@ const kind = { name: 'exclusive', capacity: 1 } as const
 
 function setUp() {
   const clock = new ManualClock()
-  const queue = offeredQueue(memoryStore({ clock })) as QueueStore
+  const queue = queueOffers.get(memoryStore({ clock })) as QueueStore
   const acquire = (inbox: string, number: number, aliveMs = 60_000, ttlMs = 3_600_000) => {
     const waiter = { inbox, number, priorityClass: 0, listens: true, aliveMs, windowMs: 4_000 }
     return queue.acquire({ key, kind, permits: 1, acquisitionId: drawAcquisitionId(), ttlMs, waiter }, call)

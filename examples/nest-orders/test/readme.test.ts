@@ -1,0 +1,37 @@
+import { type Curl, curlsOf, run } from '@leasehold/example-local/curl'
+import { startRedis } from '@leasehold/testkit/redis'
+import { expect, test } from 'vitest'
+import { build, startNest } from './nest-server.ts'
+
+test('the application answers what the README shows, in its own times, and 503 when Redis does not answer', async () => {
+  await build()
+  const redis = await startRedis()
+  try {
+    await using server = await startNest({ REDIS_URL: redis.url })
+    const curls = curlsOf(new URL('../README.md', import.meta.url))
+    // Those about orders at once, because they take seconds; those about coupons in turn.
+    const [orders, coupons] = [false, true].map((wanted) => curls.filter(({ path }) => /coupons/.test(path) === wanted))
+    const alone = (curl: Curl): Promise<readonly string[]> => run([curl], { '3000': server.url })
+    const answers = await Promise.all([...(orders ?? []).map(alone), run(coupons ?? [], { '3000': server.url })])
+    expect(answers.flat().map(inOrder)).toEqual([...(orders ?? []), ...(coupons ?? [])].map(({ answer }) => answer))
+    redis.pause()
+    const order = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"userId":"a","productId":"b"}',
+    }
+    const unanswered = await fetch(`${server.url}/v2/orders/process`, order).finally(() => redis.resume())
+    expect(unanswered.status).toBe(503)
+    await server.stop()
+    expect(await redis.command('KEYS', 'lock:order:*')).toEqual([])
+  } finally {
+    await redis.stop()
+  }
+})
+
+/** Callers that do not wait for each other are answered in any order. */
+function inOrder(answer: string): string {
+  if (!answer.startsWith('[')) return answer
+  const outcomes = JSON.parse(answer) as { readonly answer: string; readonly seconds: number }[]
+  return JSON.stringify(outcomes.toSorted((a, b) => a.seconds - b.seconds || a.answer.localeCompare(b.answer)))
+}

@@ -1,0 +1,28 @@
+/** What a page and its server tell each other, as JSON. */
+
+export type Role = 'writer' | 'reviewer' | 'reader'
+/** What an exclusive role may change. */
+export type Part = 'text' | 'note'
+
+export type FromPage =
+  /** A sign of life. */
+  | { readonly type: 'ping'; readonly number: number }
+  /** Wants a role; `over`: even if somebody else has it. */
+  | { readonly type: 'take'; readonly role: Role; readonly over: boolean }
+  | { readonly type: 'write'; readonly part: Part; readonly value: string }
+
+export type ToPage =
+  /** The answer to a ping: for how long, from when it was sent, the page may believe in its role. */
+  | { readonly type: 'pong'; readonly number: number; readonly trustMs: number }
+  /** The role that the page has now. */
+  | { readonly type: 'role'; readonly role: Role }
+  | { readonly type: 'held'; readonly role: Role; readonly by: string }
+  /** Who is there, on all servers; null while nobody knows. */
+  | { readonly type: 'members'; readonly members: readonly PageMember[] | null }
+  | { readonly type: 'document'; readonly text: string; readonly note: string }
+
+export interface PageMember {
+  readonly user: string
+  readonly roles: readonly string[]
+  readonly tabs: number
+}

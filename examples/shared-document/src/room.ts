@@ -1,0 +1,99 @@
+import type { Member, RoomEvent, Session, Sessions } from '@leasehold/sessions'
+import type { WebSocket } from 'ws'
+import type { FromPage, PageMember, Part, Role, ToPage } from './messages.ts'
+import type { SharedDocument } from './shared-document.ts'
+
+/** Who is at the other end of a socket. */
+export interface Visitor {
+  readonly user: string
+  /** Names the tab, so that it finds its own place again when it reconnects. */
+  readonly tab: string
+  /** What it had before it reconnected. */
+  readonly role: Role
+}
+
+const parts: Readonly<Record<string, Part>> = { writer: 'text', reviewer: 'note' }
+
+/** One document and the pages of this server that show it. Read this file first: all of `@leasehold/sessions` is in here. */
+export class Room {
+  readonly #sessions: Sessions
+  readonly #document: SharedDocument
+  readonly #resource: string
+  readonly #sockets = new Set<WebSocket>()
+  /** Null while nobody knows. */
+  #members: readonly PageMember[] | null = null
+
+  constructor(sessions: Sessions, document: SharedDocument, resource: string) {
+    this.#sessions = sessions
+    this.#document = document
+    this.#resource = resource
+  }
+
+  /** Tells every page of this server who comes and goes on all servers, and what is written there. */
+  async open(): Promise<void> {
+    this.#sessions.watch(this.#resource, (event) => this.#onRoom(event))
+    await this.#document.onChange(() => void this.#sendDocument([...this.#sockets]).catch(() => undefined))
+  }
+
+  /** A page has connected. The role that it asks for is its own if nobody else took it meanwhile. */
+  async welcome(socket: WebSocket, visitor: Visitor): Promise<void> {
+    let session: Session | undefined
+
+    const enter = async (role: Role, over: boolean): Promise<boolean> => {
+      const { user: userId, tab: sessionId } = visitor
+      const takeOver = over ? 'anyone' : 'nobody'
+      const resource = this.#resource
+      const entered = await this.#sessions.enter({ resource, role, userId, sessionId, takeOver, socket })
+      if (entered.type === 'held') {
+        send(socket, { type: 'held', role, by: entered.by.userId })
+        return false
+      }
+      session = entered.session
+      const part = parts[role]
+      if (part) await this.#document.claim(part, session.fence)
+      send(socket, { type: 'role', role })
+      return true
+    }
+
+    const onMessage = async (message: FromPage): Promise<void> => {
+      if (message.type === 'ping') {
+        send(socket, { type: 'pong', number: message.number, trustMs: session?.remaining() ?? 0 })
+      } else if (message.type === 'take') {
+        await enter(message.role, message.over)
+      } else if (session?.isValid && parts[session.role] === message.part) {
+        await this.#document.write(message.part, message.value, session.fence)
+      }
+    }
+
+    // The store did not answer. The page connects again, here or to another server, and says meanwhile that it is not connected.
+    const giveUp = (): void => socket.close(1013, 'try again later')
+    // One after another, in the order in which they were sent.
+    let work: Promise<void> = enter(visitor.role, false).then(async (isIn) => {
+      if (!isIn) await enter('reader', false)
+    })
+
+    socket.on('message', (data) => {
+      work = work.then(() => onMessage(JSON.parse(String(data)) as FromPage)).catch(giveUp)
+    })
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('error', () => socket.terminate())
+    this.#sockets.add(socket)
+    send(socket, { type: 'members', members: this.#members })
+    work = work.then(() => this.#sendDocument([socket])).catch(giveUp)
+    await work
+  }
+
+  #onRoom(event: RoomEvent): void {
+    this.#members = event.type === 'unreachable' ? null : event.members.map(asShown)
+    for (const socket of this.#sockets) send(socket, { type: 'members', members: this.#members })
+  }
+
+  async #sendDocument(sockets: readonly WebSocket[]): Promise<void> {
+    const contents = await this.#document.read()
+    for (const socket of sockets) send(socket, { type: 'document', ...contents })
+  }
+}
+
+const asShown = ({ userId, roles, sessions }: Member): PageMember => ({ user: userId, roles, tabs: sessions.length })
+
+const send = (socket: WebSocket, message: ToPage): void => socket.send(JSON.stringify(message), () => undefined)

@@ -1,0 +1,61 @@
+import { guardedSet } from '@leasehold/core/fencing'
+import { ioredisTransport } from '@leasehold/ioredis'
+import type { Redis } from 'ioredis'
+import type { Part } from './messages.ts'
+
+export interface Contents {
+  readonly text: string
+  readonly note: string
+}
+
+/**
+ * A document in Redis. Each write carries the fence of the session that writes, and the store refuses a lower one. So whoever was taken
+ * over, and does not know it yet, changes nothing any more.
+ */
+export class SharedDocument {
+  readonly #redis: Redis
+  readonly #name: string
+
+  constructor(redis: Redis, name: string) {
+    this.#redis = redis
+    this.#name = name
+  }
+
+  async read(): Promise<Contents> {
+    const [text, note] = await Promise.all([this.#redis.get(this.#key('text')), this.#redis.get(this.#key('note'))])
+    return { text: text ?? '', note: note ?? '' }
+  }
+
+  /** Answers whether it was written. */
+  async write(part: Part, value: string, fence: number): Promise<boolean> {
+    const { stored } = await guardedSet(ioredisTransport(this.#redis), this.#key(part), value, { fence })
+    if (stored) await this.#redis.publish(this.#name, part)
+    return stored
+  }
+
+  /** From now on, who has an earlier fence writes no more. */
+  async claim(part: Part, fence: number): Promise<void> {
+    await this.write(part, (await this.read())[part], fence)
+  }
+
+  /** Calls back when any server has changed it. */
+  async onChange(listener: () => void): Promise<void> {
+    const subscriber = this.#redis.duplicate()
+    subscriber.on('error', () => undefined)
+    // What was changed while the connection was down is not announced again.
+    subscriber.on('ready', listener)
+    subscriber.on('message', listener)
+    await subscriber.subscribe(this.#name)
+    this.#subscriber = subscriber
+  }
+
+  close(): void {
+    this.#subscriber?.disconnect()
+  }
+
+  #subscriber: Redis | undefined
+
+  #key(part: Part): string {
+    return `${this.#name}:${part}`
+  }
+}

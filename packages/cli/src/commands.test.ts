@@ -1,0 +1,222 @@
+import { readFileSync } from 'node:fs'
+import { createLocker, type Locker } from '@leasehold/core'
+import { fifo } from '@leasehold/core/queue'
+import { semaphore } from '@leasehold/core/semaphore'
+import { ioredisBackend } from '@leasehold/ioredis'
+import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestGateway, type TestGateway } from '../../upstash/test/gateway.ts'
+import { type Ended, run, start } from '../test/program.ts'
+
+/* The program as scripts use it: exit codes, JSON, lines. Over TCP and over HTTP. */
+
+const secret = 'the-password-of-this-test'
+let gateway: TestGateway
+let server: RedisServer
+let client: Redis
+let locks: Locker
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  server = gateway.redis
+  client = new Redis(server.port)
+  locks = createLocker({ ...ioredisBackend(client), name: 'orders-7' })
+})
+afterAll(async () => {
+  await locks.close({ grace: 0 })
+  client.disconnect()
+  await gateway[Symbol.asyncDispose]()
+})
+
+type Env = Readonly<Record<string, string>>
+/** As the bridge and the gateway are told, and as this program is. */
+const tcp = (): Env => ({ LEASEHOLD_BRIDGE_REDIS: server.url })
+const http = (): Env => ({ LEASEHOLD_REDIS: gateway.url, LEASEHOLD_GATEWAY_TOKENS: `${gateway.token},another` })
+const json = ({ out }: Ended): unknown => JSON.parse(out)
+const jsonLines = ({ out }: Ended): unknown[] =>
+  out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+describe.each([
+  ['TCP', tcp],
+  ['HTTP', http],
+])('over %s', { concurrent: true }, (way, env) => {
+  test('ls writes an object a line, and a table of any width where no terminal asks for less', async () => {
+    const [one, two] = [`${way}:ls:${'long-'.repeat(40)}`, `${way}:ls:two`]
+    const lease = await locks.acquire(two, { ttl: '30s' })
+    await locks.acquire(one, { ttl: '1m' })
+    const [objects, table] = await Promise.all([
+      run(['ls', `${way}:ls:*`, '--json', '--sort', 'held'], env()),
+      run(['ls', `${way}:ls:*`, '--limit', '1'], env()),
+    ])
+    expect(objects.code).toBe(0)
+    expect(jsonLines(objects)).toMatchObject([
+      { key: two, kind: 'exclusive', holders: 1, holder: 'orders-7', fence: lease.fence, waiting: 0 },
+      { key: one },
+    ])
+    expect(table.out).toContain(one)
+    expect(table.out).not.toContain('\u001b')
+    expect(table.err).toBe('1 more\n')
+  })
+
+  test('watch writes a line for each change, and ends with 0 when it is interrupted', async ({ expect }) => {
+    const key = `${way}:watch`
+    const lease = await locks.acquire(key, { ttl: '30s' })
+    const program = start(['watch', `${key}*`, '--every', '100ms', '--json'], env())
+    await expect.poll(program.out).toContain('"held"')
+    await lease.release()
+    await expect.poll(program.out).toContain(way === 'TCP' ? '"released"' : '"gone"')
+    program.child.kill('SIGINT')
+    const ended = await program.ended
+    expect(ended.code).toBe(0)
+    expect(jsonLines(ended)[0]).toMatchObject({
+      ...{
+        change: 'held',
+        key,
+        holder: 'orders-7',
+        fence: lease.fence,
+        holders: 1,
+        at: expect.stringMatching(/^\d{4}-/),
+      },
+    })
+    if (way === 'HTTP') expect(ended.err).toContain('releases are not heard over HTTP')
+  })
+
+  test('stress judges, cleans up, and shows no secret in a list of processes', async ({ expect }) => {
+    const program = start(['stress', '--processes', '2', '--for', '500ms', '--json'], env())
+    const { pid } = program.child
+    await expect.poll(() => textOf(`/proc/${pid}/task/${pid}/children`)).not.toBe('')
+    const children = textOf(`/proc/${pid}/task/${pid}/children`).trim().split(' ')
+    expect(children.map((child) => textOf(`/proc/${child}/cmdline`)).join()).toContain('stress-process')
+    for (const child of [pid, ...children]) expect(textOf(`/proc/${child}/cmdline`)).not.toMatch(/redis:|http:/)
+    const ended = await program.ended
+    expect([ended.code, json(ended)]).toMatchObject([0, { kept: true, overlaps: 0, fencesOutOfOrder: 0, failures: 0 }])
+    expect((json(ended) as { holds: number }).holds).toBeGreaterThan(2)
+    await expect.poll(() => client.keys('*leasehold-stress*')).toEqual([])
+  })
+})
+
+describe('one lock', { concurrent: true }, () => {
+  test('show writes what is known of any kind, and exits with 1 for a lock that is free', async ({ expect }) => {
+    const pool = `show:pool`
+    await semaphore(locks, pool, { permits: 3 }).acquire({ permits: 2 })
+    semaphore(locks, pool, { permits: 3 })
+      .acquire({ permits: 3, wait: '1m' })
+      .catch(() => undefined)
+    await expect.poll(() => server.command('ZCARD', `{lock:${pool}}:queue`)).toBe(1)
+    const [shown, plain, free] = await Promise.all([
+      run(['show', pool, '--json'], tcp()),
+      run(['show', pool], tcp()),
+      run(['show', `nobody`, '--json'], tcp()),
+    ])
+    expect([shown.code, json(shown)]).toMatchObject([
+      0,
+      {
+        ...{ held: true, key: pool, kind: 'semaphore', capacity: 3, waiting: 1 },
+        holders: [{ holder: 'orders-7', permits: 2, fence: expect.any(Number), since: expect.any(String) }],
+        waiters: [{ permits: 3, hasTurn: false }],
+      },
+    ])
+    expect(plain.out).toMatch(/semaphore of 3 permits, 2 held[\s\S]*orders-7[\s\S]*In its queue: 1\n +1 +wants 3/)
+    expect([free.code, json(free)]).toEqual([1, { key: `nobody`, held: false }])
+  })
+
+  test('revoke needs --yes, says whom it was taken from, and exits with 1 where nobody has it', async () => {
+    const key = `revoke`
+    const lease = await locks.acquire(key, { ttl: '30s' })
+    expect(await run(['revoke', key], tcp())).toMatchObject({ code: 2, out: '' })
+    expect(await locks.isLocked(key)).toBe(true)
+    const revoked = await run(['revoke', key, '--yes', '--json'], tcp())
+    const from = [{ holder: 'orders-7', fence: lease.fence }]
+    expect([revoked.code, json(revoked)]).toMatchObject([0, { key, revoked: true, from }])
+    const again = await run(['revoke', key, '--yes', '--json'], tcp())
+    expect([again.code, json(again)]).toEqual([1, { key, revoked: false, reason: 'free', from: [] }])
+  })
+})
+
+test('stress finds out where somebody deletes locks', async () => {
+  const program = start(['stress', '--processes', '2', '--for', '2s', '--hold', '50ms', '--json'], tcp())
+  let over = false
+  void program.ended.then(() => {
+    over = true
+  })
+  while (!over) {
+    for (const key of await client.keys('lock:leasehold-stress-*')) await client.del(key)
+  }
+  const ended = await program.ended
+  expect([ended.code, json(ended)]).toMatchObject([1, { kept: false, overlaps: expect.any(Number) }])
+})
+
+describe('what goes wrong', { concurrent: true }, () => {
+  test.each([
+    [
+      'a server that is away',
+      { LEASEHOLD_REDIS: `redis://u:${secret}@127.0.0.1:1` },
+      /redis:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/,
+    ],
+    ['a wrong password', () => ({ LEASEHOLD_REDIS: `redis://u:${secret}@127.0.0.1:${server.port}` }), /WRONGPASS/],
+    [
+      'an endpoint that is away',
+      { LEASEHOLD_REDIS: 'http://127.0.0.1:1', LEASEHOLD_TOKEN: secret },
+      /STORE_UNAVAILABLE|no usable answer/,
+    ],
+    ['a wrong token', () => ({ LEASEHOLD_REDIS: gateway.url, LEASEHOLD_TOKEN: secret }), /refused|token/],
+  ] as const)('%s is told with 3, without the secret', async (_, env, said) => {
+    const { code, out, err } = await run(['ls'], (typeof env === 'function' ? env() : env) as Env)
+    expect([code, out]).toEqual([3, ''])
+    expect(err).toMatch(said)
+    expect(err).not.toContain(secret)
+  })
+
+  test('something that is no lock is told with 1', async () => {
+    await client.hset('lock:a-hash', 'a', 'b')
+    const { code, err } = await run(['show', 'a-hash'], tcp())
+    expect([code, err]).toMatchObject([1, expect.stringContaining('not a lock')])
+  })
+
+  test('Ctrl-C ends stress with 130, and nothing of it is left', async ({ expect }) => {
+    const program = start(['stress', '--for', '30s', '--prefix', 'interrupted:'], tcp())
+    await expect.poll(() => client.keys('interrupted:*')).toHaveLength(1)
+    program.child.kill('SIGINT')
+    expect((await program.ended).code).toBe(130)
+    expect(await client.keys('*interrupted:*')).toEqual([])
+  })
+})
+
+describe('a cluster', () => {
+  let cluster: RedisCluster
+  beforeAll(async () => {
+    cluster = await startRedisCluster()
+  })
+  afterAll(() => cluster.stop())
+
+  test('is listed whole with --cluster, and without it the program says to add that', async () => {
+    const redis = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })))
+    await using held = createLocker({ ...ioredisBackend(redis), name: 'of-a-cluster' })
+    const keys = Array.from({ length: 20 }, (_, at) => `order:${10 + at}`)
+    await Promise.all(keys.map((key) => held.acquire(key, { ttl: '1m' })))
+    await held.acquire('order:99', { queue: fifo(), ttl: '1m' })
+    const env = { LEASEHOLD_REDIS: cluster.nodes[1]?.url ?? '' }
+    const [whole, shown, alone] = await Promise.all([
+      run(['ls', '--cluster', '--json'], env),
+      run(['show', 'order:10', '--cluster', '--json'], env),
+      run(['ls'], env),
+    ])
+    expect(jsonLines(whole).map((lock) => (lock as { key: string }).key)).toEqual([...keys, 'order:99'])
+    expect(json(shown)).toMatchObject({ key: 'order:10', held: true })
+    expect([alone.code, alone.err]).toMatchObject([3, expect.stringContaining('add --cluster')])
+    await held.close({ grace: 0 })
+    redis.disconnect()
+  })
+})
+
+/** Empty once the process has ended. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

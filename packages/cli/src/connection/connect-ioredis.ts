@@ -1,0 +1,91 @@
+import { StoreUnavailableError } from '@leasehold/core'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type ConnectionSettings, shownUrl } from './settings.ts'
+
+/** How long connecting and an answer may take, in milliseconds. Somebody sits before the screen. */
+const unansweredMs = 5_000
+
+/** The pause before it connects again, in milliseconds, once it was connected. */
+const retryMs = 500
+
+const options = {
+  lazyConnect: true,
+  // It sends INFO, which a user with few permissions may not.
+  enableReadyCheck: false,
+  connectTimeout: unansweredMs,
+  // A connection that died without a word.
+  socketTimeout: unansweredMs,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  disconnectTimeout: 0,
+} satisfies RedisOptions
+
+/**
+ * Connects, and answers the client.
+ *
+ * @throws StoreUnavailableError that says why it cannot, without credentials
+ */
+export async function connectIoredis(
+  settings: ConnectionSettings,
+  signal: AbortSignal,
+  reconnects = false,
+): Promise<Redis | Cluster> {
+  let isOpen = false
+  const client = clientFor(settings, () => (reconnects && isOpen ? retryMs : null))
+  let reason = ''
+  // ioredis resolves even if the user may not select its database, and stays in the first one, where every lock is free.
+  client.on('error', (error: Error & { lastNodeError?: Error }) => {
+    reason ||= plain(error.lastNodeError ?? error)
+  })
+  const stop = (): void => client.disconnect()
+  const timer = setTimeout(stop, 2 * unansweredMs)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    await client.connect()
+    if (reason) throw new Error(reason)
+    isOpen = true
+    return client
+  } catch (error) {
+    client.disconnect()
+    signal.throwIfAborted()
+    const why = reason || plain(error as Error)
+    throw new StoreUnavailableError(`cannot be used at ${shownUrl(settings)}`, 'no', new Error(why))
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** @param retry the pause before the next attempt to connect; null for none: who types a command wants to hear at once */
+function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => number | null): Redis | Cluster {
+  if (!cluster && sentinel === undefined) return new Redis(url, { ...options, retryStrategy: retry })
+  const { protocol, hostname, port, username, password } = new URL(url)
+  const credentials = {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  }
+  if (cluster) {
+    return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
+      lazyConnect: true,
+      clusterRetryStrategy: retry,
+      redisOptions: { ...options, ...credentials },
+    })
+  }
+  return new Redis({
+    ...options,
+    ...credentials,
+    sentinels: [{ host: hostname, port: Number(port || 26379) }],
+    name: sentinel as string,
+    retryStrategy: retry,
+    sentinelRetryStrategy: retry,
+    ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),
+  })
+}
+
+/** What the error says, without the arguments of a command that the server quotes. */
+const plain = ({ message, ...rest }: Error & { errors?: readonly Error[]; code?: string }): string =>
+  (message || rest.errors?.[0]?.message || rest.code || 'the connection was closed').replace(
+    /, with args beginning with:.*/,
+    '',
+  )

@@ -1,0 +1,60 @@
+import { createLocker, type Locker } from '@leasehold/core'
+import type { LeaseStore } from '@leasehold/core/adapter'
+import { type RedisSubscriber, type RedisTransport, redisStore } from '@leasehold/core/redis'
+import type { Cluster, Redis } from 'ioredis'
+import { type ConnectionSettings, isHttp, shownUrl } from './settings.ts'
+
+/** A Redis as the commands use it. Dispose of it when the command ends. */
+export interface Connection extends AsyncDisposable {
+  readonly store: LeaseStore
+  readonly transport: RedisTransport
+  readonly locks: Locker
+  /** Hears releases; none over HTTP. */
+  readonly subscriber: RedisSubscriber | undefined
+  /** The TCP client; none over HTTP. */
+  readonly client: Redis | Cluster | undefined
+  /** Where it leads, without secrets. */
+  readonly where: string
+}
+
+/**
+ * Opens the connection, and resolves when Redis answers; over HTTP at once.
+ *
+ * @param options `reconnects`: whether it comes back by itself when it is lost; not by default
+ * @throws StoreUnavailableError that says why it cannot be reached, without credentials
+ */
+export async function openConnection(
+  settings: ConnectionSettings,
+  signal: AbortSignal,
+  { reconnects = false }: { readonly reconnects?: boolean } = {},
+): Promise<Connection> {
+  const open = isHttp(settings.url) ? await openHttp(settings) : await openTcp(settings, signal, reconnects)
+  const store = redisStore(open.transport, { prefix: settings.prefix })
+  const locks = createLocker({ store, name: 'leasehold-cli' })
+  return {
+    ...open,
+    store,
+    locks,
+    where: shownUrl(settings),
+    async [Symbol.asyncDispose]() {
+      await locks.close({ grace: 0 })
+      open.client?.disconnect()
+    },
+  }
+}
+
+type Opened = Pick<Connection, 'transport' | 'subscriber' | 'client'>
+
+async function openHttp({ url, token = '' }: ConnectionSettings): Promise<Opened> {
+  const { fetchTransport } = await import('@leasehold/upstash')
+  return { transport: fetchTransport({ url, token }), subscriber: undefined, client: undefined }
+}
+
+async function openTcp(settings: ConnectionSettings, signal: AbortSignal, reconnects: boolean): Promise<Opened> {
+  const [{ connectIoredis }, { ioredisSubscriber, ioredisTransport }] = await Promise.all([
+    import('./connect-ioredis.ts'),
+    import('@leasehold/ioredis'),
+  ])
+  const client = await connectIoredis(settings, signal, reconnects)
+  return { transport: ioredisTransport(client), subscriber: ioredisSubscriber(client), client }
+}

@@ -1,0 +1,104 @@
+import { defaultPrefix } from '@leasehold/core/adapter'
+import { UsageError } from '../usage-error.ts'
+
+/** How Redis is reached. */
+export interface ConnectionSettings {
+  /** `redis://`, `rediss://`, `http://` or `https://`, with whatever secret it holds. Never printed. */
+  readonly url: string
+  /** For HTTP only. Never printed. */
+  readonly token: string | undefined
+  readonly prefix: string
+  readonly cluster: boolean
+  /** The name of the group that Sentinels watch, if the URL is that of a Sentinel. */
+  readonly sentinel: string | undefined
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The options of every command that connects, by their names in camel case. */
+export interface ConnectionOptions {
+  readonly redis?: string
+  readonly token?: string
+  readonly prefix?: string
+  readonly cluster?: boolean
+  readonly sentinel?: string
+}
+
+/** The flag of each, and the variables it may come from. The last ones are what the bridge and the gateway read. */
+export const connectionFlags: Readonly<Record<'redis' | 'token' | 'prefix', ConnectionFlag>> = {
+  redis: {
+    flags: '--redis <url>',
+    description: 'redis://, rediss://, or https:// for a REST endpoint',
+    variables: ['LEASEHOLD_REDIS', 'LEASEHOLD_BRIDGE_REDIS'],
+  },
+  token: {
+    flags: '--token <token>',
+    description: 'of the REST endpoint',
+    variables: ['LEASEHOLD_TOKEN', 'LEASEHOLD_GATEWAY_TOKENS'],
+  },
+  prefix: {
+    flags: '--prefix <text>',
+    description: `that of the locks, by default ${defaultPrefix}`,
+    variables: ['LEASEHOLD_PREFIX', 'LEASEHOLD_BRIDGE_PREFIX'],
+  },
+}
+
+interface ConnectionFlag {
+  readonly flags: string
+  readonly description: string
+  readonly variables: readonly string[]
+}
+
+/**
+ * Flags take precedence over variables. An empty variable counts as not set.
+ *
+ * @throws UsageError that quotes neither the URL nor the token
+ */
+export function connectionSettings(given: ConnectionOptions, env: Environment): ConnectionSettings {
+  const setting = (name: keyof typeof connectionFlags): string | undefined =>
+    given[name] ?? connectionFlags[name].variables.map((variable) => env[variable]).find(Boolean)
+  const url = setting('redis')
+  if (!url) {
+    throw new UsageError(
+      'no Redis: use --redis or LEASEHOLD_REDIS, such as redis://127.0.0.1:6379 or https://my.endpoint',
+    )
+  }
+  if (!/^(rediss?|https?):\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    throw new UsageError('--redis must be a URL such as redis://127.0.0.1:6379 or https://my.endpoint')
+  }
+  const overHttp = isHttp(url)
+  // A gateway may have several tokens; each lets in.
+  const token = setting('token')?.split(',')[0]?.trim()
+  if (overHttp && !token) throw new UsageError('a REST endpoint needs a token: use LEASEHOLD_TOKEN, or --token')
+  const { cluster = false, sentinel } = given
+  if (overHttp && (cluster || sentinel)) throw new UsageError('--cluster and --sentinel are for redis:// and rediss://')
+  if (cluster && sentinel) throw new UsageError('use --cluster or --sentinel, not both')
+  const prefix = setting('prefix') ?? defaultPrefix
+  if (prefix.startsWith('{')) throw new UsageError('--prefix must not begin with "{"')
+  return { url, token: overHttp ? token : undefined, prefix, cluster, sentinel }
+}
+
+export const isHttp = (url: string): boolean => /^https?:/.test(url)
+
+/** The URL without user, password, path and query: what may be shown. */
+export function shownUrl({ url }: Pick<ConnectionSettings, 'url'>): string {
+  const { protocol, host } = new URL(url)
+  return `${protocol}//${host}`
+}
+
+/** Hides what is secret in the settings, wherever it appears in a text. */
+export function withoutSecrets(text: string, settings: ConnectionSettings | undefined): string {
+  if (!settings) return text
+  const { password, searchParams } = new URL(settings.url)
+  const secrets = [settings.url, settings.token, password, decoded(password), ...searchParams.values()]
+  return secrets.reduce<string>((hidden, secret) => (secret ? hidden.replaceAll(secret, '***') : hidden), text)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // Not encoded, so it stands in the URL as it is.
+    return text
+  }
+}

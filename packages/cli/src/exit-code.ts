@@ -1,0 +1,15 @@
+/** What scripts learn from how the program ends. The README and `--help` list the same. */
+export const exitCode = {
+  /** It is done; the answer is yes. */
+  done: 0,
+  /** The answer is no: nobody holds the lock, the operator said no, the doctor found an error, the promise was not kept. */
+  no: 1,
+  /** The command line cannot be carried out as it is. Nothing was sent. */
+  usage: 2,
+  /** Redis could not be reached, did not answer, or refused. */
+  unavailable: 3,
+  /** Ended by Ctrl-C or SIGTERM before it was done. `watch` ends with 0 then. */
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]

@@ -1,0 +1,7 @@
+/** Somebody pressed Ctrl-C, or sent SIGTERM. */
+export class Interrupted extends Error {
+  constructor() {
+    super('Interrupted')
+    this.name = 'Interrupted'
+  }
+}

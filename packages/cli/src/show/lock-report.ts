@@ -1,0 +1,43 @@
+import type { Locker } from '@leasehold/core'
+import { type ListedLock, readLocks } from '@leasehold/core/listing'
+import { inspectQueue, type QueueHolder, type QueueState } from '@leasehold/core/queue'
+
+/** All that is known of a lock that is held or waited for. */
+export interface LockReport {
+  readonly key: string
+  readonly kind: ListedLock['kind']
+  readonly capacity: number
+  readonly isKept: boolean
+  readonly holders: readonly (QueueHolder & { readonly since: Date | null })[]
+  /** Those in its queue: the first 100, in order, and how many there are. */
+  readonly waiters: QueueState['waiters']
+  readonly waiting: number
+  /** Processes that listen for its release; null if they cannot be counted. */
+  readonly listeners: number | null
+}
+
+/**
+ * Answers undefined for a lock that is free and that nobody waits for.
+ *
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
+ */
+export async function lockReport(locks: Locker, key: string, signal: AbortSignal): Promise<LockReport | undefined> {
+  // Read one after the other: the second is what is so, and the first only adds to it.
+  const [listed] = await readLocks(locks, [key], { signal })
+  const { kind, holders, waiters, waiting } = await inspectQueue(locks, key)
+  if (holders.length === 0 && waiting === 0) return undefined
+  return {
+    key,
+    kind: kind?.name ?? listed?.kind ?? 'exclusive',
+    capacity: kind?.capacity ?? listed?.capacity ?? 1,
+    isKept: listed?.isKept === true && holders[0]?.fence === listed.fence,
+    // A fence is the time when it was minted, in microseconds.
+    holders: holders.map((holder) => ({
+      ...holder,
+      since: holder.fence === null ? null : new Date(holder.fence / 1_000),
+    })),
+    waiters,
+    waiting,
+    listeners: listed?.listeners ?? null,
+  }
+}

@@ -1,0 +1,7 @@
+/** The command line cannot be carried out as it is. The message is for whoever typed it, and holds no secret. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}

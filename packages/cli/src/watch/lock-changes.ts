@@ -1,0 +1,75 @@
+import type { ListedLock } from '@leasehold/core/listing'
+import { waitersOf } from '../output/lock-columns.ts'
+
+/** What became of a lock between two looks at it. */
+export type ChangeName =
+  /** Somebody has it. */
+  | 'held'
+  /** Somebody else has it now, and the one before gave it back. */
+  | 'handed-on'
+  /** Its holder gave it back. */
+  | 'released'
+  /** An operator took it away. */
+  | 'revoked'
+  /** It expired, or was deleted: no release of it was heard. */
+  | 'lost'
+  /** It is gone, and nobody knows how: releases are not heard here. */
+  | 'gone'
+  /** How many wait for it has changed. */
+  | 'waiting'
+
+export interface LockChange {
+  readonly change: ChangeName
+  readonly key: string
+  /** Who has it now, or had it last. */
+  readonly holder: string | null
+  readonly fence: number | null
+  /** How many have it now. */
+  readonly holders: number
+  /** Those in its queue, or else the processes that listen for its release. */
+  readonly waiting: number
+  /** Of a lock that was handed on: who had it. */
+  readonly from?: string | null
+}
+
+/** How a lease ended, as it was announced. */
+export type Ending = 'released' | 'revoked'
+
+/**
+ * Compares what was known of a lock with what is so now. Undefined: nobody holds it or waits for it.
+ *
+ * @param ended how a lease of `before` ended that is no more: undefined if that was not announced, `unheard` if it was not listened to
+ */
+export function changesOf(
+  before: ListedLock | undefined,
+  now: ListedLock | undefined,
+  ended: Ending | 'unheard' | undefined,
+): readonly LockChange[] {
+  const lock = now ?? before
+  if (!lock) return []
+  const about = (change: ChangeName, of: ListedLock = lock): LockChange => ({
+    change,
+    key: lock.key,
+    holder: of.holder,
+    fence: of.fence,
+    holders: now?.holders ?? 0,
+    waiting: now ? waitersOf(now) : 0,
+  })
+  const changes: LockChange[] = []
+  const [had, has] = [before?.holders ?? 0, now?.holders ?? 0]
+  if (had === 1 && has === 1 && before?.fence !== now?.fence) {
+    // Where nobody hears releases, what goes over to another counts as given back.
+    if (ended === 'released' || ended === 'unheard')
+      changes.push({ ...about('handed-on'), from: before?.holder ?? null })
+    else changes.push(about(ended ?? 'lost', before), about('held'))
+  } else if (has > had) changes.push(about('held'))
+  else if (has < had) changes.push(about(ended === 'unheard' ? 'gone' : (ended ?? 'lost'), before))
+  if (now && waitersOf(now) !== (before ? waitersOf(before) : 0)) changes.push(about('waiting'))
+  return changes
+}
+
+/** Whether a lease has ended between the two, so that it is worth asking how. */
+export const hasEnded = (before: ListedLock | undefined, now: ListedLock | undefined): boolean =>
+  before !== undefined &&
+  before.holders > 0 &&
+  (before.holders > (now?.holders ?? 0) || (before.holders === 1 && before.fence !== now?.fence))

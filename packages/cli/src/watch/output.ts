@@ -1,0 +1,56 @@
+import type { Terminal } from '../output/terminal.ts'
+import { changeLine } from './change-line.ts'
+import type { ChangeName } from './lock-changes.ts'
+import type { Observation } from './observer.ts'
+import { Screen } from './screen.ts'
+
+/** Where `watch` shows what it sees. */
+export interface Output {
+  show(observation: Observation, note: string | undefined): void
+  close(): void
+}
+
+/** A table that is drawn anew on a terminal, lines elsewhere, and JSON if that is asked for. */
+export function outputOf(terminal: Terminal, json: boolean, title: string): Output {
+  if (json) return asLines(terminal, (at, change) => JSON.stringify({ at: at.toISOString(), ...change }), true)
+  if (!terminal.isTerminal) return asLines(terminal, (at, change) => changeLine(at, change, terminal.colors), false)
+  return onScreen(terminal, title)
+}
+
+type Change = Observation['changes'][number]
+
+function asLines(terminal: Terminal, lineOf: (at: Date, change: Change) => string, json: boolean): Output {
+  let told: string | undefined
+  return {
+    show({ changes }, note) {
+      for (const change of changes) terminal.write(`${lineOf(new Date(), change)}\n`)
+      // Each once, and again when it comes again.
+      if (note !== undefined && note !== told) terminal.tell(json ? `${JSON.stringify({ note })}\n` : `${note}\n`)
+      told = note
+    },
+    close: () => undefined,
+  }
+}
+
+/** How often the times on the screen go on, in milliseconds. */
+const redrawMs = 500
+
+function onScreen(terminal: Terminal, title: string): Output {
+  const screen = new Screen(terminal, title)
+  const counts = new Map<ChangeName, number>()
+  const timer = setInterval(() => screen.draw(), redrawMs)
+  const stopResizing = terminal.onResize(() => screen.draw())
+  return {
+    show(observation, note) {
+      for (const { change } of observation.changes) counts.set(change, (counts.get(change) ?? 0) + 1)
+      screen.show(observation, note)
+    },
+    close() {
+      clearInterval(timer)
+      stopResizing()
+      screen.close()
+      const seen = Array.from(counts, ([change, count]) => `${count} ${change}`)
+      terminal.write(`Seen: ${seen.length > 0 ? seen.join(', ') : 'no change'}\n`)
+    },
+  }
+}

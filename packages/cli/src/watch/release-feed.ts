@@ -1,0 +1,94 @@
+import { keyLayout, releasePattern } from '@leasehold/core/adapter'
+import type { ListedLock } from '@leasehold/core/listing'
+import type { RedisSubscriber } from '@leasehold/core/redis'
+import type { Ending } from './lock-changes.ts'
+import { pause } from './pause.ts'
+
+/** How long an ending is remembered, in milliseconds: several looks. */
+const rememberedMs = 60_000
+/** The pause before it listens again, in milliseconds, after its connection was lost. */
+const pauseMs = 1_000
+
+/** Hears how leases end. */
+export class ReleaseFeed {
+  readonly #prefix: string
+  readonly #onRelease: (key: string) => void
+  readonly #ended: Map<string, { readonly key: string; readonly how: Ending; readonly atMs: number }> = new Map()
+  #since: number | undefined
+  /** Why it does not listen. */
+  trouble: string | undefined
+  /** Resolves once it listens, or has failed to for the first time. */
+  readonly tried: Promise<void>
+  #hasTried: () => void = () => undefined
+
+  constructor(prefix: string, onRelease: (key: string) => void) {
+    this.#prefix = prefix
+    this.#onRelease = onRelease
+    this.tried = new Promise((resolve) => {
+      this.#hasTried = resolve
+    })
+  }
+
+  /** Listens until the signal is aborted; whenever the connection is lost, again. Never rejects. */
+  async listen(subscriber: RedisSubscriber, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#listenOnce(subscriber, signal)
+      } catch (error) {
+        this.trouble = error instanceof Error ? error.message : String(error)
+      }
+      this.#since = undefined
+      this.#hasTried()
+      await pause(pauseMs, signal)
+    }
+  }
+
+  /**
+   * How a lease of this lock ended, seen last at `seenAtMs`: undefined if nobody has announced it, `unheard` if that may have been
+   * missed. Of a lock for several any ending counts.
+   */
+  endingOf({ key, fence, holders }: ListedLock, seenAtMs: number): Ending | 'unheard' | undefined {
+    if (this.#since === undefined || this.#since > seenAtMs) return 'unheard'
+    if (holders === 1) return this.#ended.get(leaseOf(key, fence ?? '-'))?.how
+    const endings = [...this.#ended.values()].filter((ending) => ending.key === key && ending.atMs >= seenAtMs)
+    return endings.at(-1)?.how
+  }
+
+  async #listenOnce(subscriber: RedisSubscriber, signal: AbortSignal): Promise<void> {
+    const layout = keyLayout(this.#prefix)
+    const channels = layout.releaseChannel('')
+    let lost: (cause?: unknown) => void = () => undefined
+    const until = new Promise<void>((resolve) => {
+      lost = () => resolve()
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    const connection = await subscriber.connect(
+      { message: (channel, payload) => this.#hear(channel.slice(channels.length), payload), lost },
+      signal,
+    )
+    try {
+      await connection.psubscribe(releasePattern(layout))
+      this.trouble = undefined
+      this.#since = performance.now()
+      this.#hasTried()
+      await until
+    } finally {
+      connection.close()
+    }
+  }
+
+  #hear(key: string, payload: string): void {
+    const [how, fence = '-'] = payload.split(' ')
+    // Turns in a queue are told on the same channel.
+    if (how !== 'released' && how !== 'revoked') return
+    const atMs = performance.now()
+    for (const [lease, { atMs: heardMs }] of this.#ended) {
+      if (atMs - heardMs < rememberedMs) break
+      this.#ended.delete(lease)
+    }
+    this.#ended.set(leaseOf(key, fence), { key, how, atMs })
+    this.#onRelease(key)
+  }
+}
+
+const leaseOf = (key: string, fence: string | number): string => `${fence} ${key}`

@@ -1,0 +1,63 @@
+import { type Finding, offeredFindings } from '../store/finding.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import type { Budget } from './budget.ts'
+import { finding } from './catalogue.ts'
+import type { ClockReading } from './clock-step.ts'
+import { checkRedis } from './redis-check.ts'
+import { rehearse } from './rehearsal.ts'
+import type { CheckReport, CheckTarget } from './report.ts'
+import { redisBehind } from './survey.ts'
+import { timeCalls, timing } from './timing.ts'
+
+/** A script that takes so large a part of the store's command deadline leaves little of a short ttl. */
+const slowPart = 1 / 4
+
+/** What one look brings: findings in no order, some of them twice, and what the clocks of the nodes said. */
+export interface Look extends CheckReport {
+  readonly clocks: ReadonlyMap<string, ClockReading>
+}
+
+/** Looks at all there is, once. What nobody answers in time is left out, and a finding says so. */
+export async function look(target: CheckTarget, rounds: number, budget: Budget): Promise<Look> {
+  const { store, notifier } = target
+  const key = `leasehold-check:${drawAcquisitionId()}`
+  const behind = redisBehind(store)
+  const offered = [store, notifier, behind?.transport].flatMap((each) => (each && offeredFindings(each)) ?? [])
+  const { findings, newsMs, reached, announces } = await rehearse(target, key, rounds, budget)
+  // A server that is loading, or busy with a script, would answer nothing of it in time.
+  const answers = reached && !findings.some(({ code }) => code === 'NOT_READY')
+  const redis = behind && answers ? await checkRedis(behind, store, key, budget) : undefined
+  const { ping, script } = answers ? await timeCalls(store, behind, key, rounds, budget) : { ping: null, script: null }
+  const found = [...apart(target), ...(redis?.findings ?? []), ...findings, ...offered]
+  if (!announces && !found.some(isAboutNews)) found.push(unannounced(store.prefix))
+  if (script && script.medianMs > slowPart * store.commandDeadlineMs) {
+    found.push(finding('SLOW', `A script took ${script.medianMs} ms, there and back`))
+  }
+  if (reached && budget.isSpent) found.push(unfinished())
+  return {
+    findings: found,
+    facts: {
+      reached,
+      prefix: store.prefix ?? null,
+      nodes: redis?.nodes ?? [],
+      ping,
+      script,
+      wakeUp: timing(newsMs),
+    },
+    clocks: redis?.readings ?? new Map(),
+  }
+}
+
+/** `createLocker` refuses them, too. */
+function apart({ store, notifier }: CheckTarget): readonly Finding[] {
+  if (store.prefix === undefined || notifier?.prefix === undefined || store.prefix === notifier.prefix) return []
+  const message = `The store has the prefix "${store.prefix}", and the notifier "${notifier.prefix}"`
+  return [finding('PREFIX_MISMATCH', message)]
+}
+
+const isAboutNews = ({ code }: Finding): boolean => code === 'PUBLISH_FORBIDDEN' || code === 'CHANNELS_FORBIDDEN'
+
+const unannounced = (prefix: string | undefined): Finding =>
+  finding('PUBLISH_FORBIDDEN', 'The store may not announce releases, so waiters elsewhere check by themselves', prefix)
+
+const unfinished = (): Finding => finding('UNFINISHED', 'The time of the check was over before it had seen everything')

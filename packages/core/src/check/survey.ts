@@ -1,0 +1,131 @@
+import { makings } from '#process-state'
+import { keyLayout, recordBeside } from '../redis/keys.ts'
+import { type PlainCommand, plainCommandOf } from '../redis/plain-commands.ts'
+import type { RedisTransport, ScriptCall } from '../redis/redis-transport.ts'
+import { decoder } from '../redis/replies.ts'
+import { runScript } from '../redis/run-script.ts'
+import type { Finding } from '../store/finding.ts'
+import type { LeaseStore, Refused, Unknown } from '../store/lease-store.ts'
+import type { Budget } from './budget.ts'
+import { type CheckCode, finding } from './catalogue.ts'
+import type { ClockReading } from './clock-step.ts'
+import { permissions } from './generated/permissions.ts'
+import { survey } from './generated/survey.ts'
+import { isForbidden } from './refusal.ts'
+import { parseServerReport, type ServerReport } from './server-report.ts'
+
+/** What a Redis store is made of, as far as a check needs it. */
+export interface RedisBehind {
+  readonly transport: RedisTransport
+  readonly plain: PlainCommand | undefined
+  readonly prefix: string
+}
+
+/** Undefined for a store that is not over Redis. */
+export function redisBehind(store: LeaseStore): RedisBehind | undefined {
+  const [transport] = makings.get(store) ?? []
+  return transport && { transport, plain: plainCommandOf(transport), prefix: keyLayout(store.prefix).prefix }
+}
+
+/** One node's answer. `info` is empty if the user may not ask for it. */
+interface Surveyed {
+  readonly type: 'survey'
+  readonly storeMs: number
+  readonly info: string
+}
+
+const surveyed = decoder<Surveyed>({
+  survey: ([seconds, micros, info]) => {
+    const storeMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+    return storeMs > 0 && { type: 'survey', storeMs, info: String(info) }
+  },
+})
+
+/** What a node says of itself, and what its clock said. */
+export interface NodeSurvey {
+  readonly type: 'surveyed'
+  readonly report: ServerReport | undefined
+  readonly reading: ClockReading
+}
+
+/**
+ * Asks the node of a key. The script is sent as text and not by its hash, as a server is sent that has forgotten its scripts: that takes
+ * a permission of its own.
+ */
+export async function surveyNode(
+  { transport, prefix }: RedisBehind,
+  key: string,
+  budget: Budget,
+): Promise<NodeSurvey | Unknown | Refused> {
+  const script: ScriptCall = { command: 'EVAL', body: survey.text, keys: [prefix + key], args: [] }
+  const fromMs = budget.clock.monotonicMs()
+  const replies = await budget.ask(transport.commandDeadlineMs, (call) => transport.run([script], call))
+  const tookMs = budget.clock.monotonicMs() - fromMs
+  const [reply = { type: 'unknown', executed: 'unknown' } as const] = replies ?? []
+  const answer = surveyed(reply.type === 'value' ? { ...reply, value: (reply.value as unknown[])?.[0] } : reply)
+  if (answer.type !== 'survey') return answer
+  return {
+    type: 'surveyed',
+    report: answer.info ? parseServerReport(answer.info) : undefined,
+    reading: { storeMs: answer.storeMs, localMs: fromMs + tookMs / 2, withinMs: tookMs },
+  }
+}
+
+interface Tried {
+  readonly type: 'tried'
+  readonly failed: ReadonlyMap<string, string>
+}
+
+const tried = decoder<Tried>({
+  tried: (words) => {
+    const failed = new Map<string, string>()
+    for (let at = 0; at < words.length; at += 2) failed.set(String(words[at]), String(words[at + 1]))
+    return { type: 'tried', failed }
+  },
+})
+
+function codeOf(name: string, words: string): CheckCode {
+  if (name === 'publish') return /channel/.test(words) ? 'CHANNELS_FORBIDDEN' : 'PUBLISH_FORBIDDEN'
+  // Those of hashes and sorted sets, and one that counts subscribers.
+  return /^(h|z|pubsub)/.test(name) ? 'QUEUES_FORBIDDEN' : 'COMMANDS_FORBIDDEN'
+}
+
+/** Which commands the scripts may not use. Redis 7.0 does not name them when it refuses. */
+export async function commandFindings(
+  { transport, prefix }: RedisBehind,
+  key: string,
+  budget: Budget,
+): Promise<readonly Finding[]> {
+  const record = (name: string): string => recordBeside(prefix + key, name)
+  const channel = keyLayout(prefix).releaseChannel(key)
+  const request = [record('check'), record('check-hash'), record('check-order'), channel] as const
+  const answers: readonly (Tried | Unknown | Refused)[] =
+    (await budget.ask(transport.commandDeadlineMs, (call) =>
+      runScript(transport, permissions, [], 3, [request], (it) => it, tried, call),
+    )) ?? []
+  const [answer] = answers
+  if (answer?.type !== 'tried') return []
+  const forbidden = [...answer.failed].filter(([, words]) => isForbidden(words) && !/\bkeys?\b/.test(words))
+  const byCode = new Map<CheckCode, string[]>()
+  for (const [name, words] of forbidden) {
+    const code = codeOf(name, words)
+    byCode.set(code, [...(byCode.get(code) ?? []), name])
+  }
+  return Array.from(byCode, ([code, names]) =>
+    finding(
+      code,
+      `The user may not, within scripts: ${names.join(' ')} (${answer.failed.get(names[0] ?? '')})`,
+      prefix,
+    ),
+  )
+}
+
+/** The answer to a plain command, if there may be one and it comes. */
+export async function plainAnswer(
+  { plain, transport }: RedisBehind,
+  words: readonly [string, ...string[]],
+  budget: Budget,
+): Promise<unknown> {
+  const reply = plain && (await budget.ask(transport.commandDeadlineMs, (call) => plain(words, call)))
+  return reply?.type === 'value' ? reply.value : undefined
+}

@@ -1,0 +1,13 @@
+/** Listing: which locks there are, who holds them and how many wait. */
+
+export type {
+  FindOutcome,
+  ListedLock,
+  ListingPlace,
+  ListingStore,
+  ReadOutcome,
+} from '../store/listing.ts'
+export { globMatcher } from './glob.ts'
+export { type ListOptions, listLocks } from './list-locks.ts'
+export { listingOf } from './listing-of.ts'
+export { readLocks } from './read-locks.ts'

@@ -1,0 +1,65 @@
+import { AcquireTimeoutError, demandObject, demandOption } from '../errors.ts'
+import { type AcquireOptions, checkAcquireOptions } from '../options.ts'
+import { LockContendedError } from './lock-contended-error.ts'
+import type { Lockable, LockCalls, LockedOptions } from './locked-options.ts'
+
+/**
+ * Makes what a guarded function is to its callers: it calls `fn` under the lock, with the `this` and the arguments of the call.
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function guarded<This, F extends Lockable>(
+  fn: F,
+  options: LockedOptions<This, F>,
+): (this: This, ...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>> {
+  const { locks, key, failureMessage, onContended, signal, acquire } = checked(options)
+  const wrapper = async function (this: This, ...args: Parameters<F>): Promise<Awaited<ReturnType<F>>> {
+    const of = <T>(value: T | ((this: This, ...args: Parameters<F>) => T)): T => valueFor(value, this, args)
+    const calls = typeof locks === 'function' ? locks(this) : locks
+    demandCalls(calls)
+    let began = false
+    try {
+      return await calls.withLock(of(key), { ...acquire, signal: of(signal) }, () => {
+        began = true
+        return Reflect.apply(fn, this, args)
+      })
+    } catch (error) {
+      // What `fn` itself could not lock is its own error.
+      if (began || !(error instanceof AcquireTimeoutError)) throw error
+      const contended = new LockContendedError(of(failureMessage) ?? error.message, error)
+      if (!onContended) throw contended
+      return onContended(contended)
+    }
+  }
+  const { name, length } = fn
+  return Object.defineProperties(wrapper, {
+    name: { value: name, configurable: true },
+    length: { value: length, configurable: true },
+  })
+}
+
+function valueFor<T, This, Args extends never[]>(
+  value: T | ((this: This, ...args: Args) => T),
+  self: This,
+  args: Args,
+): T {
+  return typeof value === 'function' ? (value as (this: This, ...args: Args) => T).apply(self, args) : value
+}
+
+function checked<This, F extends Lockable>(options: LockedOptions<This, F>) {
+  demandObject(options)
+  const { locks, key, failureMessage, onContended, signal, ...acquire } = options
+  const isFunction = (value: unknown): boolean => typeof value === 'function'
+  const isTextOr = (value: unknown): boolean => typeof value === 'string' || isFunction(value)
+  if (!isFunction(locks)) demandCalls(locks)
+  demandOption(isTextOr(key), 'key', 'text, or a function of the arguments')
+  demandOption(failureMessage === undefined || isTextOr(failureMessage), 'failureMessage', 'text, or a function')
+  demandOption(onContended === undefined || isFunction(onContended), 'onContended', 'a function')
+  demandOption(signal === undefined || signal instanceof AbortSignal || isFunction(signal), 'signal', 'an AbortSignal')
+  checkAcquireOptions(acquire)
+  return { locks, key, failureMessage, onContended, signal, acquire: acquire as AcquireOptions }
+}
+
+function demandCalls(locks: unknown): asserts locks is LockCalls {
+  demandOption(typeof Object(locks).withLock === 'function', 'locks', 'a locker, or a function that returns one')
+}

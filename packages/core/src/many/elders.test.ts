@@ -1,0 +1,147 @@
+import { follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore, testLocker } from '@leasehold/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type AcquireOptions, poll } from '../index.ts'
+import { memoryNotifier, memoryStore } from '../memory/index.ts'
+import { acquireAll, type LeaseSet, tryAcquireAll } from './index.ts'
+
+const pair = ['x', 'y']
+
+/** A scripted store whose releases are heard. */
+function setUp() {
+  const clock = new ManualClock()
+  const memory = memoryStore({
+    clock: {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs(),
+      schedule: () => () => undefined,
+    },
+  })
+  const store = new ScriptedStore(clock, memory)
+  return testLocker({ clock, store, notifier: memoryNotifier(memory) })
+}
+let { locks, elsewhere, store, clock } = setUp()
+beforeEach(() => {
+  ;({ locks, elsewhere, store, clock } = setUp())
+})
+
+const tried = (): number => store.called('acquireAll').length
+const held = (key: string) => elsewhere.acquire(key, { ttl: '1h', renew: false })
+const called = (by = locks, options: AcquireOptions = {}, keys = pair) =>
+  follow(acquireAll(by, keys, { wait: '1h', ...options }), clock)
+
+describe.each(['one request', 'a request for each key'])('a set that has waited long, of %s', (how) => {
+  beforeEach(() => {
+    store.apart = how !== 'one request'
+  })
+
+  it.each([
+    [900, false],
+    [2_100, true],
+  ])('for %s ms: is served before one that comes as its lock is given back: %s', async (waitedMs, isFirst) => {
+    const holder = await held('x')
+    const waiting = called()
+    await clock.advance(waitedMs)
+    let newcomer: Promise<LeaseSet | null> | undefined
+    store.next('release', ({ execute }) => {
+      const answer = execute()
+      newcomer = tryAcquireAll(elsewhere, pair)
+      return answer
+    })
+    await holder.release()
+    await clock.advance(0)
+    expect([(await newcomer) === null, waiting.state === 'fulfilled']).toEqual([isFirst, isFirst])
+  })
+
+  it('is no longer in the way once it is served, or is aborted', async () => {
+    const holder = await held('x')
+    const abort = new AbortController()
+    const [served, aborted] = [called(), called(elsewhere, { signal: abort.signal })]
+    await clock.advance(2_100)
+    abort.abort()
+    await clock.advance(0)
+    expect(aborted.state).toBe('rejected')
+    await holder.release()
+    await clock.advance(0)
+    await served.value?.release()
+    expect(await tryAcquireAll(elsewhere, pair)).not.toBeNull()
+  })
+})
+
+describe('the elder of a set of locks', () => {
+  it('is in the way for no longer than the store knows of it if it vanishes', async () => {
+    const holder = await held('x')
+    const abort = new AbortController()
+    const vanishing = called(locks, { signal: abort.signal })
+    await clock.advance(2_100)
+    store.always('acquireAll', requestLost)
+    abort.abort()
+    await clock.advance(0)
+    expect(vanishing.state).toBe('rejected')
+    await clock.advance(500)
+    store.always('acquireAll', ({ execute }) => execute())
+    await holder.release()
+    expect(await tryAcquireAll(elsewhere, pair)).toBeNull()
+    const next = called()
+    await clock.advance(1_300)
+    expect(next.state).toBe('fulfilled')
+  })
+
+  it('is the one that has waited longest, and the others follow in their order', async () => {
+    const holder = await held('x')
+    const order: string[] = []
+    const work = async (name: string, by: typeof locks): Promise<void> => {
+      await using _ = await acquireAll(by, pair, { wait: '1h' })
+      order.push(name)
+    }
+    // The second polls, and may well ask first.
+    const all = [work('first', elsewhere)]
+    await clock.advance(1_500)
+    all.push(work('second', locks))
+    await clock.advance(3_000)
+    await holder.release()
+    await clock.advance(2_000)
+    await Promise.all(all)
+    expect(order).toEqual(['first', 'second'])
+  })
+
+  it('asks soon again while the lock goes from hand to hand, and no more often than others while one has it', async () => {
+    let holder = await held('x')
+    const polling = called(elsewhere)
+    await clock.advance(10_000)
+    const before = tried()
+    await clock.advance(10_000)
+    expect(tried() - before).toBeLessThanOrEqual(20)
+    await holder.release()
+    holder = await held('x')
+    await clock.advance(1_000)
+    await holder.release()
+    await clock.advance(1_000)
+    expect(polling.state).toBe('fulfilled')
+  })
+
+  it('asks a few times more than it was told to while one holder has the lock for long', async () => {
+    await held('x')
+    const asking = called(locks, { recheck: '10m' })
+    const polling = called(elsewhere, { strategy: poll({ every: '10m' }) }, ['x'])
+    await clock.advance(30 * 60_000)
+    expect([asking.state, polling.state]).toEqual(['pending', 'pending'])
+    expect(tried()).toBeLessThan(40)
+  })
+
+  it('lets others have a lock after a while if it is slow, though their notifier says nothing of it', async () => {
+    const notifier = new ScriptedNotifier({ checks: true })
+    const other = testLocker({ clock, store, notifier })
+    const holder = await held('x')
+    const abort = new AbortController()
+    const elder = called(elsewhere, { signal: abort.signal, strategy: poll({ every: 1_000 }) })
+    await clock.advance(5_000)
+    const late = called(other.locks)
+    await clock.advance(0)
+    await holder.release()
+    abort.abort()
+    await clock.advance(0)
+    notifier.signal()
+    await clock.advance(300)
+    expect([elder.state, late.state]).toEqual(['rejected', 'fulfilled'])
+  })
+})

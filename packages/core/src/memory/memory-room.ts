@@ -1,0 +1,119 @@
+import type { EnterRequest, RoomEntry } from '../store/presence.ts'
+import { parseToken, randomPart } from '../store/token.ts'
+
+/** An entry of a room. Who leaves, or is displaced, is marked and stays until it would have expired. */
+export interface Entry extends Entrant {
+  readonly acquisitionId: string
+  readonly fence: number
+  readonly sinceMs: number
+  state: 'in' | 'left' | 'taken'
+  /** When it expires, by the monotonic clock. */
+  till: number
+}
+
+type Entrant = Pick<EnterRequest, 'role' | 'exclusive' | 'userId' | 'sessionId' | 'takeOver'>
+
+/** The rules of a room, which are the model of the scripts. */
+export class MemoryRoom {
+  /** By the random parts of their acquisition ids, the oldest first. */
+  readonly #entries = new Map<string, Entry>()
+  /** The same entries, by their users. */
+  readonly #byUser = new Map<string, Set<Entry>>()
+  /** Who has each exclusive role. */
+  readonly #roles = new Map<string, string>()
+  #lastChange = 0
+  #lastTill = 0
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** An entry that has not expired. */
+  entry(random: string, nowMs: number): Entry | undefined {
+    const entry = this.#entries.get(random)
+    return entry && entry.till > nowMs ? entry : undefined
+  }
+
+  present(nowMs: number): readonly Entry[] {
+    return Array.from(this.#entries.values()).filter(isPresent(nowMs))
+  }
+
+  /** An entry of who has the role that this entrant may not have. */
+  holderFor({ role, exclusive, userId, takeOver }: Entrant, nowMs: number): Entry | undefined {
+    if (!exclusive || takeOver === 'anyone') return undefined
+    return this.#holders(role, nowMs).find((entry) => entry.userId !== userId)
+  }
+
+  /** Displaces whom this entrant may displace, and the earlier entry of its session. */
+  displaceFor({ role, exclusive, userId, sessionId, takeOver }: Entrant, nowMs: number): void {
+    const others = exclusive && takeOver !== 'nobody' ? this.#holders(role, nowMs) : []
+    for (const entry of others) entry.state = 'taken'
+    for (const entry of this.#of(userId, nowMs)) if (entry.sessionId === sessionId) entry.state = 'taken'
+  }
+
+  put(entry: Entry): void {
+    this.#entries.set(randomPart(entry.acquisitionId), entry)
+    const own = this.#byUser.get(entry.userId) ?? new Set()
+    this.#byUser.set(entry.userId, own.add(entry))
+    if (entry.exclusive) this.#roles.set(entry.role, entry.userId)
+  }
+
+  /** Drops who has expired. */
+  drop(nowMs: number): void {
+    for (const [random, entry] of this.#entries) {
+      if (entry.till > nowMs) continue
+      this.#entries.delete(random)
+      const own = this.#byUser.get(entry.userId)
+      own?.delete(entry)
+      if (own?.size === 0) this.#byUser.delete(entry.userId)
+    }
+  }
+
+  change(wallMs: number): number {
+    this.#lastChange = Math.max(this.#lastChange + 1, Math.floor(wallMs * 1_000))
+    return this.#lastChange
+  }
+
+  version(nowMs: number): string {
+    let alive = 0
+    for (const entry of this.#entries.values()) if (entry.till > nowMs) alive++
+    return `${this.#lastChange}.${alive}`
+  }
+
+  /** Gives an entry more time, and never less. */
+  extend(entry: Entry, till: number): void {
+    entry.till = Math.max(entry.till, till)
+    this.#lastTill = Math.max(this.#lastTill, till)
+  }
+
+  /** When the last of its entries expires, at the latest. */
+  get lastTill(): number {
+    return this.#lastTill
+  }
+
+  #holders(role: string, nowMs: number): readonly Entry[] {
+    const userId = this.#roles.get(role)
+    return userId === undefined ? [] : this.#of(userId, nowMs).filter((entry) => entry.role === role)
+  }
+
+  #of(userId: string, nowMs: number): readonly Entry[] {
+    return Array.from(this.#byUser.get(userId) ?? []).filter(isPresent(nowMs))
+  }
+}
+
+const isPresent =
+  (nowMs: number) =>
+  ({ state, till }: Entry): boolean =>
+    state === 'in' && till > nowMs
+
+/** An entry as others see it. */
+export const shown = (entry: Entry, nowMs: number): RoomEntry => ({
+  userId: entry.userId,
+  sessionId: entry.sessionId,
+  role: entry.role,
+  exclusive: entry.exclusive,
+  fence: entry.fence,
+  server: parseToken(`${entry.acquisitionId}.0`)?.name ?? null,
+  since: new Date(entry.sinceMs),
+  expiresInMs: Math.ceil(entry.till - nowMs),
+})

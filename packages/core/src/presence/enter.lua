@@ -1,0 +1,59 @@
+-- Lets a session into a room, in a role, unless somebody else has that role.
+-- @arg memory       how long to keep what is known of a room, at least, ms
+-- @key entries      who is in the room (see room.part.lua)
+-- @key room         what is known of them
+-- @each channel     where to tell of it
+-- @each id          the acquisition id, kept through retries
+-- @each ttl         milliseconds until the entry ends by itself
+-- @each role        "exclusive" roles have one user
+-- @each user        who it is: several sessions of a user share a role
+-- @each session     which connection of theirs; an earlier entry of the same session is displaced
+-- @each exclusive   "1" or empty
+-- @each takeover    "anyone" displaces whoever has the role, "mine" other sessions of this user; otherwise empty
+-- @returns token           entered, now or before: then the expiry is extended
+-- @returns {"held", text, left, user…}  somebody else has the role: what is known of an entry of theirs, and its time left in ms
+-- @returns {"spent"}       this entry came and went already
+-- @returns {"full"}        there are too many entries
+-- @include room.part.lua
+local memory, mostEntries = tonumber(ARGV[1]), 10000
+local channel, id, ttl, role, user, session, exclusive, takeover = unpack(ARGV, 2, 9)
+
+local function enter()
+  open(0)
+  ttl = tonumber(ttl)
+  local random = sub(id, -32)
+  local mine = entryOf(random)
+  if mine then
+    if mine.state ~= 'in' then return {'spent'} end
+    extend(random, ttl)
+    keep(math.max(ttl, memory))
+    return id .. '.' .. mine.fence
+  end
+  local displaced = {}
+  if exclusive == '1' then
+    for _, entry in ipairs(holders(role)) do
+      local isMine = entry.user == user
+      if not isMine and takeover ~= 'anyone' then return {'held', entry.text, entry.left} end
+      if takeover ~= '' and not (isMine and entry.session == session) then displaced[#displaced + 1] = entry end
+    end
+  end
+  for _, entry in ipairs(entriesOf(user)) do
+    if entry.session == session then displaced[#displaced + 1] = entry end
+  end
+  if call('ZCARD', entries) >= mostEntries then return {'full'} end
+  for _, entry in ipairs(displaced) do leave(entry, 'taken') end
+  local fence = change()
+  local entry = {
+    random = random, state = 'in', fence = fence, name = match(id, '^(.*)%.%x+$') or '', since = format('%.0f', now),
+    exclusive = exclusive, role = role, user = user, session = session,
+  }
+  write(entry)
+  attach(entry)
+  call('HINCRBY', room, 'n', 1)
+  extend(random, ttl)
+  keep(math.max(ttl, memory))
+  tell(channel)
+  return id .. '.' .. fence
+end
+
+return {enter()}

@@ -1,0 +1,18 @@
+/**
+ * `@leasehold/core/presence`: who is in a room, each in a role, by leases. `@leasehold/sessions` keeps WebSocket sessions with it.
+ */
+
+export type {
+  EnterOutcome,
+  EnterRequest,
+  EntryRequest,
+  LeaveRoomRequest,
+  LookRoomOutcome,
+  LookRoomRequest,
+  PresenceStore,
+  RoomEntry,
+  TakeOver,
+} from '../store/presence.ts'
+export type { KeptEntry, KeptOutcome, RoomView } from './kept-entry.ts'
+export { presenceOf } from './presence-of.ts'
+export { type Entered, type EnterOptions, type Rooms, rooms } from './rooms.ts'

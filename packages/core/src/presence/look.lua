@@ -1,0 +1,38 @@
+-- Says who is in rooms; changes nothing.
+-- @key entries     who is in the room (see room.part.lua)
+-- @key room        what is known of them
+-- @each known      the version that is known of it; empty for none
+-- @each role       asks for one role only; empty for all
+-- @each user       of that role, asks for this user's entries; empty for those of the user who has it
+-- @returns {"same"}                          the room is as it was with that version
+-- @returns {"look", version, {text, left…}}  what is known of each entry, and its time left in ms
+-- @include room.part.lua
+local function look(at, known, role, user)
+  entries, room = KEYS[at + 1], KEYS[at + 2]
+  -- Without a change of the room, all that can happen is that entries expire.
+  local version = (call('HGET', room, 'f') or '0') .. '.' .. call('ZCOUNT', entries, '(' .. now, '+inf')
+  if version == known then return {'same'} end
+  local list = {}
+  local function add(entry)
+    if entry and entry.state == 'in' then
+      list[#list + 1], list[#list + 2] = entry.text, entry.left
+    end
+  end
+  if role == '' then
+    local found = call('ZRANGEBYSCORE', entries, '(' .. now, '+inf', 'WITHSCORES')
+    for i = 1, #found, 2 do
+      local entry = described(found[i])
+      if entry then entry.left = found[i + 1] - now end
+      add(entry)
+    end
+  else
+    for _, entry in ipairs(user == '' and holders(role) or entriesOf(user, role)) do add(entry) end
+  end
+  return {'look', version, list}
+end
+
+local replies = {}
+for i = 1, #KEYS / 2 do
+  replies[i] = look(2 * i - 2, ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i])
+end
+return replies

@@ -1,0 +1,133 @@
+import { acquireAlone } from '../acquire/acquisition.ts'
+import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+import { KeyCalls, type Shared, sharedOf } from '../key-locker.ts'
+import type { Lease } from '../lease/lease.ts'
+import type { LocalQueue } from '../local-queue/local-queue.ts'
+import type { Locker } from '../locker.ts'
+import { callSettings } from '../options.ts'
+import type { ReleaseResult } from '../store/lease-store.ts'
+import type { LookRoomRequest, PresenceStore, RoomEntry, TakeOver } from '../store/presence.ts'
+import { checkRoomName } from '../store/presence-limits.ts'
+import type { Duration } from '../timing/duration.ts'
+import { askEach } from './ask-each.ts'
+import { never } from './figures.ts'
+import { onHint } from './hints.ts'
+import type { KeptEntry, KeptOutcome, RoomView } from './kept-entry.ts'
+import { presenceOf } from './presence-of.ts'
+import { RoomLeases } from './room-leases.ts'
+
+/** Who enters a room, and in which role. */
+export interface EnterOptions {
+  /** The room: a key of the locker's store. A lock of the same key has nothing to do with it. */
+  readonly room: string
+  readonly role: string
+  /** Whether one user at a time has the role; default true. All who use a role have to say the same. */
+  readonly exclusive?: boolean | undefined
+  readonly userId: string
+  /** Which of the user's connections it is. An entry of the same session in this room is displaced. */
+  readonly sessionId: string
+  /** Whom it may displace: `nobody` (default), `mine`, other sessions of this user in the role, or `anyone` who has the role. */
+  readonly takeOver?: TakeOver | undefined
+  /** How long the entry lives without renewal; default the locker's `ttl`. */
+  readonly ttl?: Duration | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Contention is an answer: another user has the role. */
+export type Entered =
+  | { readonly entered: true; readonly lease: Lease }
+  | { readonly entered: false; readonly heldBy: RoomEntry }
+
+/** The calls for rooms; made by {@link rooms}. */
+export interface Rooms {
+  /**
+   * Enters a room. The entry is an ordinary lease of the locker: it is renewed until it is released, and its signal fires when it is
+   * lost. Its reason is `superseded` if another session or user took the place over.
+   *
+   * @throws StoreUnavailableError when the store did not answer
+   * @throws InvalidOptionError for a bad option, or a room that is full
+   * @throws LeaseholdError with code `CLOSED` once the locker is closed
+   * @throws the signal's own reason when `signal` is aborted
+   */
+  enter(options: EnterOptions): Promise<Entered>
+  /**
+   * Says who is in rooms, in one round trip for a hundred of them. It changes nothing.
+   *
+   * @throws StoreUnavailableError when the store did not answer for one of them
+   */
+  look(requests: readonly LookRoomRequest[]): Promise<readonly RoomView[]>
+  /** Renews entries that nobody renews here, in one round trip for a hundred of them. It rejects only for a bad option. */
+  renew(entries: readonly KeptEntry[], ttl: Duration): Promise<readonly KeptOutcome[]>
+  /** Ends an entry that nobody holds here, and answers how that ended, as `Lease.release` does. */
+  leave(entry: KeptEntry): Promise<ReleaseResult>
+  /**
+   * Calls back when something may have changed in a room, as far as the locker's notifier hears of it. It is a hint: look now and then,
+   * too. Returns what stops it.
+   */
+  onHint(room: string, listener: () => void): () => void
+}
+
+/**
+ * The rooms of a locker: who is there, each in a role, by leases.
+ *
+ * @example
+ * ```ts
+ * const { entered, ...rest } = await rooms(locks).enter({ room: 'doc:7', role: 'writer', userId: 'ada', sessionId: 'tab-1' })
+ * ```
+ *
+ * @throws InvalidOptionError for what is no locker, or one whose store has no rooms
+ */
+export function rooms(locks: Locker): Rooms {
+  const shared = sharedOf(locks)
+  const port = shared && presenceOf(shared.context.store)
+  demandOption(shared !== undefined && port !== undefined, 'locks', 'a locker whose store has rooms')
+  const { context } = shared
+  const leases = leasesOf(shared, port)
+  const { queue: _, ...defaults } = shared.defaults
+
+  return {
+    async enter(options) {
+      const { room, ttl, signal, ...entrant } = checkedEntrant(options)
+      let heldBy: RoomEntry | undefined
+      const entering = leases.entering(entrant, (by) => {
+        heldBy = by
+      })
+      const line: LocalQueue = {
+        acquire: (plan, since) => acquireAlone(entering, plan, since),
+        handOff: () => false,
+        ended: () => undefined,
+        holding: () => undefined,
+        close: () => undefined,
+      }
+      const taking: Shared = { context: leases.context, queue: () => line, jointRenewal: leases.renewal, defaults }
+      const calls = new KeyCalls(taking, room, callSettings(defaults, { renew: true, longHeld: never }))
+      const lease = await calls.tryAcquire({ ttl, signal })
+      return lease ? { entered: true, lease } : { entered: false, heldBy: heldBy as RoomEntry }
+    },
+    look: (requests) => askEach.look(context, port, requests),
+    renew: (entries, ttl) => askEach.renew(context, port, entries, ttl),
+    leave: (entry) => askEach.leave(context, port, entry),
+    onHint: (room, listener) => onHint(context.notifier, room, listener),
+  }
+}
+
+/** @throws InvalidOptionError naming the first option that is unknown or bad */
+function checkedEntrant(options: EnterOptions) {
+  demandObject(options)
+  const { room, role, exclusive = true, userId, sessionId, takeOver = 'nobody', ttl, signal, ...rest } = options
+  refuseUnknown(rest)
+  checkRoomName('role', role)
+  checkRoomName('userId', userId)
+  checkRoomName('sessionId', sessionId)
+  demandOption(typeof exclusive === 'boolean', 'exclusive', 'true or false')
+  demandOption(['nobody', 'mine', 'anyone'].includes(takeOver), 'takeOver', "'nobody', 'mine' or 'anyone'", takeOver)
+  return { room, role, exclusive, userId, sessionId, takeOver, ttl, signal }
+}
+
+const known = new WeakMap<Shared, RoomLeases>()
+
+function leasesOf(shared: Shared, port: PresenceStore): RoomLeases {
+  const made = known.get(shared) ?? new RoomLeases(shared.context, port)
+  known.set(shared, made)
+  return made
+}

@@ -1,0 +1,15 @@
+import type { ListedLock } from './listing.ts'
+import { acquisitionIdOf, parseToken } from './token.ts'
+
+/** What a list shows of a lock's value: the token of its one holder, a foreign holder's value, or nothing. */
+export function shownHolder(value: string): Pick<ListedLock, 'holder' | 'fence' | 'since' | 'isKept'> {
+  const { name = null, fence = null } = parseToken(value) ?? {}
+  return {
+    holder: name,
+    fence,
+    // A fence is the store's time when it was minted, in microseconds.
+    since: fence === null ? null : new Date(fence / 1_000),
+    // See `nobodysToken`.
+    isKept: /(?:^|\.)0{32}$/.test(acquisitionIdOf(value)),
+  }
+}

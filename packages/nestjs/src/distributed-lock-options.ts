@@ -1,0 +1,35 @@
+import type { Duration, Locker } from '@leasehold/core'
+import type { LockContendedError, LockedOptions } from '@leasehold/core/locked'
+
+/** A method that answers a promise. */
+export type AsyncMethod = (...args: never[]) => Promise<unknown>
+
+/** What becomes of a call when somebody holds the lock until the wait is over, and it is not skipped. */
+export type Answer<M extends AsyncMethod> = 409 | 423 | ((error: LockContendedError) => Awaited<ReturnType<M>>)
+
+/** How a method is guarded. The options of an acquire pass through. */
+export interface DistributedLockOptions<This extends object, M extends AsyncMethod, OnContended>
+  extends Omit<LockedOptions<This, M>, 'locks' | 'onContended'> {
+  /** The name of the locker, as given to the module; default: the one without a name. */
+  readonly locker?: string | undefined
+  /** Returns the locker of an instance that Nest does not make, such as one of a factory; default: Nest injects it. */
+  readonly locks?: ((self: This) => Locker) | undefined
+  /**
+   * What becomes of a call when somebody holds the lock until the wait is over. A status: it rejects with a
+   * `LockContendedException` of that status. `skip`: it answers undefined, as a scheduled job should. A function answers in place
+   * of the method. Default 409.
+   */
+  readonly onContended?: OnContended
+  /**
+   * Leaves the lock taken for that long at least, from when it was acquired: for jobs that several instances fire at about the
+   * same time. Longer than their timers may be apart, and shorter than the time between two runs.
+   */
+  readonly holdAtLeast?: Duration | undefined
+}
+
+/** A decorator of a method, as `experimentalDecorators` has them. */
+export type LockDecorator<This extends object, M extends AsyncMethod> = (
+  target: This,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<M>,
+) => void

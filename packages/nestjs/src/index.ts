@@ -1,0 +1,15 @@
+/** `@leasehold/nestjs`: a module that offers a locker, and a decorator that runs methods under a lock. */
+
+export { currentLease } from './current-lease.ts'
+export { DistributedLock } from './distributed-lock.ts'
+export type { Answer, AsyncMethod, DistributedLockOptions, LockDecorator } from './distributed-lock-options.ts'
+export { LeaseholdLocker } from './leasehold-locker.ts'
+export { LeaseholdModule } from './leasehold-module.ts'
+export { LockContendedException } from './lock-contended-exception.ts'
+export { InjectLocker, lockerToken } from './locker-token.ts'
+export type {
+  LeaseholdModuleAsyncOptions,
+  LeaseholdModuleOptions,
+  LeaseholdModuleSetting,
+  LeaseholdOptionsFactory,
+} from './module-options.ts'

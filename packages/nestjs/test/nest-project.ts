@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Installation } from '../../../test/runtimes/installed-packages.ts'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** How a project of a user is set up. */
+export interface NestVersion {
+  readonly nest: '10' | '11' | '12'
+  readonly format: 'cjs' | 'esm'
+}
+
+/** A Nest project outside of the workspace, compiled. */
+export interface NestProject extends AsyncDisposable {
+  readonly folder: string
+  /** The file that starts its application. */
+  readonly main: string
+}
+
+/** Where the workspace has the packages of a version of Nest. */
+const homes = { '10': here('nest-10'), '11': here('nest-11'), '12': here('..') } as const
+/** What a new project of that version is compiled with, or near that. */
+const compilers = {
+  '10': here('../../../test/node_modules/typescript-5.4'),
+  '11': here('../../../test/node_modules/typescript-5.9'),
+  '12': here('../../../node_modules/typescript'),
+} as const
+
+const packages = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', '@nestjs/schedule']
+const others = ['ioredis', 'reflect-metadata', 'rxjs']
+
+/**
+ * Compiles files as a project of that version does.
+ *
+ * @param installed our packages, as they are published
+ * @param sources   the files by their paths within `src`
+ */
+export async function nestProject(
+  installed: Installation,
+  { nest, format }: NestVersion,
+  sources: Readonly<Record<string, string>>,
+): Promise<NestProject> {
+  const folder = mkdtempSync(join(tmpdir(), `leasehold-nest-${nest}-${format}-`))
+  const modules = join(folder, 'node_modules')
+  const remove = async (): Promise<void> => rmSync(folder, { recursive: true })
+  try {
+    // A copy: a link would find the Nest of its own place.
+    cpSync(join(installed.folder, 'node_modules/@leasehold'), join(modules, '@leasehold'), { recursive: true })
+    for (const name of [...packages, ...others]) link(join(homes[nest], 'node_modules', name), join(modules, name))
+    link(here('../node_modules/@types/node'), join(modules, '@types/node'))
+    for (const [path, source] of Object.entries(sources)) write(join(folder, 'src', path), source)
+    write(join(folder, 'package.json'), JSON.stringify({ type: format === 'cjs' ? 'commonjs' : 'module' }))
+    write(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: compilerOptions(nest, format) }))
+    await promisify(execFile)(process.execPath, [join(compilers[nest], 'bin/tsc'), '--pretty', 'false'], {
+      cwd: folder,
+      timeout: 50_000,
+    })
+  } catch (error) {
+    await remove()
+    const { stdout, message } = error as { stdout?: string; message: string }
+    throw new Error(`${message}\n${stdout ?? ''}`, { cause: error })
+  }
+  return { folder, main: join(folder, 'dist/main.js'), [Symbol.asyncDispose]: remove }
+}
+
+/** As the command line of Nest sets a project up. */
+const compilerOptions = (nest: NestVersion['nest'], format: NestVersion['format']) => ({
+  ...(nest !== '12' && format === 'cjs'
+    ? {
+        module: 'commonjs',
+        moduleResolution: nest === '10' ? 'node10' : 'node16',
+        ...(nest === '11' && { module: 'node16' }),
+      }
+    : { module: 'nodenext', moduleResolution: 'nodenext' }),
+  target: 'es2022',
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  strict: true,
+  skipLibCheck: true,
+  types: ['node'],
+  rootDir: 'src',
+  outDir: 'dist',
+})
+
+function link(target: string, path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(target, path)
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}

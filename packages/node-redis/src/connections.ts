@@ -1,0 +1,43 @@
+import { keySlot } from '@leasehold/core/redis'
+import {
+  isCluster,
+  type NodeRedisClient,
+  type NodeRedisCluster,
+  type NodeRedisConnection,
+  type NodeRedisNode,
+} from './node-redis-client.ts'
+
+/** The node of a key's slot, as far as the cluster client knows. */
+export const nodeOf = (cluster: NodeRedisCluster, key: string): NodeRedisNode | undefined =>
+  cluster.slots[keySlot(key)]?.master
+
+/** The connection that a call for this key is sent on; undefined if a cluster client has to make or find it. */
+export function connectionFor(client: NodeRedisClient, key: string | undefined): NodeRedisClient | undefined {
+  if (!isCluster(client)) return client
+  const connection = key === undefined ? undefined : nodeOf(client, key)?.client
+  return connection && isConnection(connection) ? connection : undefined
+}
+
+/** The connection that is not ready and has to be before a call for this key can be sent. */
+export function obstacle(client: NodeRedisClient, key: string | undefined): NodeRedisClient | undefined {
+  if (!isReady(client)) return client
+  if (!isCluster(client) || key === undefined) return undefined
+  const connection = nodeOf(client, key)?.client
+  // A node that nobody needed yet, and one whose connection has ended, the client connects when it gets a call for it.
+  if (!connection) return undefined
+  if (!isConnection(connection)) return client
+  return connection.isOpen && !connection.isReady ? connection : undefined
+}
+
+/** Whether the client has what it needs to send: a connection, or the slots of the cluster. */
+const isReady = (client: NodeRedisClient): boolean =>
+  isCluster(client) ? client.isOpen && client.slots[0] !== undefined : client.isReady
+
+/** In node-redis 4 a node's client is a promise at first. */
+const isConnection = (client: object): client is NodeRedisConnection => 'isReady' in client
+
+/** How a connection is at present, for an operator. */
+export function describe(client: NodeRedisClient): string {
+  if (isReady(client)) return 'it is ready'
+  return client.isOpen ? 'it is connecting' : 'it is closed; call its connect()'
+}

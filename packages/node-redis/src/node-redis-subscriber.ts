@@ -1,0 +1,62 @@
+import type { RedisSubscriber, SubscriberListener } from '@leasehold/core/redis'
+import { Listening, type ListeningConnection } from './listening-connection.ts'
+import {
+  checkClient,
+  isCluster,
+  isSentinel,
+  type NodeRedisClient,
+  type NodeRedisConnection,
+} from './node-redis-client.ts'
+
+/**
+ * Makes connections that only listen, each like the client's. On a cluster each goes to another primary, because a plain
+ * `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a bridge in your own server.
+ * `nodeRedisNotifier` is built on it.
+ *
+ * @example
+ * ```ts
+ * const bridge = createBridge({ store, subscriber: nodeRedisSubscriber(redis), auth: { tokens } })
+ * ```
+ *
+ * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ */
+export function nodeRedisSubscriber(client: NodeRedisClient): RedisSubscriber {
+  checkClient(client)
+  let connections = 0
+  return {
+    connect: (listener, signal) => open(client, connections++, listener, signal),
+  }
+}
+
+async function open(
+  client: NodeRedisClient,
+  turn: number,
+  listener: SubscriberListener,
+  signal: AbortSignal,
+): Promise<Listening> {
+  const listening = new Listening(await duplicate(client, turn), listener)
+  await listening.open(signal)
+  return listening
+}
+
+/** A connection of one attempt. Its user makes a new one and subscribes again, so that it knows when messages were missed. */
+async function duplicate(client: NodeRedisClient, turn: number): Promise<ListeningConnection> {
+  const source = await sourceOf(client, turn)
+  const make = source.duplicate as (override: object) => ListeningConnection
+  const socket = { ...source.options?.socket, reconnectStrategy: false }
+  return make.call(source, { ...only, socket })
+}
+
+/** The connection to make another one like: of a cluster each primary's in turn, by sentinels that of the present primary. */
+async function sourceOf(client: NodeRedisClient, turn: number): Promise<NodeRedisConnection> {
+  if (isSentinel(client)) {
+    return (await client._execute(false, async (primary) => primary)) as NodeRedisConnection
+  }
+  if (!isCluster(client)) return client
+  const node = client.masters[turn % client.masters.length]
+  if (!node) throw new Error('The cluster client knows no node yet')
+  return (await client.nodeClient(node as never)) as NodeRedisConnection
+}
+
+/** What a connection that listens has no use for. */
+const only = { clientSideCache: undefined, maintNotifications: 'disabled', pingInterval: undefined }

@@ -1,0 +1,111 @@
+import { offerFindings } from '@leasehold/core/adapter'
+import {
+  type ConnectedClient,
+  connectedTransport,
+  offerPlainCommands,
+  offerReplicaWait,
+  type RedisTransport,
+} from '@leasehold/core/redis'
+import { keepAskingAround } from './asking-around.ts'
+import { clientFindings } from './client-findings.ts'
+import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
+import { listen } from './listening.ts'
+import {
+  checkClient,
+  isCluster,
+  isSentinel,
+  type NodeRedisClient,
+  type NodeRedisConnection,
+} from './node-redis-client.ts'
+import { plainCommand } from './plain-command.ts'
+import { confirmedBySentinel, waitOn } from './replicas.ts'
+import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
+
+/**
+ * Runs scripts over a client of node-redis: standalone, Sentinel or Cluster. It is for stores that you write; `nodeRedisStore` is
+ * built on it.
+ *
+ * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
+ * over, and a call that is still in a queue of the client then becomes a `PING`. On a connection a call is sent once at most. A
+ * Sentinel client may send it again after a failover; `resent` says that it may have. When a thousand calls were given up on a
+ * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. If the
+ * server refuses to let the client in, the call ends at once with the server's words.
+ *
+ * It changes no option of the client, and neither connects nor closes it. Its commands have none of the client's own options, such
+ * as a timeout or a mapping of types.
+ *
+ * @example
+ * ```ts
+ * const store = redisStore(nodeRedisTransport(redis))
+ * ```
+ *
+ * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ */
+export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
+  checkClient(client)
+  const transport = connectedTransport(connectedNodeRedis(client))
+  if (isSentinel(client)) offerReplicaWait(transport, confirmedBySentinel(client, transportOf))
+  offerFindings(transport, () => clientFindings(client))
+  return offerPlainCommands(transport, plainCommand(client))
+}
+
+/** Of a connection that a Sentinel client lends. The same connection has the same. */
+const lent = new WeakMap<NodeRedisConnection, RedisTransport>()
+function transportOf(connection: NodeRedisConnection): RedisTransport {
+  const transport = lent.get(connection) ?? connectedTransport(connectedNodeRedis(connection))
+  lent.set(connection, transport)
+  return transport
+}
+
+function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
+  const cluster = isCluster(client)
+  const lines = new WeakMap<NodeRedisClient, object>()
+  /** A key that each node's connection was needed for. */
+  const keys = new WeakMap<NodeRedisClient, string>()
+  let wasReady = false
+  return {
+    client,
+    cluster,
+    nodeOf: (key) => (isCluster(client) && nodeOf(client, key)?.address) || '',
+    connectionFor: (key) => connectionFor(client, key),
+    obstacle(key) {
+      const waitFor = obstacle(client, key)
+      wasReady ||= waitFor !== client
+      if (waitFor && waitFor !== client && key !== undefined) keys.set(waitFor, key)
+      return waitFor
+    },
+    // One that was never ready may be about to be connected.
+    hasEnded: (connection) => wasReady && connection === client && !connection.isOpen,
+    describe,
+    listen(connection, changed, failed) {
+      const stopListening = listen(connection, changed, failed)
+      const key = keys.get(connection)
+      const stopAsking = isCluster(client) && key !== undefined ? keepAskingAround(client, key) : undefined
+      return () => {
+        stopListening()
+        stopAsking?.()
+      }
+    },
+    lineOf(connection) {
+      const line = lines.get(connection) ?? {}
+      lines.set(connection, line)
+      return line
+    },
+    send(call, connection, answer) {
+      const heard: typeof answer = (reply) => {
+        // The client gives a call up only with its connection. The next one is another line.
+        if (reply.type === 'unknown' && connection) lines.delete(connection)
+        answer(reply)
+      }
+      if (isSentinel(client)) return sendBySentinel(client, call, heard)
+      if (!isCluster(client)) return sendOn(client, call, heard)
+      return sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
+    },
+    ...(!isSentinel(client) && {
+      alone: (connection) => ({
+        to: connectedNodeRedis(connection),
+        wait: (replicas, timeoutMs) => waitOn(connection as NodeRedisConnection, replicas, timeoutMs),
+      }),
+    }),
+  }
+}

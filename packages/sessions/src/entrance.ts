@@ -1,0 +1,65 @@
+import { type Clock, StoreUnavailableError } from '@leasehold/core'
+import { enterWithinMs, mostEntering } from './figures.ts'
+
+/** A session that waits to be let in. */
+interface Waiting {
+  go(): void
+}
+
+/**
+ * Lets sessions enter a few at a time, in the order in which they came. In a storm of reconnects each request then has the whole of its
+ * deadline, and none spends it behind thousands of others.
+ */
+export class Entrance {
+  readonly #clock: Clock
+  readonly #waiting = new Set<Waiting>()
+  #inside = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /**
+   * @throws StoreUnavailableError for a session that did not get its turn in time: those before it got no answers
+   * @throws the signal's own reason when it is aborted
+   */
+  async pass<T>(enter: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    signal?.throwIfAborted()
+    if (this.#inside < mostEntering) this.#inside++
+    else await this.#turn(signal)
+    try {
+      return await enter()
+    } finally {
+      const [next] = this.#waiting
+      if (next) next.go()
+      else this.#inside--
+    }
+  }
+
+  /** The place of the one before passes to this one. */
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        this.#waiting.delete(waiting)
+        cancel()
+        signal?.removeEventListener('abort', onAbort)
+      }
+      const waiting: Waiting = {
+        go: () => {
+          settle()
+          resolve()
+        },
+      }
+      const onAbort = (): void => {
+        settle()
+        reject(signal?.reason)
+      }
+      const cancel = this.#clock.schedule(() => {
+        settle()
+        reject(new StoreUnavailableError('let too few sessions in; this one was not asked for', 'no', undefined))
+      }, enterWithinMs)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#waiting.add(waiting)
+    })
+  }
+}

@@ -1,0 +1,90 @@
+import { type Duration, type Locker, parseDuration } from '@leasehold/core'
+import { detach } from '@leasehold/core/hand-over'
+import { rooms } from '@leasehold/core/presence'
+import { type Member, membersOf } from './members.ts'
+import { type EnterOptions, type SessionsOptions, settingsOf } from './options.ts'
+
+/** A session as plain JSON, such as the attachment of a hibernating socket. The token is a secret: keep it out of messages and logs. */
+export interface KeptSession {
+  readonly resource: string
+  readonly role: string
+  readonly sessionId: string
+  readonly userId: string
+  readonly fence: number
+  readonly token: string
+}
+
+/** The calls for sessions that somebody else keeps, such as a Durable Object whose memory ends between two events. */
+export interface HibernatingSessions {
+  /** As `Sessions.enter`. From then on nothing here renews the session, and nothing remembers it. */
+  enter(
+    options: Omit<EnterOptions, 'socket'>,
+  ): Promise<
+    { readonly type: 'entered'; readonly session: KeptSession } | { readonly type: 'held'; readonly by: Member }
+  >
+  /**
+   * Renews sessions, in one round trip for a hundred of them, and answers which are not there any more. Leave out those whose clients
+   * have been silent. A session whose renewal got no answer counts as kept until its ttl is over: renew at least three times within it.
+   */
+  renew(kept: readonly KeptSession[]): Promise<readonly LostSession[]>
+  /** Ends a session. One that was displaced stays displaced: the end of an old socket concerns its own session. */
+  leave(kept: KeptSession): Promise<void>
+  verify(resource: string, role: string, userId: string): Promise<boolean>
+  members(resource: string): Promise<readonly Member[]>
+}
+
+/** A session that has ended: by its ttl, or because another has its place. */
+export interface LostSession {
+  readonly session: KeptSession
+  readonly end: 'taken-over' | 'lost'
+}
+
+/**
+ * Sessions without memory and without timers, for objects that hibernate. Keep each session beside its socket, and renew them from an
+ * alarm. Alarms may be a minute late, so give a `ttl` of two minutes and set the alarm every 30 s.
+ *
+ * @example
+ * ```ts
+ * const entered = await hibernatingSessions(locks, { ttl: '2m' }).enter({ resource, role: 'writer', sessionId, userId })
+ * if (entered.type === 'entered') socket.serializeAttachment(entered.session)
+ * ```
+ *
+ * @throws InvalidOptionError for a bad option, or a locker whose store has no rooms
+ */
+export function hibernatingSessions(
+  locks: Locker,
+  options: Pick<SessionsOptions, 'sharedRoles' | 'takeOver'> & { readonly ttl: Duration },
+): HibernatingSessions {
+  const { shared, takeOver: usual } = settingsOf(locks, options)
+  const ttl = parseDuration('ttl', options.ttl)
+  const found = rooms(locks)
+
+  return {
+    async enter({ resource, role, sessionId, userId, takeOver = usual, signal }) {
+      const exclusive = !shared.has(role)
+      const entered = await found.enter({ room: resource, role, exclusive, userId, sessionId, takeOver, ttl, signal })
+      if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
+      const { token, fence } = await detach(entered.lease, { ttl })
+      return { type: 'entered', session: { resource, role, sessionId, userId, fence, token } }
+    },
+    async renew(kept) {
+      const entries = kept.map(({ resource, token }) => ({ room: resource, token }))
+      const outcomes = await found.renew(entries, ttl)
+      return kept.flatMap((session, at): readonly LostSession[] => {
+        if (outcomes[at] === 'superseded') return [{ session, end: 'taken-over' }]
+        return outcomes[at] === 'gone' ? [{ session, end: 'lost' }] : []
+      })
+    },
+    async leave({ resource, token }) {
+      await found.leave({ room: resource, token })
+    },
+    async verify(resource, role, userId) {
+      const [view] = await found.look([{ key: resource, role, userId }])
+      return (view?.entries.length ?? 0) > 0
+    },
+    async members(resource) {
+      const [view] = await found.look([{ key: resource }])
+      return membersOf(view?.entries ?? [])
+    },
+  }
+}

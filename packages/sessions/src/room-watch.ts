@@ -1,0 +1,147 @@
+import type { Rooms, RoomView } from '@leasehold/core/presence'
+import { leastPauseMs } from './figures.ts'
+import { type Member, membersOf } from './members.ts'
+import { listenerOf, type Settings } from './options.ts'
+import type { OwnSessions } from './own-sessions.ts'
+import { changesBetween, type RoomEvent } from './room-events.ts'
+
+/** A room that is watched, and what is known of it. */
+interface Watched {
+  readonly listeners: Set<(event: RoomEvent) => void>
+  readonly stopHints: () => void
+  /** Undefined until the first look was answered. */
+  members: readonly Member[] | undefined
+  version: string | undefined
+  isReachable: boolean
+  /** Something may have changed since the last look began. */
+  isHinted: boolean
+}
+
+/**
+ * Tells who comes and goes in the rooms that are watched. It looks at all of them together: each time something is announced about one,
+ * and now and then, since nobody announces that an entry expired.
+ */
+export class RoomWatch {
+  readonly #settings: Settings
+  readonly #rooms: Rooms
+  readonly #own: OwnSessions
+  readonly #watched = new Map<string, Watched>()
+  #isLooking = false
+  /** When it looks next. */
+  #nextMs = Infinity
+  #cancel: (() => void) | undefined
+  #isOver = false
+
+  constructor(settings: Settings, rooms: Rooms, own: OwnSessions) {
+    this.#settings = settings
+    this.#rooms = rooms
+    this.#own = own
+  }
+
+  /** Begins to tell a listener of a room; answers what ends that. */
+  watch(resource: string, onEvent: (event: RoomEvent) => void): () => void {
+    const listener = listenerOf(onEvent)
+    const room = this.#watched.get(resource) ?? this.#open(resource)
+    room.listeners.add(listener)
+    // Who comes later than the first learns at once what is known.
+    if (room.members && room.isReachable) listener({ type: 'present', members: room.members })
+    return () => {
+      room.listeners.delete(listener)
+      if (room.listeners.size === 0 && this.#watched.get(resource) === room) this.#close(resource, room)
+    }
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#cancel?.()
+    for (const [resource, room] of this.#watched) this.#close(resource, room)
+  }
+
+  #open(resource: string): Watched {
+    const room: Watched = {
+      listeners: new Set(),
+      stopHints: this.#rooms.onHint(resource, () => this.#hint(resource)),
+      members: undefined,
+      version: undefined,
+      isReachable: true,
+      isHinted: true,
+    }
+    this.#watched.set(resource, room)
+    this.#plan(0)
+    return room
+  }
+
+  #close(resource: string, room: Watched): void {
+    room.stopHints()
+    this.#watched.delete(resource)
+  }
+
+  #hint(resource: string): void {
+    const room = this.#watched.get(resource)
+    if (!room) return
+    room.isHinted = true
+    if (!this.#isLooking) this.#plan(leastPauseMs)
+  }
+
+  /** Looks after that time at the latest. */
+  #plan(delayMs: number): void {
+    if (this.#isLooking || this.#isOver) return
+    const { clock } = this.#settings
+    const atMs = clock.monotonicMs() + delayMs
+    if (atMs >= this.#nextMs) return
+    this.#cancel?.()
+    this.#nextMs = atMs
+    this.#cancel = clock.schedule(() => void this.#look(), delayMs, 'background')
+  }
+
+  async #look(): Promise<void> {
+    const { clock, recheckMs } = this.#settings
+    this.#isLooking = true
+    this.#nextMs = Infinity
+    const sinceMs = clock.monotonicMs()
+    const rooms = [...this.#watched]
+    for (const [, room] of rooms) room.isHinted = false
+    // Those that enter while the look is under way need not be in its answer.
+    const newest = new Map(rooms.map(([resource]) => [resource, this.#own.in(resource)]))
+    try {
+      const views = await this.#rooms.look(rooms.map(([key, { version }]) => ({ key, version })))
+      for (const [at, [resource, room]] of rooms.entries()) {
+        const view = views[at] ?? null
+        this.#take(room, view)
+        if (view) this.#checkOwn(view, newest.get(resource) ?? [])
+      }
+    } catch (cause) {
+      for (const [, room] of rooms) this.#lose(room, cause)
+    }
+    this.#isLooking = false
+    if (this.#watched.size === 0) return
+    const tookMs = clock.monotonicMs() - sinceMs
+    const isHinted = [...this.#watched.values()].some((room) => room.isHinted)
+    this.#plan(Math.max(isHinted ? 0 : recheckMs, tookMs, leastPauseMs))
+  }
+
+  #take(room: Watched, view: RoomView): void {
+    const before = room.members
+    const members = view ? membersOf(view.entries) : (before ?? [])
+    room.version = view?.version ?? room.version
+    room.members = members
+    const events = before ? [...changesBetween(before, members)] : []
+    if (!before || !room.isReachable) events.push({ type: 'present', members })
+    room.isReachable = true
+    for (const event of events) for (const listener of room.listeners) listener(event)
+  }
+
+  /** The store has spoken of all who are there. One of ours that is missing asks at once what became of it. */
+  #checkOwn({ entries }: NonNullable<RoomView>, own: ReturnType<OwnSessions['in']>): void {
+    const fences = new Set(entries.map(({ fence }) => fence))
+    for (const session of own) {
+      if (session.end === undefined && !fences.has(session.fence)) session.check(this.#settings.ttlMs)
+    }
+  }
+
+  #lose(room: Watched, cause: unknown): void {
+    if (!room.isReachable) return
+    room.isReachable = false
+    for (const listener of room.listeners) listener({ type: 'unreachable', cause })
+  }
+}

@@ -1,0 +1,208 @@
+import { LeaseholdError, type Locker, type LossReason } from '@leasehold/core'
+import { demandObject, refuseUnknown } from '@leasehold/core/adapter'
+import { type Rooms, rooms, type TakeOver } from '@leasehold/core/presence'
+import { Entrance } from './entrance.ts'
+import type { SessionEvent } from './events.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { type Member, membersOf } from './members.ts'
+import { type EnterOptions, type SessionsOptions, type Settings, settingsOf } from './options.ts'
+import { OwnSessions } from './own-sessions.ts'
+import type { RoomEvent } from './room-events.ts'
+import { RoomWatch } from './room-watch.ts'
+import { LiveSession, type Session, type SessionEnd } from './session.ts'
+import { Sockets } from './socket.ts'
+
+/** Contention is an answer: another user has the role. */
+export type Entered =
+  | { readonly type: 'entered'; readonly session: Session }
+  | { readonly type: 'held'; readonly by: Member }
+
+/** The sessions of one server, and what can be asked about those of all; made by {@link sessions}. */
+export interface Sessions extends AsyncDisposable {
+  /** How many sessions this server has. */
+  readonly size: number
+  /**
+   * Lets a session into a role of a resource. The same session may enter again: on a new connection, or for another role. It then has
+   * the new place instead of the old, in one step; if it is refused, it keeps the old one.
+   *
+   * @throws StoreUnavailableError when the store did not answer
+   * @throws InvalidOptionError for a bad option, or a resource with 10,000 sessions
+   * @throws LeaseholdError with code `CLOSED` once the sessions or their locker are closed
+   * @throws the signal's own reason when `signal` is aborted
+   */
+  enter(options: EnterOptions): Promise<Entered>
+  /** Ends every session of this server that has this id *now*. For the end of a socket, end the session you got for it instead. */
+  leave(sessionId: string): Promise<void>
+  /** Something was heard of the client with this session. */
+  seen(sessionId: string): void
+  /**
+   * Whether a user has a role. A session of this server that may be believed answers without the store; if there is none, one read of
+   * the store does.
+   *
+   * @throws StoreUnavailableError when the store did not answer
+   */
+  verify(resource: string, role: string, userId: string): Promise<boolean>
+  /** Who has an exclusive role, by one read of the store. */
+  holderOf(resource: string, role: string): Promise<Member | null>
+  /** Who is there, on all servers, in the order in which they came; by one read of the store. */
+  members(resource: string): Promise<readonly Member[]>
+  /**
+   * Tells who comes and goes, on all servers: at once if the locker has a notifier, otherwise within `recheck`. A session of this server
+   * that another has displaced learns of it just as soon; where nobody watches, it does so with its next renewal. Returns what ends it.
+   */
+  watch(resource: string, listener: (event: RoomEvent) => void): () => void
+  /** Ends all sessions of this server, so that others see them leave now and not when their entries expire. The locker stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * The sessions of a server: each WebSocket connection has a role of a resource, and an exclusive role has one user at a time, across all
+ * servers.
+ *
+ * @example
+ * ```ts
+ * const registry = sessions(locks, { sharedRoles: ['reader'] })
+ * const entered = await registry.enter({ resource: 'doc:7', role: 'writer', sessionId: 'tab-1', userId: 'ada' })
+ * if (entered.type === 'held') console.log(`${entered.by.userId} is writing`)
+ * ```
+ *
+ * @throws InvalidOptionError for a bad option, or a locker whose store has no rooms
+ */
+export function sessions(locks: Locker, options: SessionsOptions = {}): Sessions {
+  return new SessionRegistry(settingsOf(locks, options), rooms(locks))
+}
+
+class SessionRegistry implements Sessions {
+  readonly #settings: Settings
+  readonly #rooms: Rooms
+  readonly #own = new OwnSessions()
+  readonly #sockets = new Sockets()
+  readonly #heartbeat: Heartbeat
+  readonly #entrance: Entrance
+  readonly #watch: RoomWatch
+  /** Enters under way. */
+  readonly #entering = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(settings: Settings, found: Rooms) {
+    this.#settings = settings
+    this.#rooms = found
+    this.#heartbeat = new Heartbeat(settings.clock, settings.silenceMs, this.#own, () => this.#sockets.ping())
+    this.#entrance = new Entrance(settings.clock)
+    this.#watch = new RoomWatch(settings, found, this.#own)
+  }
+
+  get size(): number {
+    return this.#own.size
+  }
+
+  async enter(options: EnterOptions): Promise<Entered> {
+    this.#assertOpen()
+    const entering = this.#enter(options)
+    const settled = entering.catch(() => undefined)
+    this.#entering.add(settled)
+    try {
+      return await entering
+    } finally {
+      this.#entering.delete(settled)
+    }
+  }
+
+  async leave(sessionId: string): Promise<void> {
+    await Promise.all(this.#own.of(sessionId).map((session) => session.leave()))
+  }
+
+  seen(sessionId: string): void {
+    for (const session of this.#own.of(sessionId)) session.seen()
+  }
+
+  async verify(resource: string, role: string, userId: string): Promise<boolean> {
+    if (this.#own.has(resource, role, userId)) return true
+    const [view] = await this.#rooms.look([{ key: resource, role, userId }])
+    return (view?.entries.length ?? 0) > 0
+  }
+
+  async holderOf(resource: string, role: string): Promise<Member | null> {
+    const [view] = await this.#rooms.look([{ key: resource, role }])
+    return membersOf(view?.entries ?? [])[0] ?? null
+  }
+
+  async members(resource: string): Promise<readonly Member[]> {
+    const [view] = await this.#rooms.look([{ key: resource }])
+    return membersOf(view?.entries ?? [])
+  }
+
+  watch(resource: string, listener: (event: RoomEvent) => void): () => void {
+    this.#assertOpen()
+    return this.#watch.watch(resource, listener)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #enter(options: EnterOptions): Promise<Entered> {
+    demandObject(options)
+    const { resource, role, sessionId, userId, takeOver = this.#settings.takeOver, socket, signal, ...rest } = options
+    refuseUnknown(rest)
+    if (socket) this.#sockets.listen(socket)
+    const exclusive = !this.#settings.shared.has(role)
+    const { ttlMs } = this.#settings
+    const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
+    const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
+    if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
+
+    const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, {
+      silenceMs: this.#settings.silenceMs,
+      now: () => this.#settings.clock.monotonicMs(),
+      onEnd: (ended, end, reason) => this.#onEnd(ended, end, reason),
+    })
+    this.#own.add(session)
+    this.#settings.tell({ type: 'entered', session })
+    if (socket) this.#sockets.attach(socket, session)
+    this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
+    if (this.#closing !== undefined) {
+      await session.leave()
+      this.#assertOpen()
+    }
+    this.#heartbeat.start()
+    return { type: 'entered', session }
+  }
+
+  /** The store has displaced the sessions whose place this one has. Those of this server need not wait for their renewal to learn it. */
+  #settleDisplaced(session: LiveSession, takeOver: TakeOver): void {
+    for (const other of this.#own.in(session.resource)) {
+      if (other === session) continue
+      const isSame = other.userId === session.userId && other.sessionId === session.sessionId
+      const isMine = other.userId === session.userId || takeOver === 'anyone'
+      const isDisplaced = takeOver !== 'nobody' && other.role === session.role && isMine
+      if (!isSame && !isDisplaced) continue
+      // Of two that entered at once, the store let the one with the lower fence in first.
+      if (other.fence < session.fence) other.finish('taken-over')
+      else if (isSame) session.finish('taken-over')
+    }
+  }
+
+  #onEnd(session: LiveSession, end: SessionEnd, reason: LossReason | undefined): void {
+    this.#own.delete(session)
+    this.#sockets.onEnd(session)
+    const event: SessionEvent =
+      end === 'lost' ? { type: end, session, reason: reason ?? 'expired' } : { type: end, session }
+    this.#settings.tell(event)
+    if (this.#own.size === 0) this.#heartbeat.stop()
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new LeaseholdError('CLOSED', 'The sessions were closed; make new ones')
+  }
+
+  async #close(): Promise<void> {
+    this.#watch.close()
+    await Promise.all([...this.#own.all().map((session) => session.leave()), ...this.#entering])
+  }
+}

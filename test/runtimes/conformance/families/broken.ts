@@ -1,0 +1,21 @@
+import { storeConformance } from '@leasehold/testkit/conformance'
+import { beforeAll, describe, it } from 'vitest'
+import { storeLike } from '../../../support/store-like.ts'
+import type { Declare } from '../declare.ts'
+import { memoryUnderTest } from '../memory-under-test.ts'
+
+/** A store that says it has renewed what it has not, and claims that a careless runner would not find wrong. */
+export const declare: Declare = () => {
+  storeConformance('broken', async () => {
+    const opened = memoryUnderTest()
+    const store = storeLike(opened.store, { renew: async (requests) => requests.map(() => ({ type: 'renewed' })) })
+    return { ...opened, store }
+  })
+  describe('a hook that fails', () => {
+    beforeAll(() => {
+      throw new Error('It failed')
+    })
+    it('leaves its claims without a run', () => undefined)
+  })
+  it('a skip for no reason', (context) => context.skip())
+}
