@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { type CheckReport, check } from '@leasehold/core/check'
-import { ioredisBackend } from '@leasehold/ioredis'
+import { ioredisBackend, waitForReplicas } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster, startRedisSentinel } from '@leasehold/testkit/redis'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -296,6 +296,20 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
     await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
     await eventually(async () => String(await server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'))
     expect(await codes({ server })).toEqual(['CLUSTER_ONE_NODE'])
+  })
+
+  test('without the replicas that its client waits for', async () => {
+    const primary = await started(...kept)
+    const findings = async (): Promise<readonly string[]> => {
+      const client = quiet(new Redis(primary.port, careful))
+      const { store } = waitForReplicas(ioredisBackend(client), { replicas: 1 })
+      const answer = await check({ store }).finally(() => client.disconnect())
+      return answer.findings.map(({ severity, code }) => `${severity} ${code}`)
+    }
+    expect(await findings()).toEqual(['error TOO_FEW_REPLICAS'])
+    const replica = await startRedis({ replicaOf: primary, args: kept })
+    stops.push(() => replica.stop())
+    expect(await findings()).toEqual([])
   })
 
   test('without scripts', async () => {

@@ -9,7 +9,7 @@ type Answer = (reply: ScriptReply) => void
  * the client sets no timer for each. Its own, five seconds for each command in node-redis 6, costs more than half of its speed, and
  * a call has a deadline of its own.
  */
-const plain: CommandOptions = {
+export const plain: CommandOptions = {
   ...{ typeMapping: {}, returnBuffers: false, asap: false },
   ...{ timeout: undefined, abortSignal: undefined },
 }
