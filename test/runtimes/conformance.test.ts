@@ -12,7 +12,9 @@ import { startServers } from './conformance/servers.ts'
 function clientsTriedOn({ name }: Place): readonly Client[] {
   if (soak) return clients
   if (name === 'Node 22' || name === 'Node 24') return [embedded]
-  return [embedded, fetching, name === 'workerd' ? upstash : ioredis6]
+  if (name === 'workerd') return [embedded, fetching, upstash]
+  // Not all over HTTP at once: the gateways are in this process.
+  return name === 'Deno 2' ? [embedded, fetching, ioredis6] : [embedded, ioredis6, fetching]
 }
 
 /*
