@@ -14,7 +14,7 @@ import { elapse, eventually, soak } from '../../../test/support/scale.ts'
  */
 
 const main = new URL('../src/main.ts', import.meta.url)
-const ttlMs = 2_000
+const ttlMs = 2_500
 /** Where to put pictures of the page, if somebody wants to look at them. */
 const pictures = process.env['LEASEHOLD_PICTURES']
 
