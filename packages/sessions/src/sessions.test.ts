@@ -227,23 +227,6 @@ describe('a server', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('keeps nothing of a session that is lost the moment it enters', async () => {
-    const store = new ScriptedStore(clock, behind)
-    const own = server('own', {}, store)
-    const locks = createLocker({ store, clock })
-    const brief = sessions(locks, { ttl, clock, onEvent: ({ type }) => events.push(type) })
-    store.next('presence.enter', async (sending) => {
-      const outcomes = await sending.execute()
-      void locks.close({ grace: 0 })
-      return outcomes
-    })
-    const entering = follow(brief.enter(writer), clock)
-    await clock.advance(ttl)
-    expect([entering.state, brief.size]).not.toContain('pending')
-    expect(brief.size).toBe(0)
-    expect(await settled(own.members('doc'))).toEqual([])
-  })
-
   it('renews all its sessions with few commands, and loses only those that are gone', async () => {
     const store = new ScriptedStore(clock, behind)
     const own = server('own', {}, store)
