@@ -64,6 +64,17 @@ describe('the entrance', () => {
     expect([second.state, order.includes(98)]).toEqual(['fulfilled', false])
   })
 
+  it('refuses all who wait when it closes, and lets those inside finish', async () => {
+    const all = Array.from({ length: 2 * mostEntering }, (_, at) => enter(at))
+    await clock.advance(50)
+    entrance.close('closed')
+    await clock.advance(0)
+    expect(all.filter(({ reason }) => reason === 'closed')).toHaveLength(mostEntering)
+    await clock.advance(50)
+    expect(all.filter(({ state }) => state === 'fulfilled')).toHaveLength(mostEntering)
+    expect(clock.pending).toBe(0)
+  })
+
   it('gives the place on when an enter fails', async () => {
     const failing = Array.from({ length: 2 * mostEntering }, () =>
       follow(
