@@ -27,7 +27,7 @@ export async function installAll(): Promise<Installation> {
   }
   try {
     const tarballs = await packAll(folder)
-    const clients = ['hono', 'ioredis', '@upstash/redis']
+    const clients = ['hono', 'ioredis', 'redis', '@upstash/redis']
     await using registry = await startRegistry(tarballs, Object.fromEntries(clients.map((name) => [name, testFolder])))
     write('package.json', '{ "private": true }')
     const where = ['--registry', registry.url, '--cache', join(folder, 'npm-cache')]
