@@ -20,7 +20,7 @@ export function requestOf({ req, res }: ExpressCall): Request {
     method,
     url: `${req.protocol}://${req.get('host') ?? 'localhost'}${originalUrl}`,
     rawHeaders,
-    body: req.readableDidRead ? parsedBody(body, req.get('content-type') ?? '') : unreadBody(req),
+    body: req.readableDidRead ? parsedBody(body, req.headers) : unreadBody(req),
     signal: left.signal,
   })
   res.once('close', () => {

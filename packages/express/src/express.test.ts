@@ -45,6 +45,10 @@ describe.each([
       app.post('/', once('unread'))
       app.post('/json', express.json(), once('json'))
       app.post('/raw', express.raw({ type: '*/*' }), once('raw'))
+      const drop = (req: Request, _res: Response, next: () => void): void => {
+        req.once('end', next).resume()
+      }
+      app.post('/dropped', drop, once('dropped'))
       app.post('/form', express.urlencoded({ extended: false }), once('form'))
     })
     const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index)
@@ -52,6 +56,7 @@ describe.each([
       expect(Buffer.compare(Buffer.from(await (await post(bytes, {}, path)).arrayBuffer()), bytes)).toBe(0)
     }
     expect(await (await post('{ "a": 1 }', json, '/json')).text()).toBe('{"a":1}')
+    expect((await post('{"a":1}', json, '/dropped')).status).toBe(500)
     const form = await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' }, '/form')
     expect([form.status, await form.text()]).toEqual([500, expect.stringContaining('let its parser keep the bytes')])
   })

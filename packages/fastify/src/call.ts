@@ -25,7 +25,7 @@ export function requestOf<R extends RouteGenericInterface>({ request, reply }: F
     method,
     url: `${protocol}://${host || 'localhost'}${originalUrl}`,
     rawHeaders: raw.rawHeaders,
-    body: parsedBody(body, raw.headers['content-type'] ?? ''),
+    body: parsedBody(body, raw.headers),
     signal: left.signal,
   })
   reply.raw.once('close', () => {

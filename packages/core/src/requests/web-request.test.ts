@@ -28,17 +28,26 @@ describe('a web request of what a server knows', () => {
 })
 
 describe('a body that a parser has read', () => {
+  const came = { 'content-length': '9' }
+
   it.each([
-    [undefined, '', null],
-    [null, 'application/json', null],
     ['text', 'text/plain', 'text'],
     [{ a: 1 }, 'application/json; charset=utf-8', '{"a":1}'],
     [[1], 'application/vnd.shop+json', '[1]'],
+    [null, 'application/json', 'null'],
   ])('%j of %s is %j', (parsed, type, body) => {
-    expect(parsedBody(parsed, type)).toBe(body)
+    expect(parsedBody(parsed, { ...came, 'content-type': type })).toBe(body)
   })
 
-  it('and has not kept is a mistake of the program', () => {
-    expect(() => parsedBody({ a: '1' }, 'application/x-www-form-urlencoded')).toThrow('let its parser keep the bytes')
+  it('is none if none came', () => {
+    expect([parsedBody(undefined, {}), parsedBody(undefined, { 'content-length': '0' })]).toEqual([null, null])
+  })
+
+  it.each([
+    ['as a form', { a: '1' }, { ...came, 'content-type': 'application/x-www-form-urlencoded' }],
+    ['by who has kept nothing', undefined, { ...came, 'content-type': 'application/json' }],
+    ['in chunks, by who has kept nothing', undefined, { 'transfer-encoding': 'chunked' }],
+  ])('%s is a mistake of the program', (_, parsed, headers) => {
+    expect(() => parsedBody(parsed, headers)).toThrow('let its parser keep the bytes')
   })
 })

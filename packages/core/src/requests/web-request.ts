@@ -31,14 +31,24 @@ export function webRequest({ method, url, rawHeaders, body, signal }: ServerRequ
   return new Request(url, { ...init, duplex: 'half' } as RequestInit)
 }
 
+/** The headers that tell of a body, by their names in lower case. */
+interface BodyHeaders {
+  readonly 'content-length'?: string | undefined
+  readonly 'content-type'?: string | undefined
+  readonly 'transfer-encoding'?: string | undefined
+}
+
 /**
  * The body of a request that a parser of the framework has read: its bytes if it kept them, or the same JSON.
  *
- * @throws TypeError if the parser has kept neither
+ * @throws TypeError if a body came and the parser has kept neither: without it, requests could not be told apart
  */
-export function parsedBody(parsed: unknown, mediaType: string): Uint8Array | string | null {
-  if (parsed === undefined || parsed === null) return null
+export function parsedBody(parsed: unknown, headers: BodyHeaders): Uint8Array | string | null {
+  const type = headers['content-type'] ?? ''
+  const came = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (parsed === undefined && !came) return null
   if (parsed instanceof Uint8Array || typeof parsed === 'string') return parsed
-  if (/^application\/(?:[\w.+-]+\+)?json\b/i.test(mediaType)) return JSON.stringify(parsed)
-  throw new TypeError(`The body was read before, as ${mediaType || 'an unknown type'}; let its parser keep the bytes`)
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)
+  if (parsed !== undefined && isJson) return JSON.stringify(parsed)
+  throw new TypeError(`The body was read before, as ${type || 'an unknown type'}; let its parser keep the bytes`)
 }
