@@ -60,7 +60,7 @@ const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_660],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_410],
-  ['queue', withQueue, '', 10_950],
+  ['queue', withQueue, '', 11_400],
   ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 930],
   ['read/write lock', `export { readWriteLock } from '@leasehold/core/read-write'`, withQueue, 1_710],
   [
@@ -75,6 +75,7 @@ test.each([
   ['check', `export { check, checker } from '@leasehold/core/check'`, '', 7_700],
   ['lists of locks', `export { listLocks, readLocks } from '@leasehold/core/listing'`, '', 2_540],
   ['locked functions', `export { locked, lockedFunction } from '@leasehold/core/locked'`, '', 560],
+  ['requests under a lock', `export { lockedRequest } from '@leasehold/core/requests'`, '', 880],
   ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_200],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`

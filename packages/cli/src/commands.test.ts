@@ -170,6 +170,11 @@ describe('what goes wrong', { concurrent: true }, () => {
     expect(err).not.toContain(secret)
   })
 
+  test('a server without a password is named', async () => {
+    const { err } = await run(['ls'], { LEASEHOLD_REDIS: 'redis://127.0.0.1:1' })
+    expect(err).toContain('at redis://127.0.0.1:1: connect ECONNREFUSED')
+  })
+
   test('something that is no lock is told with 1', async () => {
     await client.hset('lock:a-hash', 'a', 'b')
     const { code, err } = await run(['show', 'a-hash'], tcp())
