@@ -76,8 +76,10 @@ test('the page about runtimes says what was seen', async () => {
     clients.flatMap(({ name }) => of(seen, place.name, name) ?? of(before, place.name, name) ?? []),
   )
   console.log(tables(now.filter((each) => seen.includes(each))))
-  for (const { place, client, skipped } of seen) {
-    if (!soak) expect(of(before, place, client)?.skipped, `${client} on ${place}. ${renew}`).toEqual(skipped)
+  for (const { place, client, skipped } of soak ? [] : seen) {
+    // What the page has a dash for, a soak finds.
+    const said = of(before, place, client)?.skipped ?? skipped
+    expect(said, `${client} on ${place}. ${renew}`).toEqual(skipped)
   }
   // Only here how many there are: who adds a claim does not have to try it everywhere at once.
   if (!soak) return
