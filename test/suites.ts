@@ -14,6 +14,7 @@ const servers = [
   'packages/cli/src/{commands,on-terminal}.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/{express,fastify}/src/*.test.ts',
   'packages/core/src/redis/connected/key-slot.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',

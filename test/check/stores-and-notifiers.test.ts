@@ -20,7 +20,7 @@ const codes = ({ findings }: CheckReport): readonly string[] =>
 /** Checks a store and its notifier, and closes the notifier. */
 async function found(target: CheckTarget): Promise<CheckReport> {
   try {
-    return await check(target, { deadline: '5s' })
+    return await check(target)
   } finally {
     await target.notifier?.close()
   }
@@ -229,7 +229,7 @@ describe('a store without a server', () => {
       checkHolders: () => new Promise(() => undefined),
       commandDeadlineMs: 60_000,
     })
-    const { findings, facts } = await check({ store: slow }, { deadline: 50 })
+    const { findings, facts } = await check({ store: slow }, { deadline: 500 })
     expect(findings.map(({ code }) => code)).toEqual(['UNFINISHED'])
     expect(facts).toMatchObject({ reached: true, script: null })
   })

@@ -176,7 +176,7 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
 
   test('has nothing that can be left out', async () => {
     const isNeeded = async (rule: string): Promise<boolean> => {
-      const { denied, failures } = await attempt(name, [...others, ...own.filter((each) => each !== rule)], 1_500)
+      const { denied, failures } = await attempt(name, [...others, ...own.filter((each) => each !== rule)], 800)
       return denied.length + failures.length > 0
     }
     // Scripts are sent by their text only when the server does not know them.

@@ -46,6 +46,7 @@ const answers: Readonly<Record<string, string>> = {
   hono: 'k 1 true wait',
   sessions: 'ada entered left ttl',
   ioredis: 'gone no',
+  'node-redis': 'gone no',
   'upstash-client': 'true null',
   bridge: '200 401 503 true',
   'durable-object': 'function function function',

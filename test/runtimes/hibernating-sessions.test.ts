@@ -40,7 +40,7 @@ interface Page {
   closed(): Promise<number>
 }
 
-async function open(room: string, user: string, { every = 500, silence = 2_000 } = {}): Promise<Page> {
+async function open(room: string, user: string, { every = 300, silence = 1_200 } = {}): Promise<Page> {
   const query = new URLSearchParams({ room, user, tab: 'tab', every: String(every), silence: String(silence) })
   const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/?${query}`)
   const code = new Promise<number>((resolve) => socket.once('close', resolve))
@@ -64,7 +64,7 @@ describe.concurrent('a session whose socket is in an object', () => {
   test('excludes those of servers, for as long as its client gives signs of life', async () => {
     const { socket, closed } = await open('alive', 'ada')
     const beat = setInterval(() => socket.send('ping'), 200)
-    await elapse(3_000)
+    await elapse(2_000)
     expect(await members('alive')).toEqual(['ada by object'])
     expect(await enter('alive', 'bob')).toMatchObject({ type: 'held', by: { userId: 'ada' } })
     clearInterval(beat)

@@ -2,7 +2,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { type Installation, installPackages } from './installed-packages.ts'
 import { type RunningProgram, runProgram } from './running-program.ts'
-import { node24, type Runtime, runtimes } from './runtimes.ts'
+import { node24, oldestNode, type Runtime, runtimes } from './runtimes.ts'
 
 const token = 'test-token-71ac-0123456789abcdef0123'
 /** In milliseconds. Shorter than any timer of ours that would make it happen in the end. */
@@ -109,7 +109,7 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
 })
 
 test('each of them is there, on Linux', (context) => {
-  const has = process.platform === 'linux' && process.arch === 'x64'
-  if (!has) return context.skip('There are binaries of all for Linux on x64 only')
-  expect(runtimes.filter(({ binary }) => !binary).map(({ name }) => name)).toEqual([])
+  const has = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
+  if (!has) return context.skip('There are binaries of all for Linux on x64 and arm64 only')
+  expect([...runtimes, oldestNode].filter(({ binary }) => !binary).map(({ name }) => name)).toEqual([])
 })

@@ -29,8 +29,11 @@ const node = (version: number | string, path: string): Runtime => ({
   serves: true,
 })
 
-/** The oldest for which the packages are published. */
-export const oldestNode: Runtime = node('20.9', `node-20.9-${platform}-${arch}/bin/node`)
+/** The oldest for which the packages are published, 20.9, or what there is next to it for the machine. */
+export const oldestNode: Runtime =
+  arch === 'arm64'
+    ? node('20.10', `node-20.10-${platform}-arm64/bin/node`)
+    : node('20.9', `node-20.9-${platform}-${arch}/bin/node`)
 
 export const node24: Runtime = node(24, 'node/bin/node')
 

@@ -14,7 +14,7 @@ import { elapse, eventually, soak } from '../../../test/support/scale.ts'
  */
 
 const main = new URL('../src/main.ts', import.meta.url)
-const ttlMs = 2_000
+const ttlMs = 2_500
 /** Where to put pictures of the page, if somebody wants to look at them. */
 const pictures = process.env['LEASEHOLD_PICTURES']
 
@@ -155,6 +155,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
 
   it('stops claiming before anybody else can write when its network is cut without a word', async () => {
     await press(ada, 'writer-button')
+    await says(ada, '#writer-line', 'You are writing')
     await says(bob, '#writer-line', 'Ada is writing')
     proxy.blackHole()
     let claimed = true
@@ -176,6 +177,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
 
   it('says that it is not connected when its server is killed, claims nothing, and goes on with the next server', async () => {
     await press(ada, 'writer-button')
+    await says(ada, '#writer-line', 'You are writing')
     await says(bob, '#writer-line', 'Ada is writing')
     first.kill('SIGKILL')
     await says(ada, '#status', /^Not connected\. What you see is from \d\d:/)
@@ -197,6 +199,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
 
   it.skipIf(!soak)('says so when its server does not reach the store any more', async () => {
     await press(ada, 'writer-button')
+    await says(ada, '#writer-line', 'You are writing')
     await redis.stop()
     for (const page of [ada, bob]) {
       await eventually(async () => /^Not connected/.test((await page.textContent('#status')) ?? ''), 15_000)

@@ -18,7 +18,7 @@ describe.each(clients)('over $name', ({ create }) => {
     client.on('error', () => undefined)
     const backend = ioredisBackend(client)
     try {
-      return (await check(backend, { deadline: '3s' })).findings.map(({ severity, code }) => `${severity} ${code}`)
+      return (await check(backend)).findings.map(({ severity, code }) => `${severity} ${code}`)
     } finally {
       await backend.notifier.close()
       client.disconnect()

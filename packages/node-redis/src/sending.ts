@@ -91,7 +91,7 @@ function sendThrough(
     (value) => answer({ type: 'value', value, resent: course.isRepeated }),
     (error: unknown) => {
       const reply = failure(error, call)
-      if (reply.type === 'error') answer({ ...reply, resent: course.isRepeated })
+      if (reply.type === 'error') answer(course.isRepeated ? { ...reply, resent: true } : reply)
       else answer(reply.type === 'unknown' && course.wasNotSent ? { ...reply, executed: 'no' } : reply)
     },
   )

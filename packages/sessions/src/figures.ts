@@ -13,4 +13,4 @@ export const closeCodes: Readonly<Record<string, number>> = { 'taken-over': 4001
 /** How many sessions enter at once. */
 export const mostEntering = 32
 /** How long a session waits for those before it, in milliseconds. */
-export const enterWithinMs = 10_000
+export const enterWithinMs = 20_000

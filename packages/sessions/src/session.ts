@@ -69,7 +69,11 @@ export class LiveSession implements Session {
     this.ended = new Promise((resolve) => {
       this.#settle = resolve
     })
-    const { signal } = lease
+  }
+
+  /** Ends with its lease, from now on. It may be lost already. */
+  begin(): void {
+    const { signal } = this.#lease
     const onLost = (): void => {
       const { reason } = signal.reason as { readonly reason: LossReason }
       this.finish(reason === 'superseded' ? 'taken-over' : reason === 'closed' ? 'left' : 'lost', reason)

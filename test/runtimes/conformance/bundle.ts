@@ -28,13 +28,17 @@ export const programOf = ({ family, module }: Client): Promise<string> =>
  */
 export const workerOf = ({ family, module, moduleInWorkers = module }: Client): Promise<string> =>
   bundled(
-    `export default {
+    `const uncaught = []
+     addEventListener('unhandledrejection', ({ reason }) => uncaught.push(reason?.stack ?? String(reason)))
+     export default {
        async fetch(request) {
          const client = ${moduleInWorkers ? `await import('${moduleInWorkers}')` : 'undefined'}
          const { declare } = await import('./families/${family}.ts')
          const { runClaims } = await import('./claim-runner.ts')
          const servers = await request.json()
-         return Response.json(await runClaims(() => declare(servers, client)))
+         const claims = await runClaims(() => declare(servers, client))
+         if (uncaught.length > 0) return new Response(uncaught.join(), { status: 500 })
+         return Response.json(claims)
        }
      }`,
     {

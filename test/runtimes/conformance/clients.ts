@@ -1,4 +1,4 @@
-/** A way to reach the locks: a client of a version, or none. One line each; a new client gets one here. */
+/** A way to reach the locks: a client of some version, or none. */
 export interface Client {
   readonly name: string
   /** Who knows how to open it: a file of `families/`. */

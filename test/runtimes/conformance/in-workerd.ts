@@ -4,10 +4,7 @@ import type { ClaimResult } from './claim-runner.ts'
 import type { Client } from './clients.ts'
 import type { Servers } from './declare.ts'
 
-/**
- * Runs the claims about a client in workerd, in one request. Rejects if anything is written to the log, such as an error that
- * nobody caught.
- */
+/** Runs the claims about a client in workerd, in one request. Rejects for an error that nobody caught, and for anything in the log. */
 export async function runInWorkerd(
   client: Client,
   servers: Servers | undefined,

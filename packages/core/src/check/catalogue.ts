@@ -109,7 +109,10 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   NO_APPEND_ONLY_FILE: ['info', 'To keep locks through a crash, set `appendonly yes`, or choose a plan that persists.'],
   WRITES_STOPPED: ['error', 'Give the server a disk that it can write to. Its log says what went wrong.'],
   DISK_FAILS: ['warning', 'Give the server a disk that it can write to. Its log says what went wrong.'],
-  TOO_FEW_REPLICAS: ['error', 'Bring the replicas back, or lower `min-replicas-to-write`.'],
+  TOO_FEW_REPLICAS: [
+    'error',
+    'Bring the replicas back, or ask for fewer: `min-replicas-to-write` of the server, `replicas` of `waitForReplicas`.',
+  ],
   CLOCK_STEP: [
     'warning',
     "Keep the server's clock by slewing (`chronyd`, or `ntpd -x`), and do not set it while locks are held.",

@@ -1,0 +1,67 @@
+import type { ClaimResult } from './claim-runner.ts'
+
+/** How many claims about a client hold at a place, and how many were skipped for each reason. */
+export interface Figures {
+  readonly place: string
+  readonly client: string
+  readonly passed: number
+  readonly skipped: Readonly<Record<string, number>>
+}
+
+export function figuresOf(place: string, client: string, claims: readonly ClaimResult[]): Figures {
+  const skipped: Record<string, number> = {}
+  for (const { state, reason } of claims) {
+    if (state === 'skipped') skipped[reason] = (skipped[reason] ?? 0) + 1
+  }
+  return { place, client, passed: claims.filter(({ state }) => state === 'passed').length, skipped }
+}
+
+/** In Markdown: a row for each client and a column for each place, and why claims were skipped. */
+export function tables(figures: readonly Figures[]): string {
+  const places = [...new Set(figures.map(({ place }) => place))]
+  const clients = [...new Set(figures.map(({ client }) => client))]
+  const cell = (client: string, place: string): string => {
+    const found = figures.find((each) => each.client === client && each.place === place)
+    return found ? `${found.passed} / ${sum(Object.values(found.skipped))}` : '–'
+  }
+  const rows = clients.map((client) => [client, ...places.map((place) => cell(client, place))])
+  return `${markdown(['', ...places], rows)}\n\n${markdown(['skipped, because', 'how many, with which'], skips(figures, clients))}`
+}
+
+/** A row for each reason: how many claims with which clients, and where, if that is not everywhere. */
+function skips(figures: readonly Figures[], clients: readonly string[]): readonly (readonly string[])[] {
+  const reasons = new Set(figures.flatMap(({ skipped }) => Object.keys(skipped)))
+  return [...reasons].sort().map((reason) => {
+    const byCount = new Map<string, string[]>()
+    for (const client of clients) {
+      const counts = figures
+        .filter((each) => each.client === client)
+        .map(({ place, skipped }) => ({ place, count: skipped[reason] ?? 0 }))
+      const everywhere = new Set(counts.map(({ count }) => count)).size === 1
+      const text = everywhere
+        ? String(counts[0]?.count)
+        : counts.map(({ place, count }) => `${count} on ${place}`).join(', ')
+      byCount.set(text, [...(byCount.get(text) ?? []), client])
+    }
+    byCount.delete('0')
+    return [reason, [...byCount].map(([text, names]) => `${text}: ${names.join(', ')}`).join('; ')]
+  })
+}
+
+/** The page with these tables in place of those it has. */
+export const withTables = (page: string, seen: string): string =>
+  page.replace(
+    /(<!-- Written by the tests[^>]*-->\n).*(\n<!-- Until here -->)/s,
+    (_, from, to) => `${from}\n${seen}\n${to}`,
+  )
+
+export const toJsonLines = (figures: readonly Figures[]): string =>
+  figures.map((each) => `${JSON.stringify(each)}\n`).join('')
+
+export const fromJsonLines = (text: string): readonly Figures[] =>
+  text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Figures]))
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
+
+const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
