@@ -2,7 +2,7 @@ import type { LockerOptions } from '@leasehold/core'
 import { guardedSet } from '@leasehold/core/fencing'
 import { waitForReplicas } from '@leasehold/core/redis'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { elapse, eventually } from '../support/scale.ts'
 import { type Connection, clients } from './clients.ts'
 import { startCrew } from './crew.ts'
@@ -14,6 +14,9 @@ import { openProcess, type Process } from './process.ts'
 let cluster: RedisCluster
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: 1 })
+})
+afterEach(() => {
+  for (const node of [...cluster.nodes, ...cluster.replicas]) node.resume()
 })
 afterAll(() => cluster.stop())
 
@@ -88,7 +91,8 @@ describe.each(clients)('on a cluster, over $name,', (client) => {
     await rejoined(primary, successor)
   })
 
-  it('leases outlive a primary that stands still, and it brings nothing back when it goes on', async () => {
+  it('leases outlive a primary that stands still, and it brings nothing back when it goes on', async ({ skip }) => {
+    skip(client.staysWithSilentNode !== undefined, client.staysWithSilentNode)
     const [a, b] = [open({ ttl: '30s' }), open({ wait: '30s' })]
     const [kept, lost] = [`{still-${client.name}}kept`, `{still-${client.name}}lost`]
     const primary = await cluster.nodeOf(`lock:${kept}`)
