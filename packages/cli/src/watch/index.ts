@@ -47,7 +47,8 @@ async function run({
   const spanMs = options['for'] === undefined ? undefined : parseDuration('for', options['for'] as Duration)
   const given = settings()
   await using connection = await openConnection(given, signal, { reconnects: true })
-  const ends = spanMs === undefined ? [signal] : [signal, AbortSignal.timeout(spanMs)]
+  const ended = new AbortController()
+  const ends = [signal, ended.signal, ...(spanMs === undefined ? [] : [AbortSignal.timeout(spanMs)])]
   const until = AbortSignal.any(ends)
   const output: Output = outputOf(
     terminal,
@@ -69,6 +70,8 @@ async function run({
     await observer.run(until)
   } finally {
     output.close()
+    // A first look that failed has ended nothing else.
+    ended.abort()
     await listening
   }
   return exitCode.done

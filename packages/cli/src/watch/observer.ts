@@ -42,6 +42,7 @@ const announcementMs = 150
 export class Observer {
   readonly #options: ObserverOptions
   readonly #known: Map<string, Seen> = new Map()
+  /** What was released so lately that whoever takes it counts as the next holder; the oldest first. */
   readonly #released: Map<string, { readonly holder: string | null; readonly atMs: number }> = new Map()
   #heard: Set<string> = new Set()
   #wake: () => void = () => undefined
@@ -144,12 +145,18 @@ export class Observer {
   /** A release and the grant that follows it may be seen apart. */
   #joined(change: LockChange): LockChange {
     const { key, holder } = change
-    if (change.change === 'released') this.#released.set(key, { holder, atMs: performance.now() })
-    if (change.change !== 'held') return change
+    const nowMs = performance.now()
+    for (const [before, { atMs }] of this.#released) {
+      if (nowMs - atMs <= handOverMs) break
+      this.#released.delete(before)
+    }
+    if (change.change !== 'held' && change.change !== 'released') return change
     const released = this.#released.get(key)
+    // Also before it is set again, so that the oldest stay first.
     this.#released.delete(key)
-    if (!released || performance.now() - released.atMs > handOverMs) return change
-    return { ...change, change: 'handed-on', from: released.holder }
+    if (change.change === 'held') return released ? { ...change, change: 'handed-on', from: released.holder } : change
+    this.#released.set(key, { holder, atMs: nowMs })
+    return change
   }
 
   /** A release that gives the turn to a waiter is told to that waiter alone: then only an expiry that has come is a loss. */

@@ -57,22 +57,21 @@ export class ReleaseFeed {
   async #listenOnce(subscriber: RedisSubscriber, signal: AbortSignal): Promise<void> {
     const layout = keyLayout(this.#prefix)
     const channels = layout.releaseChannel('')
-    let lost: (cause?: unknown) => void = () => undefined
-    const until = new Promise<void>((resolve) => {
-      lost = () => resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
     })
-    const connection = await subscriber.connect(
-      { message: (channel, payload) => this.#hear(channel.slice(channels.length), payload), lost },
-      signal,
-    )
+    const message = (channel: string, payload: string): void => this.#hear(channel.slice(channels.length), payload)
+    const connection = await subscriber.connect({ message, lost: end }, signal)
+    signal.addEventListener('abort', end)
     try {
       await connection.psubscribe(releasePattern(layout))
       this.trouble = undefined
       this.#since = performance.now()
       this.#hasTried()
-      await until
+      if (!signal.aborted) await ended
     } finally {
+      signal.removeEventListener('abort', end)
       connection.close()
     }
   }
