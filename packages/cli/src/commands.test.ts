@@ -168,6 +168,24 @@ describe('what goes wrong', () => {
     expect(err).not.toContain(secret)
   })
 
+  test('watch ends with 3 where it may not list the locks, though it hears releases', async () => {
+    await server.command('ACL', 'SETUSER', 'blind', 'on', `>${secret}`, '~*', '&*', '+@all', '-scan')
+    const { code, out, err } = await run(['watch'], {
+      LEASEHOLD_REDIS: `redis://blind:${secret}@127.0.0.1:${server.port}`,
+    })
+    expect([code, out]).toEqual([3, ''])
+    expect(err).toMatch(/NOPERM|can't run this command/)
+  })
+
+  test('a reader who leaves ends the program with 130, and without a word', async () => {
+    const program = start(['watch', 'unread:*', '--every', '50ms', '--json'], tcp())
+    await locks.acquire('unread:1', { ttl: '30s' })
+    await expect.poll(program.out).toContain('unread:1')
+    program.child.stdout.destroy()
+    await locks.acquire('unread:2', { ttl: '30s' })
+    expect(await program.ended).toMatchObject({ code: 130, err: '' })
+  })
+
   test('something that is no lock is told with 1', async () => {
     await client.hset('lock:a-hash', 'a', 'b')
     const { code, err } = await run(['show', 'a-hash'], tcp())

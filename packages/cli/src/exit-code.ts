@@ -8,7 +8,7 @@ export const exitCode = {
   usage: 2,
   /** Redis could not be reached, did not answer, or refused. */
   unavailable: 3,
-  /** Ended by Ctrl-C or SIGTERM before it was done. `watch` ends with 0 then. */
+  /** Ended before it was done, by Ctrl-C or SIGTERM, or because nobody reads what it writes. `watch` ends with 0 after Ctrl-C. */
   interrupted: 130,
 } as const
 

@@ -25,7 +25,7 @@ const exitCodes = `Exit codes:
   1  the answer is no: nobody holds it, you declined, an error was found, the promise was not kept
   2  the command line is wrong
   3  Redis could not be reached, did not answer, or refused
-  130  ended by Ctrl-C before it was done
+  130  ended before it was done: by Ctrl-C, or nobody reads what it writes
 `
 
 const secretsNote = `
