@@ -1,7 +1,7 @@
 import { chunkSize, mostHandOffs } from '@leasehold/core/adapter'
 
 /*
- * What a number of locks costs, by formulas that `capacity.test.ts` holds against a real Redis. A command is a script call:
+ * What a number of locks costs, by formulas that a test holds against a real Redis. A command is a script call:
  * what a script calls inside is in the server's time, not in this count.
  */
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Duration, parseDuration } from '@leasehold/core'
-import { Call, keyLayout } from '@leasehold/core/adapter'
+import { type Duration, parseDuration, systemClock } from '@leasehold/core'
+import { keyLayout, withDeadline } from '@leasehold/core/adapter'
 import type { CliCommand, Invocation } from '../cli-command.ts'
 import { type Connection, openConnection } from '../connection/connection.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -75,7 +75,8 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
 async function removeKeys({ transport }: Connection, { settings, key }: StressOrders): Promise<void> {
   const keys = keyLayout(settings.prefix)
   const remove = { command: 'EVAL', body: `return redis.call('DEL', unpack(KEYS))`, args: [] } as const
-  await transport.run([{ ...remove, keys: [keys.lock(key), keys.fence(key)] }], new Call(transport.commandDeadlineMs))
+  const calls = [{ ...remove, keys: [keys.lock(key), keys.fence(key)] }]
+  await withDeadline(systemClock, transport.commandDeadlineMs, (call) => transport.run(calls, call))
 }
 
 function wholeNumber(name: string, given: string | boolean | undefined, most: number): number {
