@@ -1,5 +1,11 @@
 import { inspect } from 'node:util'
-import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
+import {
+  type ConfirmedRun,
+  type RedisTransport,
+  replicaWaitOf,
+  type ScriptCall,
+  type ScriptReply,
+} from '@leasehold/core/redis'
 import { callUntil } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
 import { createClientPool, RESP_TYPES } from 'redis'
@@ -116,6 +122,29 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
       expect(await replies).toMatchObject([{ executed: 'unknown' }, { executed: 'no' }])
       release()
       expect(await asksAgain(transport)).toMatchObject({ type: 'value' })
+    })
+
+    it('holds back calls that wait for replicas, too, with what would be sent behind them', async () => {
+      const client = connect()
+      const transport = nodeRedisTransport(client)
+      await run(transport, script('return 1'))
+      const confirmed = replicaWaitOf(transport) as ConfirmedRun
+      // Answered at once: there is no replica.
+      const waits = { replicas: 0, timeoutMs: 1 }
+      const release = network.proxy.holdReplies()
+      const controller = new AbortController()
+      const given = Array.from({ length: 1_000 }, () => confirmed([increment], waits, callUntil(controller.signal)))
+      await new Promise((resolve) => setImmediate(resolve))
+      // Node warns of more than ten.
+      expect(client.listenerCount('reconnecting')).toBe(1)
+      controller.abort()
+      for (const [each] of await Promise.all(given)) expect(each).toMatchObject({ reply: { executed: 'unknown' } })
+      timeIs(2_001)
+      const send = vi.spyOn(client, 'sendCommand')
+      expect(await confirmed([increment], waits, callUntil(never))).toMatchObject([{ reply: { executed: 'no' } }])
+      expect(send).not.toHaveBeenCalled()
+      release()
+      await expect.poll(() => client.listenerCount('reconnecting')).toBe(0)
     })
 
     it('sends on the connection that took its place', async () => {

@@ -57,9 +57,17 @@ function transportOf(connection: NodeRedisConnection): RedisTransport {
   return transport
 }
 
+/** The line of each connection. All that use the connection share it, so that together they find out that it is silent. */
+const lines = new WeakMap<NodeRedisClient, object>()
+
+function lineOf(connection: NodeRedisClient): object {
+  const line = lines.get(connection) ?? {}
+  lines.set(connection, line)
+  return line
+}
+
 function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
   const cluster = isCluster(client)
-  const lines = new WeakMap<NodeRedisClient, object>()
   /** A key that each node's connection was needed for. */
   const keys = new WeakMap<NodeRedisClient, string>()
   let wasReady = false
@@ -86,15 +94,12 @@ function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisC
         stopAsking?.()
       }
     },
-    lineOf(connection) {
-      const line = lines.get(connection) ?? {}
-      lines.set(connection, line)
-      return line
-    },
+    lineOf,
     send(call, connection, answer) {
+      const line = connection && lineOf(connection)
       const heard: typeof answer = (reply) => {
         // The client gives a call up only with its connection. The next one is another line.
-        if (reply.type === 'unknown' && connection) lines.delete(connection)
+        if (reply.type === 'unknown' && connection && lines.get(connection) === line) lines.delete(connection)
         answer(reply)
       }
       if (isSentinel(client)) return sendBySentinel(client, call, heard)

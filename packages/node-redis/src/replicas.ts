@@ -5,22 +5,46 @@ import { failure } from './script-reply.ts'
 import { plain } from './sending.ts'
 
 /** What comes when a connection is lost. The client may have the `WAIT` in its queue then, and send it on the next one. */
-const losses = ['reconnecting', 'end']
+const endings = ['reconnecting', 'end']
+
+/** Hears of losses for all that wait on one connection: Node warns of more than ten listeners. */
+interface LossWatch {
+  waits: number
+  losses: number
+  stop(): void
+}
+
+const watches = new WeakMap<NodeRedisConnection, LossWatch>()
 
 /** Sends a `WAIT`; 0 if the connection was lost meanwhile. */
 export async function waitOn(connection: NodeRedisConnection, replicas: number, timeoutMs: number): Promise<number> {
-  let isLost = false
-  const lose = (): void => {
-    isLost = true
-  }
-  keepOneListener(connection)
-  for (const event of losses) connection.on(event, lose)
+  const watch = watches.get(connection) ?? beginWatch(connection)
+  const { losses } = watch
+  watch.waits++
   try {
     const confirmed = Number(await connection.sendCommand(['WAIT', String(replicas), String(timeoutMs)], plain))
-    return isLost ? 0 : confirmed
+    return watch.losses === losses ? confirmed : 0
   } finally {
-    for (const event of losses) connection.off(event, lose)
+    if (--watch.waits === 0) watch.stop()
   }
+}
+
+function beginWatch(connection: NodeRedisConnection): LossWatch {
+  const lose = (): void => {
+    watch.losses++
+  }
+  const watch: LossWatch = {
+    waits: 0,
+    losses: 0,
+    stop() {
+      watches.delete(connection)
+      for (const event of endings) connection.off(event, lose)
+    },
+  }
+  keepOneListener(connection)
+  for (const event of endings) connection.on(event, lose)
+  watches.set(connection, watch)
+  return watch
 }
 
 /**

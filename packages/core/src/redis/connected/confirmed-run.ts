@@ -52,7 +52,9 @@ function byConnection<C extends object>(
   const groups = new Map<C | undefined, number[]>()
   for (const at of which) {
     const connection = to.connectionFor(calls[at]?.keys[0])
-    groups.set(connection, [...(groups.get(connection) ?? []), at])
+    const group = groups.get(connection)
+    if (group) group.push(at)
+    else groups.set(connection, [at])
   }
   return [...groups.values()]
 }

@@ -60,6 +60,11 @@ export class Delivery<C extends object> {
     return this.#reply ?? notSent(to, to.obstacle(this.#key) ?? to.client)
   }
 
+  /** The client has it, and may have sent it. */
+  get isHandedOver(): boolean {
+    return this.#isHandedOver
+  }
+
   get #key(): string | undefined {
     return this.#call.keys[0]
   }

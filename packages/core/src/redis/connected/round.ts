@@ -5,7 +5,7 @@ import { Delivery, type Route } from './delivery.ts'
 /**
  * Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over.
  *
- * @param behind sends something more, in the same write
+ * @param behind sends something more, in the same write; it is not called if nothing was sent
  */
 export const run = <C extends object>(
   route: Route<C>,
@@ -62,7 +62,8 @@ class Round<C extends object> {
 
   #beginAll(behind?: () => void): void {
     for (const delivery of this.#deliveries) delivery.begin()
-    behind?.()
+    // Behind nothing it would say nothing, and a line that has gone silent would keep it.
+    if (this.#deliveries.some(({ isHandedOver }) => isHandedOver)) behind?.()
   }
 
   #settle(): void {
