@@ -1,4 +1,5 @@
 import { plainError, type SubscriberConnection, type SubscriberListener } from '@leasehold/core/redis'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** What we use of a connection that only listens. */
 export interface ListeningConnection {
@@ -46,21 +47,13 @@ export class Listening implements SubscriberConnection {
   }
 
   async open(signal: AbortSignal): Promise<void> {
-    let withdraw = (): void => undefined
-    const aborted = new Promise<never>((_, reject) => {
-      const abort = (): void => reject(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      withdraw = () => signal.removeEventListener('abort', abort)
-    })
     try {
       signal.throwIfAborted()
-      await Promise.race([this.#connection.connect(), aborted])
+      await unlessAborted(this.#connection.connect(), signal)
       this.#isOpen = true
     } catch (error: unknown) {
       this.close()
       throw signal.aborted ? error : plainError(this.#lastError ?? error)
-    } finally {
-      withdraw()
     }
   }
 

@@ -7,6 +7,7 @@ import {
   type NodeRedisClient,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /**
  * Makes connections that only listen, each like the client's. On a cluster each goes to another primary, because a plain
@@ -34,7 +35,8 @@ async function open(
   listener: SubscriberListener,
   signal: AbortSignal,
 ): Promise<Listening> {
-  const listening = new Listening(await duplicate(client, turn), listener)
+  // A cluster or Sentinel client waits for a server that is away for as long as that takes.
+  const listening = new Listening(await unlessAborted(duplicate(client, turn), signal), listener)
   await listening.open(signal)
   return listening
 }
