@@ -43,13 +43,15 @@ export interface NodeRedisBackend {
  * ```ts
  * import { createLocker } from '@leasehold/core'
  * import { nodeRedisBackend } from '@leasehold/node-redis'
- * import { Redis } from 'ioredis'
+ * import { createClient } from 'redis'
  *
- * const redis = new Redis('redis://127.0.0.1:6379')
+ * const redis = createClient({ url: 'redis://127.0.0.1:6379' })
+ * redis.on('error', (error) => console.error(error))
+ * await redis.connect()
  * const locks = createLocker({ ...nodeRedisBackend(redis, { prefix: 'shop:' }), ttl: '5s' })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix`, `fenceMemory` or `mode`; `createLocker` throws it
  *   for a bad `name`
  */

@@ -17,7 +17,7 @@ import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
  * ```
  *
  * @param options `prefix` must be the store's
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function nodeRedisNotifier(client: NodeRedisClient, options?: PubsubNotifierOptions): ReleaseNotifier {

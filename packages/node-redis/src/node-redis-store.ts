@@ -4,17 +4,16 @@ import type { NodeRedisClient } from './node-redis-client.ts'
 import { nodeRedisTransport } from './node-redis-transport.ts'
 
 /**
- * A lease store over an ioredis-compatible client: standalone, Sentinel or Cluster. `nodeRedisBackend` makes it together with
- * its notifier.
+ * A lease store over a client of node-redis: standalone, Sentinel or Cluster. `nodeRedisBackend` makes it together with its notifier.
  *
- * The client stays yours. A call connects it if it was created with `lazyConnect`; nothing closes it.
+ * The client stays yours: you connect it and close it. A call waits for the connection, within its deadline.
  *
  * @example
  * ```ts
- * const locks = createLocker({ store: nodeRedisStore(new Redis()) })
+ * const locks = createLocker({ store: nodeRedisStore(await createClient().connect()) })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function nodeRedisStore(client: NodeRedisClient, options?: RedisStoreOptions): LeaseStore {

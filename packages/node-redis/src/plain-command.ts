@@ -2,9 +2,7 @@ import type { PlainCommand, ScriptReply } from '@leasehold/core/redis'
 import { obstacle } from './connections.ts'
 import { isCluster, isSentinel, type NodeRedisClient } from './node-redis-client.ts'
 import { failure } from './script-reply.ts'
-
-/** Replies as the server has them, whatever the client's own options for commands. */
-const plain = { typeMapping: {}, returnBuffers: false, timeout: undefined, abortSignal: undefined }
+import { plain } from './sending.ts'
 
 /** Sends a command that is no script. It is not sent unless the client is ready, nor on a cluster, where it needs a key. */
 export const plainCommand =
