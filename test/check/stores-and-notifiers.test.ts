@@ -199,6 +199,9 @@ describe('options of a client', () => {
       'warning CLIENT_NEVER_RECONNECTS',
       'warning CLIENT_COMMAND_TIMEOUT',
     ])
+    // Sentinels cut no connection to a server that somebody else has made a replica.
+    const sentinel = { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'locks', socketTimeout: 5_000 }
+    expect(await of(sentinel)).toEqual(['info CLIENT_STAYS_ON_REPLICA'])
     // What makes no difference to locks is not told.
     const harmless = { enableOfflineQueue: false, maxRetriesPerRequest: null, enableAutoPipelining: true }
     expect(await of({ ...careful, ...harmless, commandTimeout: 1_000 })).toEqual([])

@@ -8,7 +8,6 @@ interface RiskyOptions {
   readonly reconnectOnError?: unknown
   readonly socketTimeout?: unknown
   readonly commandTimeout?: unknown
-  readonly sentinels?: unknown
   readonly redisOptions?: RiskyOptions
 }
 
@@ -23,14 +22,13 @@ export function clientFindings(client: IoredisClient): readonly Finding[] {
   const options = client.options as RiskyOptions
   const { socketTimeout, commandTimeout } = client.isCluster ? (options.redisOptions ?? {}) : options
   const retry = client.isCluster ? options.clusterRetryStrategy : options.retryStrategy
-  const findsPrimary = client.isCluster || options.sentinels
   const found: Finding[] = []
   if (typeof retry !== 'function') found.push(neverReconnects)
   if (typeof commandTimeout === 'number' && commandTimeout < leastCommandTimeoutMs) {
     found.push({ ...shortTimeout, message: `${shortTimeout.message} ${commandTimeout} ms` })
   }
   if (typeof socketTimeout !== 'number') found.push(noSocketTimeout)
-  if (!findsPrimary && typeof options.reconnectOnError !== 'function') found.push(staysOnReplica)
+  if (!client.isCluster && typeof options.reconnectOnError !== 'function') found.push(staysOnReplica)
   return found
 }
 
@@ -58,6 +56,6 @@ const staysOnReplica: Finding = {
   code: 'CLIENT_STAYS_ON_REPLICA',
   severity: 'info',
   message:
-    'The client stays connected to a server that has become a replica, as where a provider fails over behind one name',
+    'The client stays connected to a server that somebody makes a replica, as where a provider fails over behind one name',
   remedy: "Set the client's `reconnectOnError` to `(error) => error.message.includes('READONLY')`.",
 }
