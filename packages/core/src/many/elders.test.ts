@@ -2,7 +2,11 @@ import { follow, ManualClock, requestLost, ScriptedNotifier, ScriptedStore, test
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type AcquireOptions, poll } from '../index.ts'
 import { memoryNotifier, memoryStore } from '../memory/index.ts'
+import type { ManyStore } from '../store/many.ts'
+import { drawAcquisitionId } from '../store/token.ts'
+import { Call } from '../timing/call-deadline.ts'
 import { acquireAll, type LeaseSet, tryAcquireAll } from './index.ts'
+import { manyOf } from './many-of.ts'
 
 const pair = ['x', 'y']
 
@@ -102,6 +106,25 @@ describe('the elder of a set of locks', () => {
     await clock.advance(2_000)
     await Promise.all(all)
     expect(order).toEqual(['first', 'second'])
+  })
+
+  it('is none any more once one that has waited longer is known for any of its locks', async () => {
+    const many = manyOf(memoryStore({ clock })) as ManyStore
+    const ids = new Map<string, string>()
+    const ask = (keys: readonly string[], waitedMs: number) => {
+      const locks = keys.map((key) => {
+        const name = `${key} of ${keys}`
+        const acquisitionId = ids.get(name) ?? drawAcquisitionId()
+        ids.set(name, acquisitionId)
+        return { key, acquisitionId }
+      })
+      return many.acquireAll({ locks, ttlMs: 10_000, waitedMs }, new Call(1_000))
+    }
+    await ask(['b'], 0)
+    expect(await ask(['a', 'b'], 2_000)).toMatchObject({ isElder: true })
+    expect(await ask(['b', 'c'], 4_000)).toMatchObject({ isElder: true })
+    expect(await ask(['a', 'b'], 2_000)).toMatchObject({ isElder: false })
+    expect(await ask(['a'], 0)).toMatchObject({ type: 'granted' })
   })
 
   it('asks soon again when the lock has gone to another, and not on its beat', async () => {

@@ -29,9 +29,9 @@ export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManySt
     const at = heldAt < 0 ? leftAt : heldAt
     const isElder = waitedMs >= elderAfterMs && before.every((ms) => ms < 0)
     for (const [place, { key, acquisitionId }] of locks.entries()) {
-      if (ttlMs === 0 || at < 0) {
-        if (isOurs[place]) tables.elders.delete(key)
-      } else if (isElder) tables.elders.set(key, { sinceMs, acquisitionId }, nowMs + elderKeptMs, nowMs)
+      const goesOn = isElder && at >= 0 && ttlMs > 0
+      if (goesOn) tables.elders.set(key, { sinceMs, acquisitionId }, nowMs + elderKeptMs, nowMs)
+      else if (isOurs[place]) tables.elders.delete(key)
     }
     if (ttlMs === 0) return { type: 'spent' }
     const holder = holders[at]
