@@ -6,6 +6,7 @@ import { detach, resume } from '@leasehold/core/hand-over'
 import { listLocks, readLocks } from '@leasehold/core/listing'
 import { acquireAll, tryAcquireEach } from '@leasehold/core/many'
 import { once } from '@leasehold/core/once'
+import { rooms } from '@leasehold/core/presence'
 import { fifo, inspectQueue, priority, queueOf } from '@leasehold/core/queue'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { holdAtLeast } from '@leasehold/core/schedule'
@@ -26,7 +27,7 @@ const lines = Array.from(page.matchAll(/^ACL SETUSER (\S+) (?:on >\S+ )?(.+)$/gm
   rules: rules.split(' '),
 }))
 /** What somebody does with the permissions of a line, and of those before it for the same user. */
-const parts = ['app', 'queues', 'look', 'revoke']
+const parts = ['app', 'queues', 'sessions', 'look', 'revoke']
 
 let server: RedisServer
 let admin: Redis
@@ -104,6 +105,20 @@ const calls: Readonly<Record<string, Part>> = {
     await permit.release()
     await readWriteLock(locks, `${key}:doc`).withWrite(async () => undefined)
   },
+  async sessions(locks, key) {
+    await plain(locks, key)
+    const { enter, look, leave } = rooms(locks)
+    const ada = { room: key, role: 'writer', userId: 'ada', sessionId: 'one' }
+    await enter(ada)
+    expect(await enter({ ...ada, userId: 'bob' })).toMatchObject({ entered: false })
+    const taken = await enter({ ...ada, sessionId: 'two', takeOver: 'mine' })
+    if (!taken.entered) throw new Error('The session did not enter')
+    const { lease } = taken
+    await lease.renew({ ttl: '20s' })
+    expect(await look([{ key, userId: 'ada' }])).toMatchObject([{ entries: [{ sessionId: 'two' }] }])
+    await leave({ room: key, token: lease.token })
+    await lease.release()
+  },
   async look(locks, key) {
     const pool = semaphore(others, `${key}:pool`, { permits: 3 })
     await Promise.all([pool.acquire(), pool.acquire()])
@@ -148,7 +163,7 @@ async function attempt(name: string, rules: readonly string[], withinMs: number)
   const user = `${name}-${++turn}`
   await admin.acl('SETUSER', user, 'reset', 'on', '>password', ...rules)
   // The program of the last two asks for nothing when it connects.
-  const enableReadyCheck = name === 'app' || name === 'queues'
+  const enableReadyCheck = name !== 'look' && name !== 'revoke'
   const access = { port: server.port, username: user, password: 'password' }
   const client = new Redis({ ...access, enableReadyCheck, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
@@ -190,5 +205,5 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
 })
 
 test('the page has a line for each', () => {
-  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'look', 'look'])
+  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'app', 'look', 'look'])
 })
