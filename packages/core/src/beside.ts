@@ -33,5 +33,6 @@ export const findingOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The lists of locks that stores offer themselves. */
 export const listingOffers: WeakMap<object, unknown> = new WeakMap()
+
 /** The rooms that stores offer themselves. */
 export const presenceOffers: WeakMap<object, unknown> = new WeakMap()

@@ -13,7 +13,7 @@ const newsWithinMs = 2_000
 /** One subscription, for as long as a check needs it. */
 export interface Hearing {
   /** Why nothing is heard; undefined if the notifier listens. */
-  readonly deaf: Finding | undefined
+  readonly disconnected: Finding | undefined
   /** How many signals there have been. */
   readonly signals: number
   /** Waits for a signal beyond those. Answers whether it came. */
@@ -55,7 +55,7 @@ export async function listen(
     throw error
   }
   return {
-    deaf: subscription.live ? undefined : deafness(wordsOf(cause), prefix),
+    disconnected: subscription.live ? undefined : disconnection(wordsOf(cause), prefix),
     get signals() {
       return subscription.signals
     },
@@ -64,7 +64,7 @@ export async function listen(
   }
 }
 
-function deafness(words: string, prefix: string | undefined): Finding {
+function disconnection(words: string, prefix: string | undefined): Finding {
   if (/has the prefix/.test(words)) return finding('PREFIX_MISMATCH', words)
   if (isForbidden(words)) {
     const code = /channel/.test(words) ? 'CHANNELS_FORBIDDEN' : 'LISTEN_FORBIDDEN'

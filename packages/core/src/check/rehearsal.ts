@@ -77,7 +77,7 @@ class Play implements Rehearsal {
 
   /** Whether another round would show anything. */
   get goesOn(): boolean {
-    return !this.#failed && this.#announces && !this.#hearing?.deaf
+    return !this.#failed && this.#announces && !this.#hearing?.disconnected
   }
 
   async round(): Promise<void> {
@@ -122,13 +122,13 @@ class Play implements Rehearsal {
     if (!held) return
     const { cursor = '-' } = held as { readonly cursor?: string }
     this.#hearing = await listen(notifier, this.#key, cursor, store.prefix, this.#budget)
-    if (this.#hearing.deaf) this.#findings.push(this.#hearing.deaf)
+    if (this.#hearing.disconnected) this.#findings.push(this.#hearing.disconnected)
   }
 
   async #hear({ announced }: { readonly announced?: boolean }, seen: number, fromMs: number): Promise<void> {
     if (announced === false) {
       this.#announces = false
-    } else if (this.#hearing && !this.#hearing.deaf) {
+    } else if (this.#hearing && !this.#hearing.disconnected) {
       if (await this.#hearing.next(seen)) this.#newsMs.push(this.#budget.clock.monotonicMs() - fromMs)
       else this.#tell(unheard())
     }

@@ -72,6 +72,7 @@ export function keyOfName(keys: KeyLayout, name: string): string | undefined {
 }
 
 const hasSlot = (lock: string): boolean => !lock.includes('}') || hashTag(lock) !== undefined
+
 /** What a room consists of: `{lock:doc:1}:entries` and `:room`. Like a queue's keys, these are no part of the layout that every store has. */
 export const roomKeys = ({ prefix }: KeyLayout, key: string): [entries: string, room: string] => [
   recordBeside(prefix + key, 'entries'),
