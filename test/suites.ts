@@ -14,6 +14,7 @@ const servers = [
   'packages/cli/src/{commands,on-terminal}.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/{express,fastify}/src/*.test.ts',
   'packages/core/src/redis/connected/key-slot.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
   'packages/idempotency/src/readme.test.ts',
@@ -23,7 +24,7 @@ const servers = [
   'packages/testkit/src/{http-proxy,tcp-proxy}.test.ts',
   'packages/testkit/src/redis/*.test.ts',
   'packages/upstash/src/!(bundle-size).test.ts',
-  'test/{bench,bridge,cases,check,faults,leftovers,model,readme,topologies}/**/*.test.ts',
+  'test/{bench,bridge,cases,check,faults,leftovers,model,operating,readme,topologies}/**/*.test.ts',
   'examples/!(hono-api|worker-idempotent|nest-orders)/**/*.test.ts',
   'examples/nest-orders/test/readme.test.ts',
 ]
@@ -34,7 +35,7 @@ const edge = [
   '**/bundle-size.test.ts',
   'examples/{hono-api,worker-idempotent}/**/*.test.ts',
   'examples/nest-orders/test/coupons.test.ts',
-  'test/runtimes/{bridge-killed,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
+  'test/runtimes/{bridge-killed,hibernating-sessions,hono,leaving-workers,module-scope,overlapping-requests}.test.ts',
   'test/runtimes/{watchdog-and-workers,worker-and-server*}.test.ts',
 ]
 
@@ -65,7 +66,8 @@ export const soak = [
   'packages/nestjs/src/in-nest.test.ts',
   'test/bridge/queued.test.ts',
   'examples/shared-document/test/page.test.ts',
+  'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
   'examples/nest-orders/test/coupons.test.ts',
-  'test/runtimes/{bridge-killed,conformance,worker-and-server*}.test.ts',
+  'test/runtimes/{bridge-killed,conformance,hibernating-sessions,worker-and-server*}.test.ts',
 ]

@@ -14,6 +14,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ],
   cloudflare: ['@leasehold/core', 'cloudflare:'], //  whichever store its user has
   core: [],
+  express: ['@leasehold/core', '@leasehold/idempotency', 'express', 'node:http', 'node:stream'],
+  fastify: ['@leasehold/core', '@leasehold/idempotency', 'fastify'],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
   ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
@@ -103,6 +105,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
   locked: ['errors', 'lease', 'options'],
+  requests: ['errors', 'lease', 'options'],
   presence: [
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'queue'],
     ...['redis', 'sharing', 'store', 'timing', 'waiting'],

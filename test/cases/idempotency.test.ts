@@ -1,17 +1,16 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type IdempotencyEvent, type IdempotentOptions, type IdempotentWork, idempotent } from '@leasehold/idempotency'
+import type { IdempotencyEvent, IdempotentOptions, IdempotentWork } from '@leasehold/idempotency'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
-import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type HttpServer, listen } from '../../packages/bridge/src/bin/http-server.ts'
+import { adapted, hono, type ServedHandler } from '../support/frameworks.ts'
 import { elapse, ms } from '../support/scale.ts'
 import { scriptCalls, type Way, ways } from '../support/ways.ts'
 
 /*
  * T-50 to T-56, and what our own example of an idempotent payment got wrong before there was a package for it: over a real
- * server, to a real Redis, by both ways to it.
+ * server, to a real Redis, by both ways to it, and through the adapters of other frameworks.
  */
 
 interface Sent {
@@ -35,7 +34,13 @@ const never = (): Response => {
   throw new Error('It must not run')
 }
 
-describe.each(ways)('%s', (wayName, open) => {
+const [directly, openDirectly] = ways[0] as (typeof ways)[number]
+const settings = [
+  ...ways.map(([name, open]) => [name, open, hono] as const),
+  ...adapted.map((framework) => [`${directly}, in ${framework.name}`, openDirectly, framework] as const),
+]
+
+describe.each(settings)('%s', (settingName, open, framework) => {
   let way: Way
   let events: IdempotencyEvent[]
   const ends: (() => unknown)[] = []
@@ -50,20 +55,14 @@ describe.each(ways)('%s', (wayName, open) => {
   /** A server with one handler, and what asks it. Keys are this test's own. */
   async function serve(name: string, work: IdempotentWork, options: Partial<IdempotentOptions> = {}) {
     events = []
-    const handle = idempotent({
-      locks: way.locks,
-      scope: `${wayName}/${name}`,
-      onEvent: (event) => events.push(event),
-      ...options,
-    })
-    const app = new Hono().all('/*', ({ req }) => handle(req.raw, work))
-    // What the work throws becomes a 500, as in any framework.
-    app.onError(() => new Response('failed', { status: 500 }))
-    const server = await listen(app, { host: '127.0.0.1', port: 0 })
-    ends.push(() => server.close(0))
+    const listener = (event: IdempotencyEvent): number => events.push(event)
+    const all = { locks: way.locks, scope: `${settingName}/${name}`, onEvent: listener, ...options }
+    const server = await framework.serve(all, work)
+    ends.push(() => server.close())
     const send = ({ key = 'k', body = '{"amount":100}', path = '/payments', method = 'POST', headers }: Sent = {}) =>
       fetch(`${server.url}${path}`, {
         method,
+        redirect: 'manual',
         headers: { 'content-type': 'application/json', ...(key !== null && { 'idempotency-key': key }), ...headers },
         ...(method === 'POST' && { body }),
       })
@@ -133,7 +132,7 @@ describe.each(ways)('%s', (wayName, open) => {
     const scope = ({ headers }: Request): string =>
       headers.get('authorization') ?? /session=(\w+)/.exec(headers.get('cookie') ?? '')?.[1] ?? 'anonymous'
     const { send } = await serve('T-52', () => new Response(String(++runs)), {
-      scope: (request) => `${wayName} ${scope(request)}`,
+      scope: (request) => `${settingName} ${scope(request)}`,
     })
     const users = [
       { authorization: 'Bearer u' },
@@ -174,13 +173,8 @@ describe.each(ways)('%s', (wayName, open) => {
     }
     for (const [kind, made] of Object.entries(kinds)) {
       const runs = [made]
-      const handle = idempotent({ locks: way.locks, scope: `${wayName}/T-54 ${kind}` })
-      const request = () =>
-        new Request('https://shop.example/', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' })
-      const [first, second] = [
-        await handle(request(), () => (runs.shift() ?? never)()),
-        await handle(request(), never),
-      ] as const
+      const { send } = await serve(`T-54 ${kind}`, () => (runs.shift() ?? never)())
+      const [first, second] = [await send(), await send()]
       expect([second.status, replayed(second), second.headers.get('location')]).toEqual([
         first.status,
         true,
@@ -338,7 +332,7 @@ it('T-54: after a server was killed, its keys are told in doubt once the lease i
 })
 
 /** Sends a request with these lines as they are, and answers the first line of what comes back. */
-function raw({ url }: HttpServer, lines: readonly string[]): Promise<string> {
+function raw({ url }: ServedHandler, lines: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () =>

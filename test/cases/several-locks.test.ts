@@ -95,8 +95,8 @@ describe.each(placesToWait)('%s', (_, open) => {
     const tookMs = Math.round(performance.now() - sinceMs)
     console.log(`T-29: ${20 * count} holds of 5 ms from ${processes} lockers in ${tookMs} ms`)
     expect(most).toBe(1)
-    // Of many processes all are woken by each release.
-    if (processes === 1) expect(tookMs).toBeLessThan(limit(2.5 * 20 * count * 5))
+    // Of many processes all are woken by each release. Over HTTP a hold takes two requests more, through a gateway in this process.
+    if (processes === 1) expect(tookMs).toBeLessThan(limit(4 * 20 * count * 5))
 
     await using set = await acquireAll(lockers[0] as Locker, ['x', 'y', 'x'])
     expect([...set.leases.keys()]).toEqual(['x', 'y'])
@@ -139,7 +139,10 @@ describe.each(placesToWait)('%s', (_, open) => {
 })
 
 describe('T-29 sets of which each waits for who has the locks', () => {
-  /** Lockers that take the same locks again and again, each as soon as it has given them back. Answers how most was overtaken. */
+  /**
+   * Lockers that take the same locks again and again, each as soon as it has given them back. Answers which share of all went before
+   * the one that was overtaken most.
+   */
   async function overtaking(place: Place, change: (locks: Locker) => void = () => undefined): Promise<number> {
     const clients = 8
     const untilMs = performance.now() + ms(30_000, 5_000)
@@ -162,24 +165,23 @@ describe('T-29 sets of which each waits for who has the locks', () => {
     console.log(
       `T-29: of ${waits.length} waits none was overtaken more than ${most} times; ${Math.round(longestMs)} ms at most`,
     )
-    return most
+    return most / waits.length
   }
-  /** Between two elders, when the next has not asked yet, somebody may slip in. */
-  const slips = 2 * 8
 
   it.concurrent.each(placesToWait)('%s: none is overtaken for long by those who came later', async (_, open) => {
     await using place = await open()
-    expect(await overtaking(place)).toBeLessThanOrEqual(slips)
+    // Between two elders, until the next has asked, others slip in: one or two where it hears of releases, some more where it polls.
+    expect(await overtaking(place)).toBeLessThan(0.1)
   })
 
   it.concurrent('which takes a store that knows of elders', async () => {
     await using place = await oneServer()
-    const most = await overtaking(place, (locks) => {
+    const share = await overtaking(place, (locks) => {
       const { store } = (sharedOf(locks) as Shared).context
       const many = manyOf(store) as ManyStore
       offerMany(store, { ...many, acquireAll: (request, call) => many.acquireAll({ ...request, waitedMs: 0 }, call) })
     })
-    expect(most).toBeGreaterThan(3 * slips)
+    expect(share).toBeGreaterThan(0.3)
   })
 })
 

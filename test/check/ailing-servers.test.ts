@@ -1,9 +1,11 @@
+import { mkdir, rm } from 'node:fs/promises'
 import { type CheckReport, check } from '@leasehold/core/check'
-import { ioredisBackend } from '@leasehold/ioredis'
+import { ioredisBackend, waitForReplicas } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster, startRedisSentinel } from '@leasehold/testkit/redis'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { quiet } from '../support/quiet.ts'
+import { eventually, limit } from '../support/scale.ts'
 
 /*
  * Real servers, each with one thing wrong. The check says what it is; the test does what its remedy says, and the finding is gone.
@@ -133,11 +135,110 @@ describe('a server that forgets', () => {
     expect(await codes({ server })).toEqual([])
   })
 
+  test('cannot write to its disk', async () => {
+    const disk = await started('--enable-protected-configs', 'yes', '--appendonly', 'no', '--save', '3600 1')
+    const save = async (status: string): Promise<void> => {
+      await disk.command('BGSAVE').catch(() => undefined)
+      const saved = new RegExp(`rdb_bgsave_in_progress:0\\r[^]*rdb_last_bgsave_status:${status}`)
+      await eventually(async () => saved.test(String(await disk.command('INFO', 'persistence'))))
+    }
+    const folder = String(((await disk.command('CONFIG', 'GET', 'dir')) as readonly unknown[])[1])
+    await rm(folder, { recursive: true })
+    await save('err')
+    expect(await problems({ server: disk })).toEqual(['error WRITES_STOPPED', 'warning DISK_FAILS'])
+    await disk.command('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no')
+    expect(await problems({ server: disk })).toEqual(['warning DISK_FAILS'])
+    await mkdir(folder)
+    await disk.command('CONFIG', 'SET', 'dir', folder)
+    await save('ok')
+    expect(await problems({ server: disk })).toEqual([])
+  })
+
+  test('is kept busy by a script', async () => {
+    const busy = await started('--busy-reply-threshold', '10', ...kept)
+    const client = quiet(new Redis(busy.port, careful))
+    await client.ping()
+    const endless = busy.command('EVAL', 'while true do end', '0').catch(() => undefined)
+    await eventually(() =>
+      client.ping().then(
+        () => false,
+        ({ message }: Error) => message.startsWith('BUSY'),
+      ),
+    )
+    const { findings } = await report({ client, deadline: '3s' })
+    expect(findings.map(({ code }) => code)).toEqual(['NOT_READY'])
+    await busy.command('SCRIPT', 'KILL')
+    await endless
+    expect(await problems({ server: busy })).toEqual([])
+  })
+
   test('takes no writes while it lacks replicas', async () => {
     await set('min-replicas-to-write', '1')
     expect(await problems({ server })).toEqual(['error TOO_FEW_REPLICAS'])
     await set('min-replicas-to-write', '0')
     expect(await problems({ server })).toEqual([])
+  })
+})
+
+describe('a user who may not do all', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await started(...kept)
+  })
+  const options: Options = { username: 'shop', password }
+  const rule = (...rules: readonly string[]): Promise<unknown> => server.command('ACL', 'SETUSER', 'shop', ...rules)
+  const all = ['reset', 'on', `>${password}`, '~*', '&*', '+@all']
+
+  const missing: readonly (readonly [what: string, rules: readonly string[], expected: readonly string[]])[] = [
+    ['run scripts by their hash', ['-evalsha'], ['error SCRIPTS_FORBIDDEN']],
+    ['run scripts by their text', ['-eval'], ['error SCRIPTS_FORBIDDEN']],
+    ['run commands within scripts', ['-set', '-pexpire'], ['error COMMANDS_FORBIDDEN']],
+    ['use the keys', ['resetkeys', '~other:*'], ['error KEYS_FORBIDDEN']],
+    ['announce a release', ['-publish'], ['warning PUBLISH_FORBIDDEN']],
+    ['hear of a release', ['-subscribe'], ['warning LISTEN_FORBIDDEN']],
+    ['use the channels', ['resetchannels'], ['warning CHANNELS_FORBIDDEN']],
+  ]
+  test.each(missing)('may not %s, until the remedy is followed', async (_, rules, expected) => {
+    // The server knows the scripts, so that nothing but a look shows what it would refuse after a restart.
+    await codes({ server })
+    await rule(...all, ...rules)
+    expect(await problems({ server, options })).toEqual(expected)
+    for (const each of expected) {
+      const text = await remedy({ server, options }, each.split(' ')[1] as string)
+      // What an operator would copy from it.
+      const [, copied = expect.fail('nothing to copy')] = /`ACL SETUSER <user> ([^`]+)`/.exec(text) ?? []
+      await rule(...copied.split(' '))
+    }
+    expect(await codes({ server, options })).toEqual([])
+  })
+
+  test('is told what queues need, and what a check cannot see', async () => {
+    await rule(...all, '-zadd', '-hset', '-pubsub', '-info')
+    const seen = await report({ server, options: { ...options, enableReadyCheck: false } })
+    expect(seen.findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
+      'info QUEUES_FORBIDDEN',
+      'info INFO_FORBIDDEN',
+    ])
+    expect(seen.findings[0]?.message).toMatch(/: pubsub hset zadd \(/)
+    for (const { remedy: text } of seen.findings) {
+      await rule(...(/`ACL SETUSER <user> ([^`]+)`/.exec(text)?.[1] ?? '').split(' '))
+    }
+    expect(await codes({ server, options })).toEqual([])
+  })
+
+  test('has the wrong password, which no finding shows', async () => {
+    await rule(...all)
+    const wrong = { username: 'shop', password: 'not-the-password' }
+    const { findings, facts } = await report({ server, options: wrong })
+    expect(findings.map(({ code }) => code)).toEqual(['LOGIN_REFUSED'])
+    expect(JSON.stringify({ findings, facts })).not.toContain(wrong.password)
+    expect(await codes({ server, options })).toEqual([])
+  })
+
+  test('has a prefix that the user may not use', async () => {
+    await rule(...all, 'resetkeys', '~shop:*', '~{*shop:*')
+    expect(await problems({ server, options })).toEqual(['error KEYS_FORBIDDEN'])
+    expect(await problems({ server, options, prefix: 'shop:' })).toEqual([])
   })
 })
 
@@ -193,76 +294,33 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
     const server = await started('--cluster-enabled', 'yes', ...kept)
     expect(await problems({ server })).toEqual(['error CLUSTER_DOWN'])
     await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-    await expect.poll(async () => String(await server.command('CLUSTER', 'INFO'))).toContain('cluster_state:ok')
+    await eventually(async () => String(await server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'))
     expect(await codes({ server })).toEqual(['CLUSTER_ONE_NODE'])
+  })
+
+  test('without the replicas that its client waits for', async () => {
+    const primary = await started(...kept)
+    const findings = async (): Promise<readonly string[]> => {
+      const client = quiet(new Redis(primary.port, careful))
+      const { store } = waitForReplicas(ioredisBackend(client), { replicas: 1 })
+      const answer = await check({ store }).finally(() => client.disconnect())
+      return answer.findings.map(({ severity, code }) => `${severity} ${code}`)
+    }
+    expect(await findings()).toEqual(['error TOO_FEW_REPLICAS'])
+    const replica = await startRedis({ replicaOf: primary, args: kept })
+    stops.push(() => replica.stop())
+    expect(await findings()).toEqual([])
+  })
+
+  test('without scripts', async () => {
+    const server = await started('--rename-command', 'EVAL', '', '--rename-command', 'EVALSHA', '', ...kept)
+    expect(await problems({ server })).toEqual(['error NO_SCRIPTS'])
   })
 
   test('no cluster, behind a client for one', async () => {
     const server = await started(...kept)
     const client = new Cluster([{ host: '127.0.0.1', port: server.port }], { redisOptions: { socketTimeout: 5_000 } })
     expect(await problems({ client, deadline: '3s' })).toEqual(['error NOT_A_CLUSTER'])
-  })
-})
-
-describe('a user who may not do all', () => {
-  let server: RedisServer
-  beforeAll(async () => {
-    server = await started(...kept)
-  })
-  const options: Options = { username: 'shop', password }
-  const rule = (...rules: readonly string[]): Promise<unknown> => server.command('ACL', 'SETUSER', 'shop', ...rules)
-  const all = ['reset', 'on', `>${password}`, '~*', '&*', '+@all']
-
-  const missing: readonly (readonly [what: string, rules: readonly string[], expected: readonly string[]])[] = [
-    ['run scripts by their hash', ['-evalsha'], ['error SCRIPTS_FORBIDDEN']],
-    ['run scripts by their text', ['-eval'], ['error SCRIPTS_FORBIDDEN']],
-    ['run commands within scripts', ['-set', '-pexpire'], ['error COMMANDS_FORBIDDEN']],
-    ['use the keys', ['resetkeys', '~other:*'], ['error KEYS_FORBIDDEN']],
-    ['announce a release', ['-publish'], ['warning PUBLISH_FORBIDDEN']],
-    ['hear of a release', ['-subscribe'], ['warning LISTEN_FORBIDDEN']],
-    ['use the channels', ['resetchannels'], ['warning CHANNELS_FORBIDDEN']],
-  ]
-  test.each(missing)('may not %s, until the remedy is followed', async (_, rules, expected) => {
-    // The server knows the scripts, so that nothing but a look shows what it would refuse after a restart.
-    await codes({ server })
-    await rule(...all, ...rules)
-    expect(await problems({ server, options })).toEqual(expected)
-    for (const each of expected) {
-      const text = await remedy({ server, options }, each.split(' ')[1] as string)
-      // What an operator would copy from it.
-      const [, copied = expect.fail('nothing to copy')] = /`ACL SETUSER <user> ([^`]+)`/.exec(text) ?? []
-      await rule(...copied.split(' '))
-    }
-    expect(await codes({ server, options })).toEqual([])
-  })
-
-  test('is told what queues need, and what a check cannot see', async () => {
-    await rule(...all, '-zadd', '-hset', '-info')
-    const seen = await report({ server, options: { ...options, enableReadyCheck: false } })
-    expect(seen.findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
-      'info QUEUES_FORBIDDEN',
-      'info INFO_FORBIDDEN',
-    ])
-    expect(seen.findings[0]?.message).toMatch(/: hset zadd \(/)
-    for (const { remedy: text } of seen.findings) {
-      await rule(...(/`ACL SETUSER <user> ([^`]+)`/.exec(text)?.[1] ?? '').split(' '))
-    }
-    expect(await codes({ server, options })).toEqual([])
-  })
-
-  test('has the wrong password, which no finding shows', async () => {
-    await rule(...all)
-    const wrong = { username: 'shop', password: 'not-the-password' }
-    const { findings, facts } = await report({ server, options: wrong })
-    expect(findings.map(({ code }) => code)).toEqual(['LOGIN_REFUSED'])
-    expect(JSON.stringify({ findings, facts })).not.toContain(wrong.password)
-    expect(await codes({ server, options })).toEqual([])
-  })
-
-  test('has a prefix that the user may not use', async () => {
-    await rule(...all, 'resetkeys', '~shop:*', '~{*shop:*')
-    expect(await problems({ server, options })).toEqual(['error KEYS_FORBIDDEN'])
-    expect(await problems({ server, options, prefix: 'shop:' })).toEqual([])
   })
 })
 
@@ -275,7 +333,7 @@ describe('a server that does not answer', { concurrent: true }, () => {
     const since = performance.now()
     const { findings, facts } = await report({ client, deadline: '1s' })
     expect([findings[0]?.code, facts.reached]).toEqual(['UNREACHABLE', false])
-    expect(performance.now() - since).toBeLessThan(1_500)
+    expect(performance.now() - since).toBeLessThan(limit(1_500))
     server.resume()
     expect(await problems({ server })).toEqual([])
   })

@@ -11,6 +11,7 @@ import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/br
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { storeWith } from '../../packages/core/src/store/store-with.ts'
 import { quiet } from '../support/quiet.ts'
+import { elapse, eventually } from '../support/scale.ts'
 
 /* What a check says over HTTP, with a bridge, with a notifier that does not fit its store, and of stores without a server. */
 
@@ -19,7 +20,7 @@ const codes = ({ findings }: CheckReport): readonly string[] =>
 /** Checks a store and its notifier, and closes the notifier. */
 async function found(target: CheckTarget): Promise<CheckReport> {
   try {
-    return await check(target, { deadline: '5s' })
+    return await check(target)
   } finally {
     await target.notifier?.close()
   }
@@ -163,7 +164,7 @@ describe('a notifier', { concurrent: true }, () => {
     }
     await expect(check({ store, notifier: stuck }, { signal: controller.signal })).rejects.toBe(reason)
     // Its ttl is 10 s.
-    await expect.poll(() => one?.command('KEYS', 'left:*'), { timeout: 5_000 }).toEqual([])
+    await eventually(async () => String(await one?.command('KEYS', 'left:*')) === '', 5_000)
     await stuck.close()
   })
 
@@ -228,9 +229,20 @@ describe('a store without a server', () => {
       checkHolders: () => new Promise(() => undefined),
       commandDeadlineMs: 60_000,
     })
-    const { findings, facts } = await check({ store: slow }, { deadline: 50 })
+    const { findings, facts } = await check({ store: slow }, { deadline: 500 })
     expect(findings.map(({ code }) => code)).toEqual(['UNFINISHED'])
     expect(facts).toMatchObject({ reached: true, script: null })
+  })
+
+  test('that is slow', async () => {
+    const own = memoryStore()
+    const slow = storeWith(own, {
+      release: (requests, call) => own.release(requests, call),
+      checkHolders: (requests, call) => elapse(50).then(() => own.checkHolders(requests, call)),
+    })
+    const limited = (commandDeadlineMs: number): CheckTarget => ({ store: { ...slow, commandDeadlineMs } })
+    expect(codes(await found(limited(150)))).toEqual(['warning SLOW'])
+    expect(codes(await found(limited(2_000)))).toEqual([])
   })
 
   test('what is no store, or an unknown option, is refused by name', async () => {

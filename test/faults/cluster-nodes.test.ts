@@ -1,4 +1,5 @@
 import { createLocker, type Locker, type LockerEvent } from '@leasehold/core'
+import { keySlot } from '@leasehold/core/redis'
 import { type RedisCluster, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { elapse } from '../support/scale.ts'
@@ -87,8 +88,8 @@ it('a node that stops for longer than the ttl costs no lease on the others, nor 
   })
   const own = (name: string, key: string): string => `${key}-${name}`
   const all = holders.flatMap(({ name }) => keys.map((key) => own(name, key)))
-  const nodes = await Promise.all(all.map((key) => cluster.nodeOf(`lock:${key}`)))
-  const living = new Set(all.filter((_, at) => nodes[at] !== victim))
+  // The slots are dealt in equal runs, the first to the first node.
+  const living = new Set(all.filter((key) => keySlot(`lock:${key}`) * 3 >= 16_384))
   for (const { name, locks } of holders) {
     for (let at = 0; at < keys.length; at += 200) {
       await Promise.all(keys.slice(at, at + 200).map((key) => locks.acquire(own(name, key))))

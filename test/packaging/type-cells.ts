@@ -19,7 +19,7 @@ export interface Verdict {
 /** The programs, by what their project has beside our packages: a browser's library and nothing of Node, or Node's types. */
 const projects = {
   edge: ['core', 'block', 'locked', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono', 'sessions'],
-  node: ['ioredis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
+  node: ['ioredis', 'node-redis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
 } as const
 
 type Project = keyof typeof projects
@@ -109,6 +109,7 @@ const reads: Readonly<Record<string, readonly string[]>> = {
   hono: ['@leasehold/hono', '@leasehold/idempotency', 'hono'],
   sessions: ['@leasehold/sessions'],
   ioredis: ['@leasehold/ioredis', 'ioredis'],
+  'node-redis': ['@leasehold/node-redis', 'redis', '@redis/client'],
   'upstash-client': ['@leasehold/upstash', '@upstash/redis'],
   bridge: ['@leasehold/bridge', '@leasehold/ioredis', 'hono', 'ioredis'],
   'durable-object': ['@leasehold/bridge'],

@@ -1,5 +1,8 @@
 /** What a Worker gets at its module scope, as far as the tests use it. */
 declare module 'cloudflare:workers' {
+  export class DurableObject<Env = unknown> {
+    constructor(state: never, env: Env)
+  }
   export function waitUntil(task: Promise<unknown>): void
   export const env: {
     readonly GATEWAY_URL: string

@@ -34,7 +34,7 @@ export class SessionServer implements AsyncDisposable {
   async enter(entering: readonly EnterOptions[]): Promise<number> {
     const before = this.of('entered').length
     this.#send({ type: 'enter', entering })
-    await eventually(() => this.of('entered').length > before)
+    await eventually(() => this.of('entered').length > before, 60_000)
     return this.of('entered').at(-1)?.count ?? 0
   }
 

@@ -1,5 +1,5 @@
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
-import type { PubsubNotifierOptions, RedisTransport } from '@leasehold/core/redis'
+import type { PubsubNotifierOptions, RedisStoreOptions, RedisTransport } from '@leasehold/core/redis'
 import { ioredisNotifier, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { type NodeRedisClient, nodeRedisNotifier, nodeRedisStore, nodeRedisTransport } from '@leasehold/node-redis'
 import { Cluster, Redis } from 'ioredis'
@@ -22,36 +22,48 @@ export interface Connection {
   close(): void
 }
 
-/** How a connection listens. */
-type Listening = Pick<PubsubNotifierOptions, 'mode'>
+/** How a connection listens, and what its store is like. */
+type Options = RedisStoreOptions & Pick<PubsubNotifierOptions, 'mode'>
 
 /** A client library, connected as its users connect it to either topology. */
 export interface TopologyClient {
   readonly name: string
-  toCluster(nodes: readonly Address[], options?: Listening): Connection
+  /** Why it does not leave a node of a cluster that stands still, if it does not. */
+  readonly staysWithSilentNode?: string
+  toCluster(nodes: readonly Address[], options?: Options): Connection
   /** @param primaryName the name that the Sentinels know the primary by */
-  toSentinel?(sentinels: readonly Address[], primaryName: string): Connection
+  toSentinel?(sentinels: readonly Address[], primaryName: string, options?: Options): Connection
 }
 
 /** Only what a client needs to know: a server is more than its address. */
 const addresses = (servers: readonly Address[]): Address[] => servers.map(({ host, port }) => ({ host, port }))
 
-const overIoredis = (client: Redis | Cluster, options?: Listening): Connection => ({
-  store: ioredisStore(client),
-  notifier: ioredisNotifier(client, options),
+const overIoredis = (client: Redis | Cluster, { prefix, fenceMemory, mode }: Options = {}): Connection => ({
+  store: ioredisStore(client, { prefix, fenceMemory }),
+  notifier: ioredisNotifier(client, { prefix, mode }),
   transport: ioredisTransport(client),
   close: () => client.disconnect(),
 })
 
+/** As the README advises: a connection is given up if its server has stopped without a word, or is no primary any more. */
+const redisOptions = {
+  socketTimeout: 2_000,
+  reconnectOnError: (error: Error) => error.message.includes('READONLY'),
+}
+
 type NodeRedis = NodeRedisClient & { connect(): Promise<unknown>; on(event: 'error', listener: () => void): unknown }
 
-function overNodeRedis(client: NodeRedis, close: () => unknown, options?: Listening): Connection {
+function overNodeRedis(
+  client: NodeRedis,
+  close: () => unknown,
+  { prefix, fenceMemory, mode }: Options = {},
+): Connection {
   quiet(client)
     .connect()
     .catch(() => undefined)
   return {
-    store: nodeRedisStore(client),
-    notifier: nodeRedisNotifier(client, options),
+    store: nodeRedisStore(client, { prefix, fenceMemory }),
+    notifier: nodeRedisNotifier(client, { prefix, mode }),
     transport: nodeRedisTransport(client),
     close,
   }
@@ -60,21 +72,25 @@ function overNodeRedis(client: NodeRedis, close: () => unknown, options?: Listen
 const rootNodes = (nodes: readonly Address[]): { readonly socket: Address }[] =>
   addresses(nodes).map((socket) => ({ socket }))
 
+const staysWithSilentNode = 'the cluster client keeps its connection to a node that has stopped without a word'
+
 /** The older versions of node-redis. The fourth has no client for Sentinels. */
 const older: readonly TopologyClient[] = [
   {
     name: 'node-redis 5',
+    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis5.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.destroy(), options)
     },
-    toSentinel(sentinels, name) {
+    toSentinel(sentinels, name, options) {
       const client = redis5.createSentinel({ name, sentinelRootNodes: addresses(sentinels) })
-      return overNodeRedis(client, () => client.destroy())
+      return overNodeRedis(client, () => client.destroy(), options)
     },
   },
   {
     name: 'node-redis 4',
+    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis4.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.disconnect(), options)
@@ -86,18 +102,20 @@ const older: readonly TopologyClient[] = [
 export const clients: readonly TopologyClient[] = [
   {
     name: 'ioredis',
-    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes))), options),
-    toSentinel: (sentinels, name) => overIoredis(quiet(new Redis({ sentinels: addresses(sentinels), name }))),
+    toCluster: (nodes, options) => overIoredis(quiet(new Cluster(addresses(nodes), { redisOptions })), options),
+    toSentinel: (sentinels, name, options) =>
+      overIoredis(quiet(new Redis({ ...redisOptions, sentinels: addresses(sentinels), name })), options),
   },
   {
     name: 'node-redis',
+    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis6.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.destroy(), options)
     },
-    toSentinel(sentinels, name) {
+    toSentinel(sentinels, name, options) {
       const client = redis6.createSentinel({ name, sentinelRootNodes: addresses(sentinels) })
-      return overNodeRedis(client, () => client.destroy())
+      return overNodeRedis(client, () => client.destroy(), options)
     },
   },
   ...(soak ? older : []),

@@ -11,83 +11,93 @@ import { openProcess, type Process } from './process.ts'
 /* A cluster of three primaries with a replica each, in short. The rest is in the soak. */
 
 let cluster: RedisCluster
+/** Names whose slots each primary had in the beginning, one for each client. */
+let namesOf: readonly (readonly string[])[]
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: 1 })
+  namesOf = await Promise.all(cluster.nodes.map(namesOn))
 })
 afterAll(() => cluster.stop())
 
-describe.each(clients)('on a cluster, over $name,', (client) => {
-  const open = (options: Partial<LockerOptions> = {}): Process => openProcess(client.toCluster(cluster.nodes), options)
+describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
+  'on a cluster, over $name,',
+  ({ client, at }) => {
+    const open = (options: Partial<LockerOptions> = {}): Process =>
+      openProcess(client.toCluster(cluster.nodes), options)
 
-  it('every kind of work goes on through a failover, the move of its slot, and scripts that are forgotten', async () => {
-    const [a, b] = [open(), open()]
-    const tag = `crew-${client.name}`
-    const crew = startCrew([a.locks, b.locks], tag)
-    await crew.turns(3)
-    await cluster.failOver(await cluster.nodeOf(`{${tag}}`))
-    await crew.turns(3)
-    const move = await cluster.slotMove(`{${tag}}`)
-    await move.begin()
-    await elapse(200)
-    await move.carry()
-    await move.end()
-    await crew.turns(3)
-    for (const node of cluster.nodes) await node.command('SCRIPT', 'FLUSH')
-    await crew.turns(3)
-    const { turns, faults } = await crew.stop()
-    console.log(`turns of each kind: ${JSON.stringify(turns)}`)
-    expect(faults).toEqual([])
-    for (const { events } of [a, b]) expect(events.filter(({ type }) => type === 'lost')).toEqual([])
-  })
+    it('every kind of work goes on through a failover, the move of its slot, and scripts that are forgotten', async () => {
+      const [a, b] = [open(), open()]
+      // Another primary for each client: a replica that has just taken over must not do so again at once.
+      const tag = namesOf[at]?.[at] as string
+      const crew = startCrew([a.locks, b.locks], tag)
+      await crew.turns(3)
+      await cluster.failOver(await cluster.nodeOf(`{${tag}}`))
+      await crew.turns(3)
+      const move = await cluster.slotMove(`{${tag}}`)
+      await move.begin()
+      await elapse(200)
+      await move.carry()
+      await move.end()
+      await crew.turns(3)
+      for (const node of cluster.nodes) await node.command('SCRIPT', 'FLUSH')
+      await crew.turns(3)
+      const { turns, faults } = await crew.stop()
+      console.log(`turns of each kind: ${JSON.stringify(turns)}`)
+      expect(faults).toEqual([])
+      for (const { events } of [a, b]) expect(events.filter(({ type }) => type === 'lost')).toEqual([])
+    })
 
-  it('a release on any node wakes a waiter that listens to one of them', async () => {
-    const [a, b] = [open(), open({ recheck: '30s', wait: '20s' })]
-    const keys = await keysOfEachNode(`wake-${client.name}`)
-    const held = await Promise.all(keys.map((key) => a.locks.acquire(key, { ttl: '30s' })))
-    const waiting = keys.map((key) => b.locks.acquire(key))
-    const listeners = await Promise.all(keys.map((key) => listenersOf(`lock:release:${key}`)))
-    // All over one connection, to one node.
-    expect(new Set(listeners).size).toBe(1)
-    const releasedAtMs = performance.now()
-    await Promise.all(held.map((lease) => lease.release()))
-    for (const lease of await Promise.all(waiting)) await lease.release()
-    // It would have checked by itself after 30 s.
-    expect(performance.now() - releasedAtMs).toBeLessThan(5_000)
-  })
+    it('a release on any node wakes a waiter that listens to one of them', async () => {
+      const [a, b] = [open(), open({ recheck: '30s', wait: '20s' })]
+      const keys = namesOf.map((names) => `{${names[at]}}wake`)
+      const held = await Promise.all(keys.map((key) => a.locks.acquire(key, { ttl: '30s' })))
+      const waiting = keys.map((key) => b.locks.acquire(key))
+      const listeners = await Promise.all(keys.map((key) => listenersOf(`lock:release:${key}`)))
+      // All over one connection, to one node.
+      expect(new Set(listeners).size).toBe(1)
+      const releasedAtMs = performance.now()
+      await Promise.all(held.map((lease) => lease.release()))
+      for (const lease of await Promise.all(waiting)) await lease.release()
+      // It would have checked by itself after 30 s.
+      expect(performance.now() - releasedAtMs).toBeLessThan(5_000)
+    })
 
-  it('T-35: a lock that a failover loses is noticed at the next renewal, and the fence keeps its old holder out', async () => {
-    const key = `t35-${client.name}`
-    const [a, b] = [open({ ttl: ms(5_000) }), open()]
-    const primary = await cluster.nodeOf(`lock:${key}`)
-    const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
-    // What is guarded lies on another node, and loses nothing.
-    const data = await keyElsewhere(primary, `data-${client.name}`)
-    await replica.stopReplication()
-    const lease = await a.locks.acquire(key)
-    expect(await guardedSet(a.transport, data, 'from a', { fence: lease.fence })).toEqual({ stored: true })
+    it('T-35: a lock that a failover loses is noticed at the next renewal, and the fence keeps its old holder out', async () => {
+      const key = `{${namesOf[2]?.[at]}}t35`
+      const [a, b] = [open({ ttl: ms(5_000) }), open()]
+      const primary = await cluster.nodeOf(`lock:${key}`)
+      const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
+      // What is guarded lies on another node, and loses nothing.
+      const data = await keyElsewhere(primary, `data-${client.name}`)
+      await replica.stopReplication()
+      const lease = await a.locks.acquire(key)
+      expect(await guardedSet(a.transport, data, 'from a', { fence: lease.fence })).toEqual({ stored: true })
 
-    await primary.kill()
-    await replica.promote()
-    await cluster.successorOf(primary, `lock:${key}`)
-    const second = await b.locks.acquire(key, { wait: '10s' })
-    expect(second.fence).toBeGreaterThan(lease.fence)
-    expect(await guardedSet(b.transport, data, 'from b', { fence: second.fence })).toEqual({ stored: true })
-    expect(await lossOf(lease)).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
-    expect(await guardedSet(a.transport, data, 'late', { fence: lease.fence })).toMatchObject({ stored: false })
-    expect(await lease.release()).toBe('superseded')
-    expect(await second.release()).toBe('released')
-    // It comes back as a replica, and brings nothing of the lost lock with it.
-    await primary.restart()
-    await eventually(async () => (await cluster.replicasOf(replica)).includes(primary))
-    expect(await b.locks.isLocked(key)).toBe(false)
-  })
-})
+      await primary.kill()
+      await replica.promote()
+      await cluster.successorOf(primary, `lock:${key}`)
+      const second = await b.locks.acquire(key, { wait: '10s' })
+      expect(second.fence).toBeGreaterThan(lease.fence)
+      expect(await guardedSet(b.transport, data, 'from b', { fence: second.fence })).toEqual({ stored: true })
+      expect(await lossOf(lease)).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
+      expect(await guardedSet(a.transport, data, 'late', { fence: lease.fence })).toMatchObject({ stored: false })
+      expect(await lease.release()).toBe('superseded')
+      expect(await second.release()).toBe('released')
+      // It comes back as a replica, and brings nothing of the lost lock with it.
+      await primary.restart()
+      await eventually(async () => (await cluster.replicasOf(replica)).includes(primary))
+      expect(await b.locks.isLocked(key)).toBe(false)
+    })
+  },
+)
 
-/** A key for each primary. */
-async function keysOfEachNode(name: string): Promise<readonly string[]> {
-  const keys = new Map<RedisServer, string>()
-  for (let at = 0; keys.size < 3; at++) keys.set(await cluster.nodeOf(`lock:${name}-${at}`), `${name}-${at}`)
-  return [...keys.values()]
+/** As many names as there are clients, all of whose slots one primary has. */
+async function namesOn(node: RedisServer): Promise<readonly string[]> {
+  const names: string[] = []
+  for (let at = 0; names.length < clients.length; at++) {
+    if ((await cluster.nodeOf(`{name-${at}}`)) === node) names.push(`name-${at}`)
+  }
+  return names
 }
 
 async function keyElsewhere(node: RedisServer, name: string): Promise<string> {

@@ -27,7 +27,12 @@ const ttl = '10s'
 const kinds = (tag: string): Readonly<Record<string, Work>> => ({
   lock: (locks, inside) => locks.withLock(`{${tag}}lock`, { ttl, wait }, () => inside(1)),
   renewal: (locks, inside) =>
-    locks.withLock(`{${tag}}renewal`, { ttl, wait }, (lease) => inside(1, () => lease.renew({ ttl: '11s' }))),
+    locks.withLock(`{${tag}}renewal`, { ttl, wait }, (lease) =>
+      inside(1, async () => {
+        await elapse(2)
+        await lease.renew({ ttl: '11s' })
+      }),
+    ),
   queue: (locks, inside) => locks.withLock(`{${tag}}queue`, { ttl, wait, queue: fifo() }, () => inside(1)),
   async semaphore(locks, inside) {
     await using _ = await semaphore(locks, `{${tag}}semaphore`, { permits: 2 }).acquire({ ttl, wait })
@@ -60,8 +65,11 @@ export function startCrew(processes: readonly Locker[], tag: string): Crew {
     let present = 0
     const inside = async (most: number, act: () => Promise<unknown> = () => elapse(2)): Promise<void> => {
       if (++present > most) faults.push(`${kind}: ${present} at work at once`)
-      await act()
-      present--
+      try {
+        await act()
+      } finally {
+        present--
+      }
     }
     return processes.map(async (locks) => {
       while (!stopped) {

@@ -3,7 +3,7 @@ import type { RedisTransport } from '@leasehold/core/redis'
 import { onTestFinished } from 'vitest'
 import type { Connection } from './clients.ts'
 
-/** What another process would have: a locker over a connection of its own, until the test is over. */
+/** What another process would have: a locker over a connection of its own. */
 export interface Process {
   readonly locks: Locker
   readonly transport: RedisTransport
@@ -11,11 +11,16 @@ export interface Process {
   readonly events: LockerEvent[]
 }
 
-export function openProcess(connection: Connection, options: Partial<LockerOptions> = {}): Process {
+export function openProcess(
+  connection: Connection,
+  options: Partial<LockerOptions> = {},
+  /** Takes what ends it; by default it ends with the test. */
+  atEnd: (end: () => Promise<void>) => unknown = onTestFinished,
+): Process {
   const { store, notifier, transport, close } = connection
   const events: LockerEvent[] = []
   const locks = createLocker({ store, notifier, onEvent: (event) => events.push(event), ...options })
-  onTestFinished(async () => {
+  atEnd(async () => {
     await locks.close({ grace: 0 })
     close()
   })

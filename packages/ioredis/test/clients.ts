@@ -19,6 +19,7 @@ export interface ClientOptions {
   maxRetriesPerRequest?: number | null
   commandTimeout?: number
   socketTimeout?: number
+  reconnectOnError?: () => boolean
   enableOfflineQueue?: boolean
   retryStrategy?: () => number | null
 }

@@ -40,6 +40,9 @@ const readmeFiles = Object.fromEntries(
   ]),
 )
 
+/** Milliseconds, for three packages and an application for each version, on a machine that is busy with other tests. */
+const buildTimeoutMs = 240_000
+
 let installed: Installation
 let redis: RedisServer
 let projects: ReadonlyMap<NestVersion, NestProject>
@@ -47,7 +50,7 @@ beforeAll(async () => {
   ;[installed, redis] = await Promise.all([installPackages('core', 'ioredis', 'nestjs'), startRedis()])
   const made = versions.map(async (version) => [version, await nestProject(installed, version, app)] as const)
   projects = new Map(await Promise.all(made))
-})
+}, buildTimeoutMs)
 afterAll(async () => {
   await Promise.all([...projects.values(), installed].map((each) => each[Symbol.asyncDispose]()))
   await redis.stop()

@@ -23,7 +23,7 @@ describe.each(clients)('over $name', ({ create }) => {
     client.connect().catch(() => undefined)
     const backend = nodeRedisBackend(client)
     try {
-      return await check(backend, { deadline: '3s' })
+      return await check(backend)
     } finally {
       await backend.notifier.close()
       await close(client)

@@ -1,4 +1,5 @@
 /** `@leasehold/node-redis`: locks over node-redis 4, 5 and 6. */
+export { waitForReplicas } from '@leasehold/core/redis'
 export { type NodeRedisBackend, type NodeRedisBackendOptions, nodeRedisBackend } from './node-redis-backend.ts'
 export type {
   NodeRedisClient,

@@ -39,7 +39,7 @@ const kept = new WeakSet<NodeRedisClient>()
  * Node gives that object a list of its own: the listener stays with the client, and whoever listens to the object later hears
  * nothing. So one listener is never taken off, for an event that never comes.
  */
-function keepOneListener(client: NodeRedisClient): void {
+export function keepOneListener(client: NodeRedisClient): void {
   if (kept.has(client)) return
   kept.add(client)
   client.on(never, () => undefined)

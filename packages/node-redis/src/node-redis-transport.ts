@@ -3,6 +3,7 @@ import {
   type ConnectedClient,
   connectedTransport,
   offerPlainCommands,
+  offerReplicaWait,
   type RedisTransport,
 } from '@leasehold/core/redis'
 import { keepAskingAround } from './asking-around.ts'
@@ -17,6 +18,7 @@ import {
   type NodeRedisConnection,
 } from './node-redis-client.ts'
 import { plainCommand } from './plain-command.ts'
+import { confirmedBySentinel, waitOn } from './replicas.ts'
 import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
 /**
@@ -42,8 +44,17 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
   const transport = connectedTransport(connectedNodeRedis(client))
+  if (isSentinel(client)) offerReplicaWait(transport, confirmedBySentinel(client, transportOf))
   offerFindings(transport, () => clientFindings(client))
   return offerPlainCommands(transport, plainCommand(client))
+}
+
+/** Of a connection that a Sentinel client lends. The same connection has the same. */
+const lent = new WeakMap<NodeRedisConnection, RedisTransport>()
+function transportOf(connection: NodeRedisConnection): RedisTransport {
+  const transport = lent.get(connection) ?? connectedTransport(connectedNodeRedis(connection))
+  lent.set(connection, transport)
+  return transport
 }
 
 function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
@@ -90,5 +101,11 @@ function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisC
       if (!isCluster(client)) return sendOn(client, call, heard)
       return sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
     },
+    ...(!isSentinel(client) && {
+      alone: (connection) => ({
+        to: connectedNodeRedis(connection),
+        wait: (replicas, timeoutMs) => waitOn(connection as NodeRedisConnection, replicas, timeoutMs),
+      }),
+    }),
   }
 }

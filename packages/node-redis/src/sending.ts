@@ -9,7 +9,7 @@ type Answer = (reply: ScriptReply) => void
  * the client sets no timer for each. Its own, five seconds for each command in node-redis 6, costs more than half of its speed, and
  * a call has a deadline of its own.
  */
-const plain: CommandOptions = {
+export const plain: CommandOptions = {
   ...{ typeMapping: {}, returnBuffers: false, asap: false },
   ...{ timeout: undefined, abortSignal: undefined },
 }
@@ -91,7 +91,7 @@ function sendThrough(
     (value) => answer({ type: 'value', value, resent: course.isRepeated }),
     (error: unknown) => {
       const reply = failure(error, call)
-      if (reply.type === 'error') answer({ ...reply, resent: course.isRepeated })
+      if (reply.type === 'error') answer(course.isRepeated ? { ...reply, resent: true } : reply)
       else answer(reply.type === 'unknown' && course.wasNotSent ? { ...reply, executed: 'no' } : reply)
     },
   )

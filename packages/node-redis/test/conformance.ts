@@ -11,11 +11,12 @@ interface Address {
 
 const prefix = 'conformance:'
 
-/** The suites, over a client that is told of one server. */
+/** The suites, over a client that is told of one server. `told`: of others, who tell it where that is. */
 export function conformance(
   name: string,
   servers: readonly RedisServer[],
   create: (way: Address) => NodeRedisClient & { connect(): Promise<unknown>; listenerCount(event: string): number },
+  told: 'directly' | 'by sentinels' = 'directly',
 ): void {
   const [server] = servers as readonly [RedisServer]
   const over = (way: Address): ReturnType<typeof create> => {
@@ -32,7 +33,7 @@ export function conformance(
     const client = await connected()
     return {
       transport: nodeRedisTransport(client),
-      openUnconnected: () => unconnected(server, over),
+      ...(told === 'directly' && { openUnconnected: () => unconnected(server, over) }),
       close: () => close(client),
     }
   })

@@ -4,6 +4,7 @@ import { enterWithinMs, mostEntering } from './figures.ts'
 /** A session that waits to be let in. */
 interface Waiting {
   go(): void
+  refuse(error: unknown): void
 }
 
 /**
@@ -36,6 +37,11 @@ export class Entrance {
     }
   }
 
+  /** Refuses all who wait. */
+  close(error: unknown): void {
+    for (const waiting of [...this.#waiting]) waiting.refuse(error)
+  }
+
   /** The place of the one before passes to this one. */
   #turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -49,15 +55,14 @@ export class Entrance {
           settle()
           resolve()
         },
+        refuse: (error) => {
+          settle()
+          reject(error)
+        },
       }
-      const onAbort = (): void => {
-        settle()
-        reject(signal?.reason)
-      }
-      const cancel = this.#clock.schedule(() => {
-        settle()
-        reject(new StoreUnavailableError('let too few sessions in; this one was not asked for', 'no', undefined))
-      }, enterWithinMs)
+      const onAbort = (): void => waiting.refuse(signal?.reason)
+      const onLate = (): void => waiting.refuse(new StoreUnavailableError('let too few sessions in', 'no'))
+      const cancel = this.#clock.schedule(onLate, enterWithinMs)
       signal?.addEventListener('abort', onAbort, { once: true })
       this.#waiting.add(waiting)
     })

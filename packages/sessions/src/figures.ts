@@ -13,4 +13,6 @@ export const closeCodes: Readonly<Record<string, number>> = { 'taken-over': 4001
 /** How many sessions enter at once. */
 export const mostEntering = 32
 /** How long a session waits for those before it, in milliseconds. */
-export const enterWithinMs = 10_000
+export const enterWithinMs = 20_000
+/** The share of its silence for which a client is told to believe in its session. The rest is for clocks that drift, and timers that are late. */
+export const vouchedShare = 0.9

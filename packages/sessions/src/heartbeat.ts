@@ -21,6 +21,7 @@ export class Heartbeat {
   readonly #ping: () => void
   #cancel: (() => void) | undefined
   #dueMs = 0
+  #pingMs = 0
   #hasForgiven = false
 
   constructor(clock: Clock, silenceMs: number, patients: Patients, ping: () => void) {
@@ -30,12 +31,15 @@ export class Heartbeat {
     this.#ping = ping
   }
 
+  get #everyMs(): number {
+    return this.#silenceMs / beatsPerSilence
+  }
+
   /** Beats from now on, as long as there are sessions. */
   start(): void {
     if (this.#cancel) return
-    const everyMs = this.#silenceMs / beatsPerSilence
-    this.#dueMs = this.#clock.monotonicMs() + everyMs
-    this.#cancel = this.#clock.schedule(() => this.#beat(everyMs), everyMs, 'background')
+    this.#pingMs = this.#clock.monotonicMs() + this.#everyMs
+    this.#arm(this.#pingMs)
   }
 
   stop(): void {
@@ -43,18 +47,34 @@ export class Heartbeat {
     this.#cancel = undefined
   }
 
-  #beat(everyMs: number): void {
+  #arm(atMs: number): void {
+    this.#dueMs = atMs
+    const delayMs = Math.max(1, Math.ceil(atMs - this.#clock.monotonicMs()))
+    this.#cancel = this.#clock.schedule(() => this.#beat(), delayMs, 'background')
+  }
+
+  #beat(): void {
     this.#cancel = undefined
     const nowMs = this.#clock.monotonicMs()
-    const isLate = nowMs - this.#dueMs > everyMs / 2
-    if (isLate && !this.#hasForgiven) this.#hasForgiven = true
-    else {
-      this.#hasForgiven = false
-      for (const session of this.#patients.all()) {
-        if (nowMs - session.seenMs >= this.#silenceMs) session.finish('silent')
-      }
+    const isLate = nowMs - this.#dueMs > this.#everyMs / 2
+    const forgives = isLate && !this.#hasForgiven
+    this.#hasForgiven = forgives
+    const silentMs = forgives ? Infinity : this.#endSilent(nowMs)
+    if (nowMs >= this.#pingMs) {
+      this.#ping()
+      this.#pingMs = nowMs + this.#everyMs
     }
-    this.#ping()
-    if (this.#patients.size > 0) this.start()
+    if (this.#patients.size > 0 && !this.#cancel) this.#arm(Math.min(this.#pingMs, silentMs))
+  }
+
+  /** Answers when the next could have been silent for too long. */
+  #endSilent(nowMs: number): number {
+    let nextMs = Infinity
+    for (const session of this.#patients.all()) {
+      const endsMs = session.seenMs + this.#silenceMs
+      if (endsMs <= nowMs) session.finish('silent')
+      else nextMs = Math.min(nextMs, endsMs)
+    }
+    return nextMs
   }
 }

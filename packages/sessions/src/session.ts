@@ -1,4 +1,5 @@
 import type { Lease, LossReason } from '@leasehold/core'
+import { vouchedShare } from './figures.ts'
 
 /** How a session ended: see {@link SessionEvent}. */
 export type SessionEnd = 'left' | 'silent' | 'taken-over' | 'lost'
@@ -69,7 +70,11 @@ export class LiveSession implements Session {
     this.ended = new Promise((resolve) => {
       this.#settle = resolve
     })
-    const { signal } = lease
+  }
+
+  /** Ends with its lease, from now on. It may be lost already. */
+  begin(): void {
+    const { signal } = this.#lease
     const onLost = (): void => {
       const { reason } = signal.reason as { readonly reason: LossReason }
       this.finish(reason === 'superseded' ? 'taken-over' : reason === 'closed' ? 'left' : 'lost', reason)
@@ -92,7 +97,9 @@ export class LiveSession implements Session {
 
   remaining(): number {
     if (this.#end !== undefined) return 0
-    return Math.max(0, Math.min(this.#lease.remaining(), this.seenMs + this.#keeper.silenceMs - this.#keeper.now()))
+    const { silenceMs } = this.#keeper
+    const untilMs = this.seenMs + silenceMs * vouchedShare - this.#keeper.now()
+    return Math.max(0, Math.min(this.#lease.remaining(), untilMs))
   }
 
   seen(): void {

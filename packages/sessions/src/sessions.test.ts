@@ -83,12 +83,25 @@ describe('a role', () => {
     expect([session.end, session.isValid]).toEqual([undefined, true])
     expect(session.remaining()).toBeLessThanOrEqual(ttl)
     session.seen()
-    await clock.advance(silence - 400)
-    expect(session.remaining()).toBeLessThanOrEqual(400)
-    await clock.advance(400 + silence / 3)
+    await clock.advance(silence - 1_000)
+    // Its client stops believing a tenth of the silence before it ends.
+    expect([session.remaining(), session.isValid]).toEqual([400, true])
+    await clock.advance(600)
+    expect([session.remaining(), session.isValid]).toEqual([0, true])
+    await clock.advance(401)
     expect([session.end, await session.ended, session.isValid]).toEqual(['silent', 'silent', false])
     expect(await names()).toEqual([])
     expect(events).toEqual(['here entered ada tab-1', 'here silent ada tab-1'])
+  })
+
+  it('is given back when its client has been silent for so long, and no later: beats in between do not put it off', async () => {
+    const [first, second] = [await entered(), await entered({ role: 'reviewer', sessionId: 'tab-2' })]
+    await clock.advance(1_500)
+    second.seen()
+    await clock.advance(silence - 1_500 + 1)
+    expect([first.end, second.end]).toEqual(['silent', undefined])
+    await clock.advance(1_500)
+    expect(second.end).toBe('silent')
   })
 
   it('is verified without the store where the session is, and by one look elsewhere', async () => {
@@ -228,7 +241,7 @@ describe('a server', () => {
     await heard(6 * ttl, displaced, ...made)
     const calls = store.called('presence.renew').length
     await heard(10 * ttl, displaced, ...made)
-    expect(store.called('presence.renew').length - calls).toBeLessThanOrEqual(1.2 * 9 * 30)
+    expect(store.called('presence.renew').length - calls).toBeLessThanOrEqual(1.3 * 9 * 30)
     expect(made.filter(({ end }) => end !== undefined).map(({ sessionId, end }) => [sessionId, end])).toEqual([
       ['0', 'taken-over'],
     ])

@@ -9,7 +9,7 @@ import { type EnterOptions, type SessionsOptions, type Settings, settingsOf } fr
 import { OwnSessions } from './own-sessions.ts'
 import type { RoomEvent } from './room-events.ts'
 import { RoomWatch } from './room-watch.ts'
-import { LiveSession, type Session, type SessionEnd } from './session.ts'
+import { type Keeper, LiveSession, type Session, type SessionEnd } from './session.ts'
 import { Sockets } from './socket.ts'
 
 /** Contention is an answer: another user has the role. */
@@ -80,6 +80,7 @@ class SessionRegistry implements Sessions {
   readonly #heartbeat: Heartbeat
   readonly #entrance: Entrance
   readonly #watch: RoomWatch
+  readonly #keeper: Keeper
   /** Enters under way. */
   readonly #entering = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -90,6 +91,11 @@ class SessionRegistry implements Sessions {
     this.#heartbeat = new Heartbeat(settings.clock, settings.silenceMs, this.#own, () => this.#sockets.ping())
     this.#entrance = new Entrance(settings.clock)
     this.#watch = new RoomWatch(settings, found, this.#own)
+    this.#keeper = {
+      silenceMs: settings.silenceMs,
+      now: () => settings.clock.monotonicMs(),
+      onEnd: (session, end, reason) => this.#onEnd(session, end, reason),
+    }
   }
 
   get size(): number {
@@ -157,13 +163,10 @@ class SessionRegistry implements Sessions {
     const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
     if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
 
-    const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, {
-      silenceMs: this.#settings.silenceMs,
-      now: () => this.#settings.clock.monotonicMs(),
-      onEnd: (ended, end, reason) => this.#onEnd(ended, end, reason),
-    })
+    const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
     this.#own.add(session)
     this.#settings.tell({ type: 'entered', session })
+    session.begin()
     if (socket) this.#sockets.attach(socket, session)
     this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
     if (this.#closing !== undefined) {
@@ -198,11 +201,14 @@ class SessionRegistry implements Sessions {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== undefined) throw new LeaseholdError('CLOSED', 'The sessions were closed; make new ones')
+    if (this.#closing !== undefined) throw closedError()
   }
 
   async #close(): Promise<void> {
     this.#watch.close()
+    this.#entrance.close(closedError())
     await Promise.all([...this.#own.all().map((session) => session.leave()), ...this.#entering])
   }
 }
+
+const closedError = (): LeaseholdError => new LeaseholdError('CLOSED', 'The sessions were closed; make new ones')

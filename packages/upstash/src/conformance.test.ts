@@ -2,6 +2,7 @@ import { storeConformance, transportConformance } from '@leasehold/testkit/confo
 import { redisStoreAccess } from '@leasehold/testkit/redis'
 import { Redis } from '@upstash/redis'
 import { Redis as Redis128 } from 'upstash-redis-1-28'
+import { Redis as Redis138 } from 'upstash-redis-1-38'
 import { afterAll } from 'vitest'
 import { startTestGateway } from '../test/gateway.ts'
 import { fetchStore } from './fetch-store.ts'
@@ -17,6 +18,11 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 
 transportConformance('fetch', async () => ({ transport: fetchTransport({ url, token }), close }))
 transportConformance('@upstash/redis', async () => ({ transport: upstashTransport(new Redis({ url, token })), close }))
+// Of this client there is one major line. So the newest two minor ones, and the oldest that is supported.
+transportConformance('@upstash/redis 1.38', async () => ({
+  transport: upstashTransport(new Redis138({ url, token })),
+  close,
+}))
 transportConformance('@upstash/redis 1.28', async () => ({
   transport: upstashTransport(new Redis128({ url, token })),
   close,

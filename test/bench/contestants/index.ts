@@ -5,15 +5,24 @@ import {
   leaseholdFetch,
   leaseholdFifo,
   leaseholdMemory,
+  leaseholdNodeRedis,
   leaseholdPoll,
   leaseholdSpin,
   leaseholdUpstash,
 } from './leasehold.ts'
-import { batchedFetch, batchedIoredis, scriptsFetch, scriptsIoredis } from './our-scripts.ts'
+import {
+  batchedFetch,
+  batchedIoredis,
+  batchedNodeRedis,
+  scriptsFetch,
+  scriptsIoredis,
+  scriptsNodeRedis,
+} from './our-scripts.ts'
 import { promiseQueue } from './promise-queue.ts'
 import { rawFetch, rawUpstash } from './raw-http.ts'
 import { rawAutoPipelining, rawFenced, rawIoredis, rawSpin } from './raw-ioredis.ts'
 import { rawMap } from './raw-map.ts'
+import { rawNodeRedis, rawNodeRedisUntimed } from './raw-node-redis.ts'
 import { redisSemaphore, redisSemaphore50 } from './redis-semaphore.ts'
 import { redlock, redlock50 } from './redlock.ts'
 import { redlockUniversal, redlockUniversal50, redlockUniversalLean } from './redlock-universal.ts'
@@ -56,7 +65,7 @@ export const costModel: readonly Contestant[] = [
 ]
 
 /** Those that take turns at locks that nobody else wants. Libraries are compared with those that use the same client. */
-export const uncontended: Readonly<Record<Exclude<Client, 'node-redis'>, readonly Contestant[]>> = {
+export const uncontended: Readonly<Record<Client, readonly Contestant[]>> = {
   ioredis: [
     rawIoredis,
     scriptsIoredis,
@@ -69,6 +78,14 @@ export const uncontended: Readonly<Record<Exclude<Client, 'node-redis'>, readonl
     redlockUniversal,
     redlockUniversalLean,
     verrou,
+    simpleRedisMutex,
+  ],
+  'node-redis': [
+    rawNodeRedis,
+    rawNodeRedisUntimed,
+    scriptsNodeRedis,
+    batchedNodeRedis,
+    leaseholdNodeRedis,
     simpleRedisMutex,
   ],
   http: [rawFetch, scriptsFetch, batchedFetch, rawUpstash, leaseholdFetch, leaseholdUpstash, upstashLock],

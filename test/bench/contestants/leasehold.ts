@@ -3,9 +3,11 @@ import type { LeaseStore } from '@leasehold/core/adapter'
 import { memoryStore } from '@leasehold/core/memory'
 import { fifo } from '@leasehold/core/queue'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
+import { nodeRedisNotifier, nodeRedisStore } from '@leasehold/node-redis'
 import { fetchStore, upstashStore } from '@leasehold/upstash'
 import type { Redis } from 'ioredis'
 import { connectIoredis } from './connect-ioredis.ts'
+import { connectNodeRedis } from './connect-node-redis.ts'
 import { type Client, type Contestant, ttlMs as defaultTtlMs, type Held, type Locks, waitMs } from './contestant.ts'
 import { gatewayToken, gatewayUrl } from './gateway.ts'
 
@@ -36,6 +38,15 @@ export const leaseholdSpin: Contestant = {
       acquire: (key) =>
         createLocker({ store, ttl: defaultTtlMs, wait: waitMs, strategy: poll({ every: '50ms' }) }).acquire(key),
     }
+  },
+}
+
+/** As `leasehold`, with the other client. */
+export const leaseholdNodeRedis: Contestant = {
+  ...withStore('leasehold-node-redis', 'node-redis', async (port) => nodeRedisStore(await connectNodeRedis(port))),
+  async connect(port) {
+    const redis = await connectNodeRedis(port)
+    return locksOf({ store: nodeRedisStore(redis), notifier: nodeRedisNotifier(redis) })
   },
 }
 

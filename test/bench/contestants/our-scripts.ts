@@ -4,6 +4,7 @@ import { release } from '../../../packages/core/src/redis/scripts/generated/rele
 import type { Script } from '../../../packages/core/src/redis/scripts/script.ts'
 import { batchesOf } from './batches.ts'
 import { connectIoredis } from './connect-ioredis.ts'
+import { connectNodeRedis } from './connect-node-redis.ts'
 import { type Client, type Contestant, ttlMs as defaultTtlMs, type Held, type Locks } from './contestant.ts'
 import { restClient } from './rest-client.ts'
 
@@ -28,6 +29,13 @@ const fences = '17'
 
 export const scriptsIoredis: Contestant = byScripts('scripts-ioredis', 'ioredis', overIoredis, oneByOne)
 export const batchedIoredis: Contestant = byScripts('scripts-batched-ioredis', 'ioredis', overIoredis, batched)
+export const scriptsNodeRedis: Contestant = byScripts('scripts-node-redis', 'node-redis', overNodeRedis, oneByOne)
+export const batchedNodeRedis: Contestant = byScripts(
+  'scripts-batched-node-redis',
+  'node-redis',
+  overNodeRedis,
+  batched,
+)
 export const scriptsFetch: Contestant = byScripts('scripts-fetch', 'http', overFetch, oneByOne)
 export const batchedFetch: Contestant = byScripts('scripts-batched-fetch', 'http', overFetch, batched)
 
@@ -86,6 +94,12 @@ async function overIoredis(port: number): Promise<Send> {
     command === 'EVAL'
       ? redis.eval(body as string, keys as number, ...rest)
       : redis.evalsha(body as string, keys as number, ...rest)
+}
+
+/** Without the timer that the client sets for each command, as ours. */
+async function overNodeRedis(port: number): Promise<Send> {
+  const redis = await connectNodeRedis(port, { commandOptions: { timeout: undefined } })
+  return (...words) => redis.sendCommand(words.map(String))
 }
 
 async function overFetch(port: number): Promise<Send> {

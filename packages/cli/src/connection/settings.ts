@@ -90,7 +90,7 @@ export function shownUrl({ url }: Pick<ConnectionSettings, 'url'>): string {
 export function withoutSecrets(text: string, settings: ConnectionSettings | undefined): string {
   if (!settings) return text
   const { password, searchParams } = new URL(settings.url)
-  const secrets = [settings.url, settings.token, password, decoded(password), ...searchParams.values()]
+  const secrets = [password && settings.url, settings.token, password, decoded(password), ...searchParams.values()]
   return secrets.reduce<string>((hidden, secret) => (secret ? hidden.replaceAll(secret, '***') : hidden), text)
 }
 

@@ -31,6 +31,10 @@ export interface ObserverOptions {
 const restShare = 4
 /** The most known locks that are read again between two lists. */
 const mostReread = 2_000
+/** How soon after a release who takes the lock counts as its next holder, in milliseconds. */
+const handOverMs = 1_000
+/** How long after a release is heard the lock is looked at, in milliseconds: by then a waiter has it. */
+const settleMs = 30
 /** How long the announcement of an ending may be on its way after the ending is seen, in milliseconds. */
 const announcementMs = 150
 
@@ -38,6 +42,7 @@ const announcementMs = 150
 export class Observer {
   readonly #options: ObserverOptions
   readonly #known: Map<string, Seen> = new Map()
+  readonly #released: Map<string, { readonly holder: string | null; readonly atMs: number }> = new Map()
   #heard: Set<string> = new Set()
   #wake: () => void = () => undefined
 
@@ -71,6 +76,7 @@ export class Observer {
   async #listen(untilMs: number, signal: AbortSignal): Promise<void> {
     let againMs = performance.now() + this.#options.everyMs
     while (!signal.aborted) {
+      if (this.#heard.size > 0) await pause(settleMs, signal)
       const known = performance.now() >= againMs ? [...this.#known.keys()].slice(0, mostReread) : []
       const keys = new Set([...known, ...this.#heard])
       this.#heard = new Set()
@@ -127,11 +133,23 @@ export class Observer {
     const changes: LockChange[] = []
     for (const key of all) {
       const [before, seen] = [this.#known.get(key), now.get(key)]
-      changes.push(...changesOf(before?.lock, seen?.lock, before && this.#endingOf(before)))
+      const found = changesOf(before?.lock, seen?.lock, before && this.#endingOf(before))
+      changes.push(...found.map((change) => this.#joined(change)))
       if (seen) this.#known.set(key, seen)
       else this.#known.delete(key)
     }
     return changes
+  }
+
+  /** A release and the grant that follows it may be seen apart. */
+  #joined(change: LockChange): LockChange {
+    const { key, holder } = change
+    if (change.change === 'released') this.#released.set(key, { holder, atMs: performance.now() })
+    if (change.change !== 'held') return change
+    const released = this.#released.get(key)
+    this.#released.delete(key)
+    if (!released || performance.now() - released.atMs > handOverMs) return change
+    return { ...change, change: 'handed-on', from: released.holder }
   }
 
   /** A release that gives the turn to a waiter is told to that waiter alone: then only an expiry that has come is a loss. */

@@ -50,7 +50,10 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   UNREACHABLE: ['error', 'Check that the server runs, and that its address is right and open to this program.'],
   LOGIN_REFUSED: ['error', 'Give the client the user and password, or over HTTP the token, that the server expects.'],
   REFUSED: ['error', 'Ask the operator of the server about its words.'],
-  NOT_READY: ['error', 'Wait until the server has loaded its data, or has ended the script that keeps it busy.'],
+  NOT_READY: [
+    'error',
+    'Wait until the server has loaded its data, ended the script that keeps it busy, or moved its slots.',
+  ],
   IS_REPLICA: [
     'error',
     'Connect to the primary: by its address, or by a client for Sentinel or Cluster, which finds it. If a provider fails over behind one name, let the client connect anew on READONLY.',
@@ -76,7 +79,7 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   ],
   QUEUES_FORBIDDEN: [
     'info',
-    `Queues, semaphores and read/write locks need more commands: ${user} +hget +hmget +hset +hdel +zadd +zrem +zrange +zrangebyscore +zrank +zscore +zmscore +zcard\`.`,
+    `Queues, semaphores and read/write locks need more commands: ${user} +hget +hmget +hset +hdel +zadd +zrem +zrange +zrangebyscore +zrank +zscore +zmscore +zcard +pubsub|numsub\`.`,
   ],
   INFO_FORBIDDEN: [
     'info',
@@ -106,10 +109,13 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   NO_APPEND_ONLY_FILE: ['info', 'To keep locks through a crash, set `appendonly yes`, or choose a plan that persists.'],
   WRITES_STOPPED: ['error', 'Give the server a disk that it can write to. Its log says what went wrong.'],
   DISK_FAILS: ['warning', 'Give the server a disk that it can write to. Its log says what went wrong.'],
-  TOO_FEW_REPLICAS: ['error', 'Bring the replicas back, or lower `min-replicas-to-write`.'],
+  TOO_FEW_REPLICAS: [
+    'error',
+    'Bring the replicas back, or ask for fewer: `min-replicas-to-write` of the server, `replicas` of `waitForReplicas`.',
+  ],
   CLOCK_STEP: [
     'warning',
-    "Keep the server's clock by slewing (`chronyd`, or `ntpd` without `-g`), and do not set it while locks are held.",
+    "Keep the server's clock by slewing (`chronyd`, or `ntpd -x`), and do not set it while locks are held.",
   ],
   UNFINISHED: ['warning', 'Give the check a longer deadline. If a server answers slowly, SLOW says so as well.'],
   SLOW: ['warning', 'Use a server nearer to this program, or one with less to do, and a longer ttl.'],

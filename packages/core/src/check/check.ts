@@ -5,12 +5,8 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { Budget } from './budget.ts'
 import { type ClockReading, clockFindings } from './clock-step.ts'
 import { look } from './look.ts'
-import type { NodeFacts } from './redis-check.ts'
-import type { Stage } from './rehearsal.ts'
-import { mostRounds, type Timing } from './timing.ts'
-
-/** What is checked: the store of a locker, and its notifier if it has one. The options of `createLocker` fit. */
-export type CheckTarget = Stage
+import type { CheckReport, CheckTarget } from './report.ts'
+import { mostRounds } from './timing.ts'
 
 export interface CheckOptions {
   /** Ends the check: it rejects with the signal's own reason. */
@@ -19,28 +15,6 @@ export interface CheckOptions {
   readonly deadline?: Duration | undefined
   /** How many releases are listened for, 1 to 100; default 1. */
   readonly rounds?: number | undefined
-}
-
-export interface CheckReport {
-  /** What was found, the worst first. Empty if there is nothing to say. */
-  readonly findings: readonly Finding[]
-  readonly facts: CheckFacts
-}
-
-/** What was learned of a store that is neither good nor bad. */
-export interface CheckFacts {
-  /** Whether the store answered. */
-  readonly reached: boolean
-  /** Null for a store that has none. */
-  readonly prefix: string | null
-  /** The servers behind it: one, or the nodes of a cluster. None for a store that has no servers. */
-  readonly nodes: readonly NodeFacts[]
-  /** The round trip of a command that does nothing. Null where only scripts are sent, as over HTTP. */
-  readonly ping: Timing | null
-  /** The round trip of a script that reads one lock. */
-  readonly script: Timing | null
-  /** From before a release is sent until the notifier has heard of it. Null without a notifier, or if it heard nothing. */
-  readonly wakeUp: Timing | null
 }
 
 /** Checks one store again and again, and remembers what its clock said. */

@@ -43,7 +43,10 @@ export async function listen(
   try {
     await budget.hears(listensWithinMs, (heard) => {
       onCause = heard
-      void subscription.ready.then(() => subscription.live && heard())
+      subscription.ready.then(
+        () => subscription.live && heard(),
+        () => undefined,
+      )
       if (cause !== undefined) heard()
       return () => undefined
     })

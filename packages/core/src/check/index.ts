@@ -1,15 +1,8 @@
 /** A look at a store, and at its notifier, for what endangers locks: findings, each with a remedy. */
 export type { Finding } from '../store/finding.ts'
 export { knownFindings } from './catalogue.ts'
-export {
-  type Checker,
-  type CheckFacts,
-  type CheckOptions,
-  type CheckReport,
-  type CheckTarget,
-  check,
-  checker,
-} from './check.ts'
+export { type Checker, type CheckOptions, check, checker } from './check.ts'
 export type { NodeFacts } from './redis-check.ts'
+export type { CheckFacts, CheckReport, CheckTarget } from './report.ts'
 export type { ServerReport } from './server-report.ts'
 export type { Timing } from './timing.ts'

@@ -2,10 +2,10 @@ import { type Finding, offeredFindings } from '../store/finding.ts'
 import { drawAcquisitionId } from '../store/token.ts'
 import type { Budget } from './budget.ts'
 import { finding } from './catalogue.ts'
-import type { CheckReport, CheckTarget } from './check.ts'
 import type { ClockReading } from './clock-step.ts'
 import { checkRedis } from './redis-check.ts'
 import { rehearse } from './rehearsal.ts'
+import type { CheckReport, CheckTarget } from './report.ts'
 import { redisBehind } from './survey.ts'
 import { timeCalls, timing } from './timing.ts'
 
@@ -24,8 +24,10 @@ export async function look(target: CheckTarget, rounds: number, budget: Budget):
   const behind = redisBehind(store)
   const offered = [store, notifier, behind?.transport].flatMap((each) => (each && offeredFindings(each)) ?? [])
   const { findings, newsMs, reached, announces } = await rehearse(target, key, rounds, budget)
-  const redis = behind && reached ? await checkRedis(behind, store, key, budget) : undefined
-  const { ping, script } = reached ? await timeCalls(store, behind, key, rounds, budget) : { ping: null, script: null }
+  // A server that is loading, or busy with a script, would answer nothing of it in time.
+  const answers = reached && !findings.some(({ code }) => code === 'NOT_READY')
+  const redis = behind && answers ? await checkRedis(behind, store, key, budget) : undefined
+  const { ping, script } = answers ? await timeCalls(store, behind, key, rounds, budget) : { ping: null, script: null }
   const found = [...apart(target), ...(redis?.findings ?? []), ...findings, ...offered]
   if (!announces && !found.some(isAboutNews)) found.push(unannounced(store.prefix))
   if (script && script.medianMs > slowPart * store.commandDeadlineMs) {

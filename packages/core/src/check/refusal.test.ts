@@ -32,6 +32,7 @@ it.each([
   ['LOADING Redis is loading the dataset in memory', 'NOT_READY'],
   ['BUSY Redis is busy running a script.', 'NOT_READY'],
   ['CLUSTERDOWN Hash slot not served', 'CLUSTER_DOWN'],
+  ['TRYAGAIN The nodes sent the request on (ReplyError: MOVED 3999 127.0.0.1:6381)', 'NOT_READY'],
   ['MOVED 3999 127.0.0.1:6381', 'CLUSTER_NEEDS_CLIENT'],
   ["ERR unknown command 'EVALSHA'", 'NO_SCRIPTS'],
   ['ERR unknown command `evalsha`', 'NO_SCRIPTS'],

@@ -19,6 +19,8 @@ const meanings: readonly (readonly [words: RegExp, code: CheckCode, message: str
     'The user may not run the commands of the scripts',
   ],
   [/\b(READONLY|MASTERDOWN)\b/, 'IS_REPLICA', 'The server is a replica, and takes no writes'],
+  // Before MOVED, which a cluster's client quotes when it has followed it in vain.
+  [/\bTRYAGAIN\b/, 'NOT_READY', 'A slot of the cluster is being moved'],
   [/\b(MOVED|ASK) \d/, 'CLUSTER_NEEDS_CLIENT', 'The server is a node of a cluster, and the client is a plain one'],
   [/\bCLUSTERDOWN\b/, 'CLUSTER_DOWN', 'The cluster does not serve all of its slots'],
   [/\bOOM\b/, 'MEMORY_FULL', 'The server has reached its memory limit, and takes no new locks'],

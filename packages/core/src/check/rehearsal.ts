@@ -92,6 +92,7 @@ class Play implements Rehearsal {
     const token = (granted as { readonly token?: string }).token ?? ''
     const request = { key, token }
     await this.#listen()
+    if (this.#failed) return
     await this.#ask('renewed', (call) => store.renew([{ ...request, ttlMs }], call))
     const seen = this.#hearing?.signals ?? 0
     const fromMs = this.#budget.clock.monotonicMs()
@@ -118,7 +119,8 @@ class Play implements Rehearsal {
     // What a contended acquire is told is what a waiter subscribes with.
     const wish = { key: this.#key, acquisitionId: drawAcquisitionId(), ttlMs, fences: 1 }
     const held = await this.#ask('held', (call) => store.acquire([wish], call))
-    const cursor = (held as { readonly cursor?: string } | undefined)?.cursor ?? '-'
+    if (!held) return
+    const { cursor = '-' } = held as { readonly cursor?: string }
     this.#hearing = await listen(notifier, this.#key, cursor, store.prefix, this.#budget)
     if (this.#hearing.deaf) this.#findings.push(this.#hearing.deaf)
   }

@@ -86,8 +86,8 @@ const tried = decoder<Tried>({
 
 function codeOf(name: string, words: string): CheckCode {
   if (name === 'publish') return /channel/.test(words) ? 'CHANNELS_FORBIDDEN' : 'PUBLISH_FORBIDDEN'
-  // Those of hashes and sorted sets.
-  return /^[hz]/.test(name) ? 'QUEUES_FORBIDDEN' : 'COMMANDS_FORBIDDEN'
+  // Those of hashes and sorted sets, and one that counts subscribers.
+  return /^(h|z|pubsub)/.test(name) ? 'QUEUES_FORBIDDEN' : 'COMMANDS_FORBIDDEN'
 }
 
 /** Which commands the scripts may not use. Redis 7.0 does not name them when it refuses. */

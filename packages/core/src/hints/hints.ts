@@ -104,7 +104,7 @@ const remedies: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/\bLOADING\b/, 'the server is starting: try again when it has read its data'],
   [/\bBUSY\b/, 'a script keeps the server busy: try again later, or end it with SCRIPT KILL'],
   [/\b(MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/, 'the servers are changing roles: try again in a moment'],
-  [/\bNOREPLICAS\b/, 'the primary lacks replicas: bring them back, or lower min-replicas-to-write'],
+  [/\bNOREPLICAS\b/, 'the primary lacks replicas: bring them back, or ask for fewer'],
   [/\bMISCONF\b/, 'the server cannot write its data to disk: see its log'],
   [/\b(NOAUTH|WRONGPASS)\b/, 'check user and password'],
   [/\bNOPERM\b|no permission/i, 'give the user the permissions that the documentation of the store names'],

@@ -26,11 +26,9 @@
 -- @returns {"kind", kind, capacity}     the lock is of this kind and capacity
 -- @returns {"failed", error}            the server's own error about a key; WRONGTYPE: something else is there
 -- @include turns.part.lua
-local memory, channels, believes, channel, id, ttl, wanted, permitted, permits, name, listens, alive, window, step = unpack(ARGV)
-ttl, permitted, permits = tonumber(ttl), tonumber(permitted), tonumber(permits)
-local kept = max(ttl, tonumber(memory))
-local inbox, random = inboxOf(name), string.sub(id, -32)
-local lastFence, ending, asking, granted
+local memory, channels, believes = unpack(ARGV)
+local channel, id, ttl, wanted, permitted, permits, name, listens, alive, window, step
+local kept, inbox, random, lastFence, ending, asking, granted
 
 local function grant()
   if asking then remove(name) end
@@ -122,8 +120,8 @@ local function take(lastRandom)
   return granted
 end
 
-local function acquire()
-  local failed = open(0, id)
+local function acquire(at)
+  local failed = open(at, id)
   local last = not failed and pcall('GET', fences)
   if type(last) == 'table' then failed = last end
   if failed then return {'failed', failed.err} end
@@ -137,4 +135,13 @@ local function acquire()
   return {'queued', call('ZRANK', queue, name), soonest(), holderName()}
 end
 
-return {acquire()}
+local replies = {}
+for i = 1, #KEYS / 6 do
+  channel, id, ttl, wanted, permitted, permits, name, listens, alive, window, step = unpack(ARGV, 11 * i - 7, 11 * i + 3)
+  ttl, permitted, permits = tonumber(ttl), tonumber(permitted), tonumber(permits)
+  kept = max(ttl, tonumber(memory))
+  inbox, random = inboxOf(name), string.sub(id, -32)
+  lastFence, ending, asking, granted = nil, nil, nil, nil
+  replies[i] = acquire(6 * i - 6)
+end
+return replies

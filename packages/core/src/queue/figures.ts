@@ -16,7 +16,7 @@ export const leaveForMs = 12_000
 /** Of how many waiters that have ended the keys are known. A late duplicate of a try may enter one of them again. */
 export const mostEnded = 256
 /**
- * The most tries and leaves that are under way to a node at once. Each is a request of its own, which takes the server some 100 µs: so
- * they are answered well within the time of an attempt.
+ * The most tries and leaves that are under way to a node at once. Each takes the server up to 100 µs: so they are answered well
+ * within the time of an attempt.
  */
 export const mostUnderWay = 128

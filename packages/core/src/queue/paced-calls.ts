@@ -23,7 +23,7 @@ interface Lane {
 }
 
 /**
- * Sends requests that go alone, so many at once to each node and no more. The rest of a burst waits. Sent all at once, thousands of
+ * Sends requests one by one, so many at once to each node and no more. The rest of a burst waits. Sent all at once, thousands of
  * tries would be answered so late that each of them would be repeated.
  */
 export class PacedCalls {

@@ -21,6 +21,7 @@ import { look } from './generated/look.ts'
 import { release } from './generated/release.ts'
 import { renew } from './generated/renew.ts'
 import { resize } from './generated/resize.ts'
+import { jointTries } from './joint-tries.ts'
 import {
   acquireOutcome,
   inspectOutcome,
@@ -76,8 +77,14 @@ export function redisQueue([transport, memory]: Makings, keys: KeyLayout): Queue
   }
 
   return {
-    acquire: async (request, call) =>
-      one(acquire, [memory, channels, believes()], 6, trying(request), acquireOutcome(request), call, toAcquire),
+    acquire: jointTries(
+      (key) => transport.nodeOf(keys.lock(key)),
+      async (requests: readonly QueuedAcquireRequest[], call) => {
+        const args: [string, string, string] = [memory, channels, believes()]
+        const replies = await runScript(toAcquire, acquire, args, 6, requests, trying, (reply) => reply, call)
+        return requests.map((request, at) => acquireOutcome(request)(replies[at] as ScriptReply))
+      },
+    ),
     look: async (requests, call) =>
       runScript(transport, look, [channels, believes()], 6, requests, looking, lookOutcome, call),
     leave: async (request, call) =>

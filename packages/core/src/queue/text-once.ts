@@ -3,7 +3,7 @@ import type { RedisTransport, ScriptCall, ScriptReply } from '../redis/redis-tra
 import type { CallDeadline } from '../timing/call-deadline.ts'
 
 /**
- * A transport for calls of one script that go alone. To a node that does not know it, only one of those under way sends its text.
+ * A transport for calls of one script that come in bursts. To a node that does not know it, only one of those under way sends its text.
  * The others wait for that, and call it by its hash again: the texts of thousands would hold the node up.
  */
 export function textOnce(transport: RedisTransport, { sha1 }: { readonly sha1: string }): RedisTransport {
@@ -34,9 +34,8 @@ export function textOnce(transport: RedisTransport, { sha1 }: { readonly sha1: s
     nodeOf: (key) => transport.nodeOf(key),
     whenReady: (key, call) => transport.whenReady(key, call),
     async run(calls, call) {
-      const [first] = calls
-      if (first?.command !== 'EVAL' || !sharesBetweenCalls()) return transport.run(calls, call)
-      return [await send(first, call)]
+      if (calls[0]?.command !== 'EVAL' || !sharesBetweenCalls()) return transport.run(calls, call)
+      return Promise.all(calls.map((each) => send(each, call)))
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { LeaseStore } from '../store/lease-store.ts'
 import type { RedisTransport } from './redis-transport.ts'
+import type { ConfirmedRun } from './replica-wait.ts'
 
 /*
  * State that a process must have only once. A process that imports this package in one place and requires it in another runs
@@ -17,6 +18,9 @@ export type Makings = readonly [transport: RedisTransport, memory: string]
 
 /** What each Redis store is made of, for ports that are imported beside it. */
 export const makings: WeakMap<LeaseStore, Makings> = new WeakMap()
+
+/** How those transports run calls that can wait for replicas. */
+export const replicaWaits: WeakMap<RedisTransport, ConfirmedRun> = new WeakMap()
 
 /** Orders the guarded writes of this process that have the same fence. */
 export const guardedWrites: {

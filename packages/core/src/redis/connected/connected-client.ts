@@ -45,6 +45,19 @@ export interface ConnectedClient<Connection extends object> {
   inOneWrite?(send: () => void): void
   /** What is known of why a call gets no answer, to be told to its caller. */
   said?(call: ScriptCall): string | undefined
+  /** One of its connections by itself. Leave it out where replicas cannot be waited for: see `waitForReplicas`. */
+  alone?(connection: Connection): LoneConnection<Connection>
+}
+
+/** One connection, past whatever its client would do to reach another server. */
+export interface LoneConnection<Connection extends object> {
+  /** Sends each call there and nowhere else, and follows no redirection. */
+  readonly to: ConnectedClient<Connection>
+  /**
+   * Sends a `WAIT` behind everything that was handed over, and resolves with the number of replicas that have all of it. It may reject,
+   * and must do so, or resolve with 0, if another connection has answered.
+   */
+  wait(replicas: number, timeoutMs: number): Promise<number>
 }
 
 /** A call that was handed over. */

@@ -1,0 +1,104 @@
+import type { CallDeadline } from '../../timing/call-deadline.ts'
+import type { ScriptCall, ScriptReply } from '../redis-transport.ts'
+import type { ConfirmedReply, ConfirmedRun, ReplicaWait } from '../replica-wait.ts'
+import { plainError } from './client-error.ts'
+import type { ConnectedClient, LoneConnection } from './connected-client.ts'
+import { type Route, untilReady } from './delivery.ts'
+import { run } from './round.ts'
+
+/** Runs calls with a `WAIT` behind those of each connection. */
+export const confirmedRun =
+  <C extends object>(route: Route<C>): ConfirmedRun =>
+  async (calls, wait, deadline) => {
+    const { to } = route
+    const replies: ConfirmedReply[] = []
+    const send = (which: readonly number[]): Promise<unknown> =>
+      Promise.all(
+        byConnection(to, calls, which).map(async (group) => {
+          const own = group.map((at) => calls[at] as ScriptCall)
+          const confirmed = await onOneConnection(route, own, wait, deadline)
+          for (const [place, at] of group.entries()) replies[at] = confirmed[place] as ConfirmedReply
+        }),
+      )
+    await send([...calls.keys()])
+    const redirected = to.cluster ? [...calls.keys()].filter((at) => isRedirected(replies[at])) : []
+    if (redirected.length === 0) return replies
+
+    // The cluster client follows, and learns where the slot is. Carried out there, they are repeated for a `WAIT` of that node.
+    const followed = await run(
+      route,
+      redirected.map((at) => calls[at] as ScriptCall),
+      deadline,
+    )
+    for (const [place, at] of redirected.entries())
+      replies[at] = { reply: followed[place] as ScriptReply, confirmed: 0 }
+    const unconfirmed = [...replies]
+    const again = redirected.filter((at) => replies[at]?.reply.type === 'value')
+    await send(again)
+    // The slot is still on its way: nobody can say which node's replicas have it.
+    for (const at of again) if (isRedirected(replies[at])) replies[at] = unconfirmed[at] as ConfirmedReply
+    return replies
+  }
+
+const isRedirected = (confirmed: ConfirmedReply | undefined): boolean =>
+  confirmed?.reply.type === 'error' && /^(MOVED|ASK) /.test(confirmed.reply.message)
+
+/** The numbers of those calls that go over the same connection. */
+function byConnection<C extends object>(
+  to: ConnectedClient<C>,
+  calls: readonly ScriptCall[],
+  which: readonly number[],
+): readonly (readonly number[])[] {
+  const groups = new Map<C | undefined, number[]>()
+  for (const at of which) {
+    const connection = to.connectionFor(calls[at]?.keys[0])
+    groups.set(connection, [...(groups.get(connection) ?? []), at])
+  }
+  return [...groups.values()]
+}
+
+/** The calls and the `WAIT` leave together, past a cluster client, which might send them to different nodes. */
+async function onOneConnection<C extends object>(
+  route: Route<C>,
+  calls: readonly ScriptCall[],
+  wait: ReplicaWait,
+  deadline: CallDeadline,
+): Promise<readonly ConfirmedReply[]> {
+  const { to } = route
+  const key = calls[0]?.keys[0]
+  const notSent = await untilReady(route, key, deadline)
+  if (notSent) return calls.map(() => ({ reply: notSent, confirmed: 0 }))
+  const connection = to.connectionFor(key)
+  const alone = connection && to.alone?.(connection)
+  // A cluster client that has no connection for the slot makes one for the calls.
+  if (!alone) return (await run(route, calls, deadline)).map((reply) => ({ reply, confirmed: 0 }))
+  let confirmation: Promise<Confirmation> = Promise.resolve({ confirmed: 0 })
+  const replies = await run({ ...route, to: alone.to }, calls, deadline, () => {
+    confirmation = confirmedBy(alone, connection, wait)
+  })
+  const { confirmed, cause } = await inTime(confirmation, deadline)
+  return replies.map((reply) => ({ reply, confirmed, cause }))
+}
+
+type Confirmation = Omit<ConfirmedReply, 'reply'>
+
+async function confirmedBy<C extends object>(
+  { to, wait }: LoneConnection<C>,
+  connection: C,
+  { replicas, timeoutMs }: ReplicaWait,
+): Promise<Confirmation> {
+  const line = to.lineOf(connection)
+  try {
+    const confirmed = await wait(replicas, timeoutMs)
+    // Sent again on another line, it counts the replicas that there are, whatever they have.
+    return { confirmed: to.lineOf(connection) === line ? confirmed : 0 }
+  } catch (error: unknown) {
+    return { confirmed: 0, cause: plainError(error) }
+  }
+}
+
+const inTime = (confirmation: Promise<Confirmation>, deadline: CallDeadline): Promise<Confirmation> =>
+  new Promise((resolve) => {
+    const withdraw = deadline.onOver(() => resolve({ confirmed: 0 }))
+    void confirmation.then(resolve).finally(() => withdraw?.())
+  })

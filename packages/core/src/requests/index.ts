@@ -1,0 +1,11 @@
+/** Web requests under a lock, and what adapters of frameworks need. */
+export { lockRefusal } from './lock-refusal.ts'
+export {
+  type LockedRequestHandle,
+  type LockedRequestOptions,
+  type LockedWork,
+  lockedRequest,
+  type RequestLocks,
+} from './locked-request.ts'
+export { type Problem, problemParts } from './problem.ts'
+export { parsedBody, type ServerRequest, webRequest } from './web-request.ts'

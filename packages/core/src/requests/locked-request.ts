@@ -1,0 +1,111 @@
+import { AcquireTimeoutError, demandObject, demandOption, LeaseLostError } from '../errors.ts'
+import type { Lease } from '../lease/lease.ts'
+import { type AcquireOptions, checkAcquireOptions } from '../options.ts'
+import { lockRefusal } from './lock-refusal.ts'
+import { problemParts } from './problem.ts'
+
+/** The part of a locker that guards requests. A wrapper around one fits, too. */
+export interface RequestLocks {
+  withLock<T>(key: string, options: AcquireOptions, work: (lease: Lease) => Promise<T>): Promise<T>
+}
+
+/** The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. */
+export interface LockedRequestOptions extends Omit<AcquireOptions, 'signal'> {
+  /** A locker, or a function that returns the one for a request. */
+  readonly locks: RequestLocks | ((request: Request) => RequestLocks)
+  /**
+   * Returns the key of the lock that a request needs. What comes from the client may be any text, so begin each kind of key with
+   * a prefix of its own.
+   */
+  readonly key: (request: Request) => string | Promise<string>
+  /** The status or the answer when somebody holds the lock until `wait` is over; default 409. */
+  readonly onContended?:
+    | 409
+    | 423
+    | ((request: Request, error: AcquireTimeoutError) => Response | Promise<Response>)
+    | undefined
+  /**
+   * Answers in place of the work when the lease was lost meanwhile, and is given the work's own answer. By default that stays the
+   * answer, with the header `Lease-Lost`.
+   */
+  readonly onLost?:
+    | ((request: Request, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
+    | undefined
+  /** What the `type` of each problem begins with; default `/problems/`. */
+  readonly problems?: string | undefined
+}
+
+/** Answers a request under its lock. */
+export type LockedWork = (request: Request, lease: Lease) => Response | Promise<Response>
+
+/**
+ * Runs work for one request under its lock, or answers why it does not: 409 or 423 if the lock is held, 503 if the store does not
+ * answer or the server shuts down. It rejects with what the work throws, and with the reason of the request's signal if the client
+ * leaves while it waits.
+ */
+export type LockedRequestHandle = (request: Request, work: LockedWork) => Promise<Response>
+
+/**
+ * Makes what answers web requests under a lock. The lock is given back before the response is returned. A body that still streams is
+ * not covered. The packages for frameworks build on it.
+ *
+ * @example
+ * ```ts
+ * const handle = lockedRequest({ locks, key: (request) => `order:${new URL(request.url).pathname}`, wait: '3s' })
+ * const response = await handle(request, async (request, { fence, signal }) => Response.json(await ship({ fence, signal })))
+ * ```
+ *
+ * @throws InvalidOptionError naming the first option that is unknown or bad
+ */
+export function lockedRequest(options: LockedRequestOptions): LockedRequestHandle {
+  const { locks, key, onContended, onLost, problems, acquire } = checked(options)
+  return async (request, work) => {
+    const name = await key(request)
+    demandOption(typeof name === 'string', 'key', 'a function that returns text')
+    const calls = typeof locks === 'function' ? locks(request) : locks
+    let began = false
+    let answer: Response | undefined
+    try {
+      return await calls.withLock(name, { ...acquire, signal: request.signal }, async (lease) => {
+        began = true
+        answer = await work(request, lease)
+        return answer
+      })
+    } catch (error) {
+      if (!began) return refused(request, error)
+      if (!answer || !(error instanceof LeaseLostError)) throw error
+      if (onLost) return onLost(request, error, answer)
+      const told = new Response(answer.body, answer)
+      told.headers.set('Lease-Lost', error.reason)
+      return told
+    }
+  }
+
+  function refused(request: Request, error: unknown): Response | Promise<Response> {
+    if (typeof onContended === 'function' && error instanceof AcquireTimeoutError) return onContended(request, error)
+    const problem = lockRefusal(error, onContended === 423 ? 423 : 409)
+    if (!problem) throw error
+    const { body, headers } = problemParts(problems, problem)
+    return new Response(body, { status: problem.status, headers })
+  }
+}
+
+function checked(options: LockedRequestOptions) {
+  demandObject(options)
+  const { locks, key, onContended = 409, onLost, problems = '/problems/', ...acquire } = options
+  const isFunction = (value: unknown): boolean => typeof value === 'function'
+  demandOption(
+    isFunction(locks) || isFunction(Object(locks).withLock),
+    'locks',
+    'a locker, or a function that returns one',
+    locks,
+  )
+  demandOption(isFunction(key), 'key', 'a function of the request')
+  const answers = onContended === 409 || onContended === 423 || isFunction(onContended)
+  demandOption(answers, 'onContended', '409, 423 or a function')
+  demandOption(onLost === undefined || isFunction(onLost), 'onLost', 'a function')
+  demandOption(typeof problems === 'string', 'problems', 'the beginning of a URI')
+  demandOption(!('signal' in acquire), 'signal', 'left to the request')
+  checkAcquireOptions(acquire)
+  return { locks, key, onContended, onLost, problems, acquire }
+}

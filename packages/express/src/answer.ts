@@ -1,0 +1,26 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Response as ExpressResponse } from 'express'
+
+/** Headers that are lists: what earlier middleware has set stays beside what the answer says. */
+const lists = new Set(['access-control-expose-headers', 'set-cookie', 'vary'])
+
+/** Sends an answer, its bytes as they are. Resolves when all of it is sent, or its client has left. */
+export async function send(answer: Response, res: ExpressResponse): Promise<void> {
+  res.statusCode = answer.status
+  if (answer.statusText) res.statusMessage = answer.statusText
+  for (const [name, value] of answer.headers) {
+    if (lists.has(name)) res.appendHeader(name, value)
+    else res.setHeader(name, value)
+  }
+  if (!answer.body || res.req.method === 'HEAD') {
+    await answer.body?.cancel()
+    res.end()
+    return
+  }
+  // The stream of a web response is that of Node; only their types differ.
+  const body = Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0])
+  await pipeline(body, res).catch((error: unknown) => {
+    if (!res.headersSent) throw error
+  })
+}

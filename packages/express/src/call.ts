@@ -1,0 +1,31 @@
+import { parsedBody, webRequest } from '@leasehold/core/requests'
+import type { Request as ExpressRequest, Response as ExpressResponse } from 'express'
+import { unreadBody } from './unread-body.ts'
+
+/** What a handler has of Express beside the web request: parameters of the route, what earlier middleware has left, and so on. */
+export interface ExpressCall {
+  readonly req: ExpressRequest
+  readonly res: ExpressResponse
+}
+
+/**
+ * The web request of a call. Its body is the one that came, unless a parser of Express has read that.
+ *
+ * @throws TypeError if no web request can be made of it
+ */
+export function requestOf({ req, res }: ExpressCall): Request {
+  const { method, rawHeaders, body, originalUrl } = req
+  const left = new AbortController()
+  const request = webRequest({
+    method,
+    url: `${req.protocol}://${req.get('host') ?? 'localhost'}${originalUrl}`,
+    rawHeaders,
+    body: req.readableDidRead ? parsedBody(body, req.headers) : unreadBody(req),
+    signal: left.signal,
+  })
+  res.once('close', () => {
+    // The request is held until then: a signal that nobody holds is never aborted.
+    if (!res.writableFinished && !request.signal.aborted) left.abort(new Error('The client has left'))
+  })
+  return request
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http'
+
+/**
+ * The body of a request, of which nothing is read before somebody asks. What nobody reads, Node drops once the answer is out, and the
+ * connection goes on. (`Readable.toWeb` would end the connection, and the answer with it.)
+ */
+export function unreadBody(req: IncomingMessage): ReadableStream<Uint8Array> {
+  req.pause()
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const end = (finish: () => void) => (): void => {
+          req.off('data', onData)
+          finish()
+        }
+        const onData = (chunk: Buffer): void => {
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) req.pause()
+        }
+        const ended = end(() => closed(() => controller.close()))
+        const broken = end(() => closed(() => controller.error(new Error('The body broke off'))))
+        req.on('data', onData)
+        req.once('end', ended)
+        req.once('error', broken)
+        req.once('close', () => req.complete || broken())
+      },
+      pull: () => void req.resume(),
+      cancel() {
+        req.removeAllListeners('data')
+        req.resume()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** A stream that was cancelled, or has ended, cannot be ended again. */
+function closed(end: () => void): void {
+  try {
+    end()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+  }
+}

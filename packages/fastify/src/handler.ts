@@ -1,0 +1,33 @@
+import type { RouteGenericInterface } from 'fastify'
+import { type FastifyCall, type Handler, requestOf } from './call.ts'
+
+/** Headers that are lists: what hooks have set stays beside what the answer says. */
+const lists = ['access-control-expose-headers', 'vary']
+
+/** Makes a handler of Fastify of one that answers web requests. What it throws goes to the error handler of the app. */
+export function handlerOf<R extends RouteGenericInterface>(
+  respond: (request: Request, call: FastifyCall<R>) => Promise<Response>,
+): Handler<R> {
+  return async (request, reply) => {
+    const made = requestOf({ request, reply })
+    try {
+      const answer = await respond(made, { request, reply })
+      if (answer.statusText) reply.raw.statusMessage = answer.statusText
+      // Fastify sends its status, its headers and its body, and runs the hooks.
+      return withLists(answer, reply)
+    } catch (error) {
+      if (!made.signal.aborted || error !== made.signal.reason) throw error
+      // Nobody reads an answer.
+      reply.hijack()
+      return undefined
+    }
+  }
+}
+
+function withLists<R extends RouteGenericInterface>(answer: Response, reply: FastifyCall<R>['reply']): Response {
+  const set = lists.filter((name) => answer.headers.has(name) && reply.hasHeader(name))
+  if (set.length === 0) return answer
+  const merged = new Response(answer.body, answer)
+  for (const name of set) merged.headers.set(name, `${reply.getHeader(name)}, ${answer.headers.get(name)}`)
+  return merged
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { createLocker, type Locker } from '@leasehold/core'
+import { type Sessions, sessions } from '@leasehold/sessions'
+import { fetchStore } from '@leasehold/upstash'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
+import { elapse, eventually, soak } from '../support/scale.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+/*
+ * The sockets of a Durable Object in workerd, whose sessions a server in Node contends for. The object's entries live for 30 s; its alarm
+ * comes as often as the test says.
+ */
+
+let gateway: TestGateway
+let worker: Worker
+let locks: Locker
+let server: Sessions
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  worker = await startWorker({
+    entry: 'session-room.ts',
+    gateway: { url: gateway.url, token },
+    objects: { ROOM: 'SessionRoom' },
+  })
+  locks = createLocker({ store: fetchStore({ url: gateway.url, token }), name: 'server' })
+  server = sessions(locks, { ttl: '30s', silence: '1m', sharedRoles: ['reader'] })
+})
+afterAll(async () => {
+  await server.close()
+  await locks.close()
+  await worker[Symbol.asyncDispose]()
+  await gateway[Symbol.asyncDispose]()
+})
+
+interface Page {
+  readonly socket: WebSocket
+  /** The code with which the object closes it. */
+  closed(): Promise<number>
+}
+
+async function open(room: string, user: string, { every = 300, silence = 1_200 } = {}): Promise<Page> {
+  const query = new URLSearchParams({ room, user, tab: 'tab', every: String(every), silence: String(silence) })
+  const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/?${query}`)
+  const code = new Promise<number>((resolve) => socket.once('close', resolve))
+  await once(socket, 'open')
+  async function closed(): Promise<number> {
+    await eventually(() => socket.readyState >= WebSocket.CLOSING)
+    // The code is there, but workerd ends the connection only when it lets the object hibernate, 10 s later.
+    socket.terminate()
+    return code
+  }
+  return { socket, closed }
+}
+
+const members = async (room: string): Promise<readonly string[]> =>
+  (await server.members(room)).map(({ userId, sessions: own }) => `${userId} by ${own[0]?.server}`)
+
+const enter = (room: string, userId: string, takeOver: 'nobody' | 'anyone' = 'nobody') =>
+  server.enter({ resource: room, role: 'writer', userId, sessionId: 'other', takeOver })
+
+describe.concurrent('a session whose socket is in an object', () => {
+  test('excludes those of servers, for as long as its client gives signs of life', async () => {
+    const { socket, closed } = await open('alive', 'ada')
+    const beat = setInterval(() => socket.send('ping'), 200)
+    await elapse(2_000)
+    expect(await members('alive')).toEqual(['ada by object'])
+    expect(await enter('alive', 'bob')).toMatchObject({ type: 'held', by: { userId: 'ada' } })
+    clearInterval(beat)
+    expect(await closed()).toBe(4002)
+    expect((await enter('alive', 'bob')).type).toBe('entered')
+  })
+
+  test('leaves with its socket', async () => {
+    const { socket } = await open('leaving', 'ada')
+    socket.close()
+    await eventually(async () => (await members('leaving')).length === 0)
+  })
+
+  test('that is taken over is closed; its late end does not evict who has its place', async () => {
+    const { closed } = await open('taken', 'ada', { silence: 60_000 })
+    expect((await enter('taken', 'bob', 'anyone')).type).toBe('entered')
+    expect(await closed()).toBe(4001)
+    expect(await members('taken')).toEqual(['bob by server'])
+  })
+
+  test('that connects again displaces its earlier self, and keeps its place when the old socket ends', async () => {
+    const first = await open('again', 'ada', { silence: 60_000 })
+    const second = await open('again', 'ada', { silence: 60_000 })
+    first.socket.terminate()
+    await elapse(500)
+    expect(await members('again')).toEqual(['ada by object'])
+    expect(second.socket.readyState).toBe(WebSocket.OPEN)
+    second.socket.close()
+  })
+
+  // workerd lets an object hibernate after 10 s without an event. The pings do not wake it.
+  test.skipIf(!soak)('is renewed by an object that has hibernated, and forgot everything else', async () => {
+    const { socket } = await open('asleep', 'ada', { every: 14_000, silence: 20_000 })
+    const beat = setInterval(() => socket.send('ping'), 500)
+    await elapse(45_000)
+    const { body } = await worker.ask('/?room=asleep&made')
+    const { made, renewals } = body as { readonly made: number; readonly renewals: number }
+    expect(made).toBeGreaterThan(1)
+    expect(renewals).toBeGreaterThanOrEqual(3)
+    expect(await members('asleep')).toEqual(['ada by object'])
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    clearInterval(beat)
+    socket.close()
+  })
+})

@@ -1,0 +1,101 @@
+/*
+ * A Durable Object with the sockets of a room, as the README of `@leasehold/sessions` has it, with shorter times. It keeps nothing in
+ * memory that it would miss: each session is its socket's attachment, and an alarm renews them. It counts how often it was made.
+ */
+
+import { DurableObject, env } from 'cloudflare:workers'
+import { createLocker } from '@leasehold/core'
+import { hibernatingSessions, type KeptSession } from '@leasehold/sessions'
+import { fetchStore } from '@leasehold/upstash'
+
+interface Attachment {
+  readonly session: KeptSession
+  readonly since: number
+}
+interface HibernatingSocket {
+  serializeAttachment(value: Attachment): void
+  deserializeAttachment(): Attachment
+  close(code: number, reason: string): void
+}
+interface State {
+  readonly storage: {
+    setAlarm(atMs: number): Promise<void>
+    get(key: string): Promise<number | undefined>
+    put(key: string, value: number): Promise<void>
+  }
+  acceptWebSocket(socket: HibernatingSocket): void
+  getWebSockets(): readonly HibernatingSocket[]
+  setWebSocketAutoResponse(pair: object): void
+  getWebSocketAutoResponseTimestamp(socket: HibernatingSocket): Date | null
+}
+declare const WebSocketPair: new () => { readonly 0: object; readonly 1: HibernatingSocket }
+declare const WebSocketRequestResponsePair: new (request: string, response: string) => object
+
+let made = 0
+
+export class SessionRoom extends DurableObject {
+  readonly #state: State
+  readonly #sessions = hibernatingSessions(
+    createLocker({ store: fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }), name: 'object' }),
+    { ttl: '30s', sharedRoles: ['reader'] },
+  )
+
+  constructor(state: never, bindings: unknown) {
+    super(state, bindings)
+    this.#state = state
+    made++
+    this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const asked = new URL(request.url).searchParams
+    if (asked.has('made')) return Response.json({ made, renewals: (await this.#state.storage.get('renewals')) ?? 0 })
+    const [resource = '', userId = '', sessionId = '', every = '', silence = ''] = [
+      ...['room', 'user', 'tab', 'every', 'silence'].map((name) => asked.get(name) ?? ''),
+    ]
+    const entered = await this.#sessions.enter({ resource, role: 'writer', userId, sessionId })
+    if (entered.type === 'held') return new Response(`${entered.by.userId} is writing`, { status: 409 })
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.#state.acceptWebSocket(socket)
+    socket.serializeAttachment({ session: entered.session, since: Date.now() })
+    await this.#state.storage.put('every', Number(every))
+    await this.#state.storage.put('silence', Number(silence))
+    await this.#state.storage.setAlarm(Date.now() + Number(every))
+    return new Response(null, { status: 101, webSocket: client } as ResponseInit)
+  }
+
+  async alarm(): Promise<void> {
+    const [everyMs = 0, silenceMs = 0] = await Promise.all([
+      this.#state.storage.get('every'),
+      this.#state.storage.get('silence'),
+    ])
+    const alive = new Map<KeptSession, HibernatingSocket>()
+    for (const socket of this.#state.getWebSockets()) {
+      const heard = this.#state.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0
+      const { session, since } = socket.deserializeAttachment()
+      if (Date.now() - Math.max(heard, since) < silenceMs) alive.set(session, socket)
+      else {
+        await this.#sessions.leave(session)
+        socket.close(4002, 'silent')
+      }
+    }
+    for (const { session, end } of await this.#sessions.renew([...alive.keys()])) {
+      alive.get(session)?.close(4001, end)
+      alive.delete(session)
+    }
+    await this.#state.storage.put('renewals', ((await this.#state.storage.get('renewals')) ?? 0) + 1)
+    if (alive.size > 0) await this.#state.storage.setAlarm(Date.now() + everyMs)
+  }
+
+  async webSocketClose(socket: HibernatingSocket): Promise<void> {
+    await this.#sessions.leave(socket.deserializeAttachment().session)
+  }
+}
+
+const objects = (env as unknown as { readonly ROOM: { getByName(name: string): { fetch: typeof fetch } } }).ROOM
+
+// biome-ignore lint/style/noDefaultExport: that is what a Worker is
+export default {
+  fetch: (request: Request): Promise<Response> =>
+    objects.getByName(new URL(request.url).searchParams.get('room') ?? '').fetch(request),
+}

@@ -1,0 +1,181 @@
+import type { LockerOptions } from '@leasehold/core'
+import { guardedSet } from '@leasehold/core/fencing'
+import { waitForReplicas } from '@leasehold/core/redis'
+import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { elapse, eventually } from '../support/scale.ts'
+import { type Connection, clients } from './clients.ts'
+import { startCrew } from './crew.ts'
+import { lossOf } from './loss.ts'
+import { openProcess, type Process } from './process.ts'
+
+/* A cluster of three primaries with a replica each, with everything that takes time. */
+
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: 1 })
+})
+afterEach(() => {
+  for (const node of [...cluster.nodes, ...cluster.replicas]) node.resume()
+})
+afterAll(() => cluster.stop())
+
+/** How work may end while a node is replaced: without an answer, or without what its replica did not have. */
+const endings = /(StoreUnavailableError|LeaseLostError): |A completion answered (unknown|gone|superseded)/
+
+/** A node that was replaced comes back, as a replica of the one that replaced it. */
+const rejoined = (node: RedisServer, primary: RedisServer): Promise<void> =>
+  eventually(async () => {
+    const [role, , port, state] = (await node.command('ROLE')) as unknown[]
+    return role === 'slave' && state === 'connected' && port === primary.port
+  })
+
+describe.each(clients)('on a cluster, over $name,', (client) => {
+  const connect = (): Connection => client.toCluster(cluster.nodes)
+  const open = (options: Partial<LockerOptions> = {}): Process => openProcess(connect(), options)
+
+  it('every kind of work goes on after a crash, and two are never at work at once', async () => {
+    const tag = `crash-${client.name}`
+    const crew = startCrew([open().locks, open().locks], tag)
+    await crew.turns(10)
+    const primary = await cluster.nodeOf(`{${tag}}`)
+    await primary.kill()
+    const successor = await cluster.successorOf(primary, `{${tag}}`)
+    await crew.turns(10)
+    await primary.restart()
+    await rejoined(primary, successor)
+    await crew.turns(10)
+    const { turns, faults } = await crew.stop()
+    console.log(`turns of each kind: ${JSON.stringify(turns)}; what ended otherwise: ${JSON.stringify(faults)}`)
+    for (const fault of faults) expect(fault).toMatch(endings)
+  })
+
+  it('every kind of work goes on while its slot is moved ten times, half by half', async () => {
+    const tag = `moving-${client.name}`
+    const [a, b] = [open(), open()]
+    const crew = startCrew([a.locks, b.locks], tag)
+    await crew.turns(3)
+    for (let round = 0; round < 10; round++) {
+      const move = await cluster.slotMove(`{${tag}}`)
+      await move.begin()
+      const entries = (await move.source.command('CLUSTER', 'GETKEYSINSLOT', move.slot, 1_000)) as string[]
+      await move.carry(...entries.slice(0, Math.ceil(entries.length / 2)))
+      await elapse(300)
+      await move.carry()
+      await move.end()
+      await crew.turns(3)
+    }
+    const { turns, faults } = await crew.stop()
+    console.log(`turns of each kind: ${JSON.stringify(turns)}`)
+    expect(faults).toEqual([])
+    for (const { events } of [a, b]) expect(events.filter(({ type }) => type === 'lost')).toEqual([])
+  })
+
+  it('hundreds of leases on all nodes outlive the death of one, and a waiter for one of its locks gets it', async () => {
+    const [a, b] = [open({ ttl: '30s' }), open({ wait: '30s', recheck: '20s' })]
+    const keys = Array.from({ length: 300 }, (_, at) => `many-${client.name}-${at}`)
+    const leases = await Promise.all(keys.map((key) => a.locks.acquire(key)))
+    const [first] = keys as [string]
+    const waiting = b.locks.acquire(first)
+    const primary = await cluster.nodeOf(`lock:${first}`)
+    await expect.poll(() => b.events.map(({ type }) => type)).toContain('contended')
+    expect(await primary.replicatedTo(1)).toBe(1)
+    await primary.kill()
+    const successor = await cluster.successorOf(primary, `lock:${first}`)
+    // Each has been renewed since.
+    await elapse(12_000)
+    expect(a.events.filter(({ type }) => type === 'lost')).toEqual([])
+    expect(new Set(await Promise.all(leases.map((lease) => lease.release())))).toEqual(new Set(['released']))
+    expect(await (await waiting).release()).toBe('released')
+    await primary.restart()
+    await rejoined(primary, successor)
+  })
+
+  it('leases outlive a primary that stands still, and it brings nothing back when it goes on', async ({ skip }) => {
+    skip(client.staysWithSilentNode !== undefined, client.staysWithSilentNode)
+    const [a, b] = [open({ ttl: '30s' }), open({ wait: '30s' })]
+    const [kept, lost] = [`{still-${client.name}}kept`, `{still-${client.name}}lost`]
+    const primary = await cluster.nodeOf(`lock:${kept}`)
+    const held = await a.locks.acquire(kept)
+    expect(await primary.replicatedTo(1)).toBe(1)
+    const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
+    await replica.stopReplication()
+    const forgotten = await a.locks.acquire(lost)
+    primary.pause()
+    await replica.resumeReplication()
+    expect(await cluster.successorOf(primary, `lock:${kept}`)).toBe(replica)
+    const second = await b.locks.acquire(lost)
+    expect(second.fence).toBeGreaterThan(forgotten.fence)
+    await expect.poll(() => held.renew({ ttl: '31s' }).then(() => 'renewed', String)).toBe('renewed')
+    expect(await lossOf(forgotten)).toMatchObject({ reason: expect.stringMatching(/^(gone|superseded)$/) })
+    primary.resume()
+    await rejoined(primary, replica)
+    expect(await replica.command('GET', `lock:${lost}`)).toBe(second.token)
+    expect(await second.release()).toBe('released')
+    expect(await held.release()).toBe('released')
+  })
+
+  it('with WAIT, a primary that dies right after a grant takes nothing with it, also where the slot was moved before', async () => {
+    const key = `waited-${client.name}`
+    const { locks } = openProcess(waitForReplicas(connect(), { replicas: 1, timeout: '500ms' }), { ttl: '30s' })
+    const first = await locks.acquire(key, { wait: '20s' })
+    await first.release()
+    // The client does not know yet. What is redirected must be confirmed where it was carried out.
+    const move = await cluster.slotMove(`lock:${key}`)
+    await move.whole()
+    const primary = await cluster.nodeOf(`lock:${key}`)
+    const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
+    expect(await primary.replicatedTo(1)).toBe(1)
+    const lease = await locks.acquire(key, { wait: '20s' })
+    expect(lease.fence).toBeGreaterThan(first.fence)
+    await primary.kill()
+    await replica.promote()
+    await cluster.successorOf(primary, `lock:${key}`)
+    expect(await replica.command('GET', `lock:${key}`)).toBe(lease.token)
+    await expect.poll(() => lease.renew({ ttl: '31s' }).then(() => 'renewed', String)).toMatch('NOREPLICAS')
+    await primary.restart()
+    await rejoined(primary, replica)
+    await expect.poll(() => lease.renew({ ttl: '31s' }).then(() => 'renewed', String)).toBe('renewed')
+    expect(await lease.release()).toBe('released')
+  })
+
+  it.each([
+    [
+      'without WAIT, a fence that is lost with its record may be followed by a lower one, which the guard refuses',
+      false,
+    ],
+    ['with WAIT, the next fence is higher whatever the clocks say', true],
+  ])('%s', async (_, waits) => {
+    const key = `fenced-${client.name}-${waits}`
+    const connection = connect()
+    const backend = waits ? waitForReplicas(connection, { replicas: 1, timeout: '500ms' }) : connection
+    const a = openProcess(backend, { ttl: '30s' })
+    const b = open({ wait: '20s' })
+    const primary = await cluster.nodeOf(`lock:${key}`)
+    const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
+    expect(await primary.replicatedTo(1)).toBe(1)
+    const data = await keyElsewhere(primary, `fenced-data-${client.name}-${waits}`)
+    if (!waits) await replica.stopReplication()
+    // The fence is ahead of the successor's clock, as if that clock were behind.
+    const ahead = (Date.now() + 3_600_000) * 1_000
+    await primary.command('SET', `{lock:${key}}:fence`, `${'0'.repeat(32)}.${ahead}`, 'PX', 60_000)
+    const first = await a.locks.acquire(key, { wait: '20s' })
+    expect(first.fence).toBeGreaterThan(ahead)
+    expect(await guardedSet(a.transport, data, 'first', { fence: first.fence })).toEqual({ stored: true })
+    await primary.kill()
+    await replica.promote()
+    await cluster.successorOf(primary, `lock:${key}`)
+    if (waits) await b.locks.revoke(key)
+    const second = await b.locks.acquire(key)
+    const written = await guardedSet(b.transport, data, 'second', { fence: second.fence })
+    expect(second.fence > first.fence).toBe(waits)
+    expect(written).toEqual(waits ? { stored: true } : { stored: false, highest: first.fence })
+    await second.release()
+    await primary.restart()
+    await rejoined(primary, replica)
+  })
+})
+
+async function keyElsewhere(node: RedisServer, name: string): Promise<string> {
+  for (let at = 0; ; at++) if ((await cluster.nodeOf(`${name}-${at}`)) !== node) return `${name}-${at}`
+}

@@ -1,0 +1,15 @@
+import { createLocker } from '@leasehold/core'
+import { memoryStore } from '@leasehold/core/memory'
+import { expect, it } from 'vitest'
+import { startCrew } from './crew.ts'
+
+it('a crew notices that two are at work at once, as where each process has a store of its own', async () => {
+  const apart = [0, 1].map(() => createLocker({ store: memoryStore() }))
+  const crew = startCrew(apart, 'apart')
+  await crew.turns(20)
+  const { faults } = await crew.stop()
+  const kinds = new Set(faults.map((fault) => fault.replace(/:.*/, '')))
+  // A semaphore of two takes both, and each record is claimed once.
+  expect(kinds).toEqual(new Set(['lock', 'renewal', 'queue', 'set', 'set over several slots']))
+  await Promise.all(apart.map((locks) => locks.close({ grace: 0 })))
+})
