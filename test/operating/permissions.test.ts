@@ -11,6 +11,7 @@ import { readWriteLock } from '@leasehold/core/read-write'
 import { holdAtLeast } from '@leasehold/core/schedule'
 import { semaphore } from '@leasehold/core/semaphore'
 import { ioredisBackend, ioredisStore } from '@leasehold/ioredis'
+import { sessions } from '@leasehold/sessions'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,7 +27,7 @@ const lines = Array.from(page.matchAll(/^ACL SETUSER (\S+) (?:on >\S+ )?(.+)$/gm
   rules: rules.split(' '),
 }))
 /** What somebody does with the permissions of a line, and of those before it for the same user. */
-const parts = ['app', 'queues', 'look', 'revoke']
+const parts = ['app', 'queues', 'rooms', 'look', 'revoke']
 
 let server: RedisServer
 let admin: Redis
@@ -104,6 +105,27 @@ const calls: Readonly<Record<string, Part>> = {
     await permit.release()
     await readWriteLock(locks, `${key}:doc`).withWrite(async () => undefined)
   },
+  async rooms(locks, resource) {
+    const registry = sessions(locks, { ttl: '1s', sharedRoles: ['reader'], takeOver: 'anyone' })
+    const unwatch = registry.watch(resource, () => undefined)
+    await listening(resource, 1)
+    const enter = async (role: string, userId: string, sessionId: string) => {
+      const entered = await registry.enter({ resource, role, userId, sessionId })
+      if (entered.type === 'held') throw new Error('held')
+      return entered.session
+    }
+    const first = await enter('writer', 'ada', 'tab-1')
+    const second = await enter('writer', 'ada', 'tab-2')
+    await enter('writer', 'bob', 'tab-3')
+    await enter('reader', 'eve', 'tab-4')
+    expect((await registry.members(resource)).length).toBe(2)
+    expect(await registry.holderOf(resource, 'writer')).toMatchObject({ userId: 'bob' })
+    await Promise.all([first.leave(), second.leave()])
+    await admin.del(`{lock:${resource}}:entries`)
+    await enter('writer', 'ada', 'tab-5')
+    unwatch()
+    await registry.close()
+  },
   async look(locks, key) {
     const pool = semaphore(others, `${key}:pool`, { permits: 3 })
     await Promise.all([pool.acquire(), pool.acquire()])
@@ -148,7 +170,7 @@ async function attempt(name: string, rules: readonly string[], withinMs: number)
   const user = `${name}-${++turn}`
   await admin.acl('SETUSER', user, 'reset', 'on', '>password', ...rules)
   // The program of the last two asks for nothing when it connects.
-  const enableReadyCheck = name === 'app' || name === 'queues'
+  const enableReadyCheck = name === 'app' || name === 'queues' || name === 'rooms'
   const access = { port: server.port, username: user, password: 'password' }
   const client = new Redis({ ...access, enableReadyCheck, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
@@ -190,5 +212,5 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
 })
 
 test('the page has a line for each', () => {
-  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'look', 'look'])
+  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'rooms', 'look', 'look'])
 })
