@@ -37,9 +37,6 @@ const suites = [
     include: all,
     exclude: [...notHere, ...Object.values(listed).flat()],
     setupFiles: 'test/support/starts-nothing.ts',
-    // Reading the sources anew for each file takes longer than most of these tests.
-    isolate: false,
-    restoreMocks: true,
   }),
   ...Object.entries(listed).map(([name, include]) =>
     suite(name, { include: [...include], exclude: notHere, ...withRedis }),

@@ -6,12 +6,12 @@ import { detach, resume } from '@leasehold/core/hand-over'
 import { listLocks, readLocks } from '@leasehold/core/listing'
 import { acquireAll, tryAcquireEach } from '@leasehold/core/many'
 import { once } from '@leasehold/core/once'
-import { rooms } from '@leasehold/core/presence'
 import { fifo, inspectQueue, priority, queueOf } from '@leasehold/core/queue'
 import { readWriteLock } from '@leasehold/core/read-write'
 import { holdAtLeast } from '@leasehold/core/schedule'
 import { semaphore } from '@leasehold/core/semaphore'
 import { ioredisBackend, ioredisStore } from '@leasehold/ioredis'
+import { sessions } from '@leasehold/sessions'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -27,7 +27,7 @@ const lines = Array.from(page.matchAll(/^ACL SETUSER (\S+) (?:on >\S+ )?(.+)$/gm
   rules: rules.split(' '),
 }))
 /** What somebody does with the permissions of a line, and of those before it for the same user. */
-const parts = ['app', 'queues', 'sessions', 'look', 'revoke']
+const parts = ['app', 'queues', 'rooms', 'look', 'revoke']
 
 let server: RedisServer
 let admin: Redis
@@ -105,19 +105,26 @@ const calls: Readonly<Record<string, Part>> = {
     await permit.release()
     await readWriteLock(locks, `${key}:doc`).withWrite(async () => undefined)
   },
-  async sessions(locks, key) {
-    await plain(locks, key)
-    const { enter, look, leave } = rooms(locks)
-    const ada = { room: key, role: 'writer', userId: 'ada', sessionId: 'one' }
-    await enter(ada)
-    expect(await enter({ ...ada, userId: 'bob' })).toMatchObject({ entered: false })
-    const taken = await enter({ ...ada, sessionId: 'two', takeOver: 'mine' })
-    if (!taken.entered) throw new Error('The session did not enter')
-    const { lease } = taken
-    await lease.renew({ ttl: '20s' })
-    expect(await look([{ key, userId: 'ada' }])).toMatchObject([{ entries: [{ sessionId: 'two' }] }])
-    await leave({ room: key, token: lease.token })
-    await lease.release()
+  async rooms(locks, resource) {
+    const registry = sessions(locks, { ttl: '1s', sharedRoles: ['reader'], takeOver: 'anyone' })
+    const unwatch = registry.watch(resource, () => undefined)
+    await listening(resource, 1)
+    const enter = async (role: string, userId: string, sessionId: string) => {
+      const entered = await registry.enter({ resource, role, userId, sessionId })
+      if (entered.type === 'held') throw new Error('held')
+      return entered.session
+    }
+    const first = await enter('writer', 'ada', 'tab-1')
+    const second = await enter('writer', 'ada', 'tab-2')
+    await enter('writer', 'bob', 'tab-3')
+    await enter('reader', 'eve', 'tab-4')
+    expect((await registry.members(resource)).length).toBe(2)
+    expect(await registry.holderOf(resource, 'writer')).toMatchObject({ userId: 'bob' })
+    await Promise.all([first.leave(), second.leave()])
+    await admin.del(`{lock:${resource}}:entries`)
+    await enter('writer', 'ada', 'tab-5')
+    unwatch()
+    await registry.close()
   },
   async look(locks, key) {
     const pool = semaphore(others, `${key}:pool`, { permits: 3 })
@@ -163,7 +170,7 @@ async function attempt(name: string, rules: readonly string[], withinMs: number)
   const user = `${name}-${++turn}`
   await admin.acl('SETUSER', user, 'reset', 'on', '>password', ...rules)
   // The program of the last two asks for nothing when it connects.
-  const enableReadyCheck = name !== 'look' && name !== 'revoke'
+  const enableReadyCheck = name === 'app' || name === 'queues' || name === 'rooms'
   const access = { port: server.port, username: user, password: 'password' }
   const client = new Redis({ ...access, enableReadyCheck, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
@@ -205,5 +212,5 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
 })
 
 test('the page has a line for each', () => {
-  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'app', 'look', 'look'])
+  expect(lines.map(({ user }) => user)).toEqual(['app', 'app', 'rooms', 'look', 'look'])
 })

@@ -1,7 +1,7 @@
 import { setUps } from './set-ups.ts'
 
 /** The corners: `npm run soak` compiles in all ways. What is refused for an option costs nothing, nor does TypeScript 7. */
-const corners = ['5.0 node10 cjs', '5.4 node16 cjs', '5.4 bundler esm']
+const corners = ['5.0 node10 cjs', '5.4 bundler esm']
 
 setUps(
   ({ typescript, resolution, format }) =>

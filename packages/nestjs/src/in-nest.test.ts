@@ -4,7 +4,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Installation, installPackages } from '../../../test/runtimes/installed-packages.ts'
 import { type RunningProgram, runProgram } from '../../../test/runtimes/running-program.ts'
-import { ms, soak } from '../../../test/support/scale.ts'
+import { eventually, ms, soak } from '../../../test/support/scale.ts'
 import { freePort } from '../../testkit/src/free-port.ts'
 import { type NestProject, type NestVersion, nestProject } from '../test/nest-project.ts'
 
@@ -193,6 +193,8 @@ describe('the README', () => {
         const program = runProgram([process.execPath, project.main], project.folder, env)
         onTestFinished(program.kill)
         await program.line(/successfully started/)
+        // It says so before it listens.
+        await eventually(() => fetch(`http://localhost:${port}/`).then(Boolean, () => false))
         return `http://localhost:${port}/orders/ada/book`
       }),
     )

@@ -17,6 +17,8 @@ export default defineConfig({
   ],
   test: {
     name: 'watchdog',
+    // As all the others: otherwise they wait until everybody else is done, on a machine of two processors.
+    maxWorkers: 4,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,

@@ -1,12 +1,24 @@
+import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that run inside workerd themselves. */
+/** Tests that run inside workerd themselves. They reach Redis through a gateway that is started beside it. */
 export default defineConfig({
-  plugins: [cloudflareTest({ miniflare: { compatibilityDate: '2026-11-02', cf: false } })],
+  plugins: [
+    cloudflareTest(({ inject }) => ({
+      miniflare: {
+        compatibilityDate: '2026-11-02',
+        bindings: { GATEWAY_URL: inject('gatewayUrl'), GATEWAY_TOKEN: inject('gatewayToken') },
+        cf: false,
+      },
+    })),
+  ],
   test: {
     name: 'workerd',
+    // As all the others: otherwise they wait until everybody else is done, on a machine of two processors.
+    maxWorkers: 4,
     include: ['*.test.ts'],
+    globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
