@@ -295,6 +295,24 @@ describe('T-59: several tabs of a user', () => {
   })
 })
 
+describe('taking over from a user with hundreds of sessions', () => {
+  it('takes few steps for each: Redis does nothing else meanwhile', async () => {
+    const resource = room()
+    const [own, rival] = [here('own'), here('rival')]
+    const count = 300
+    const writer = { resource, role: 'writer', userId: 'ada' }
+    const tabs = Array.from({ length: count }, (_, at) => entered(own, { ...writer, sessionId: `tab-${at}` }))
+    await Promise.all(tabs)
+    const lookUps = async (): Promise<number> =>
+      Number(/cmdstat_hget:calls=(\d+)/.exec(String(await arena.command('INFO', 'commandstats')))?.[1])
+    const before = await lookUps()
+    await entered(rival, { ...writer, userId: 'bob', sessionId: 'bob', takeOver: 'anyone' })
+    expect((await lookUps()) - before).toBeLessThan(10 * count)
+    expect(await rival.members(resource)).toMatchObject([{ userId: 'bob' }])
+    await Promise.all([own, rival].map((each) => each.close()))
+  })
+})
+
 describe('when an entry is evicted', () => {
   it.each(['entries', 'room'])(
     'or half of what is known of a room (%s), nobody stays who is not there',
