@@ -40,8 +40,8 @@ interface Page {
   closed(): Promise<number>
 }
 
-async function open(room: string, user: string, { every = 300, silence = 1_200 } = {}): Promise<Page> {
-  const query = new URLSearchParams({ room, user, tab: 'tab', every: String(every), silence: String(silence) })
+async function open(room: string, user: string, { tab = 'tab', every = 300, silence = 1_200 } = {}): Promise<Page> {
+  const query = new URLSearchParams({ room, user, tab, every: String(every), silence: String(silence) })
   const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/?${query}`)
   const code = new Promise<number>((resolve) => socket.once('close', resolve))
   await once(socket, 'open')
@@ -70,6 +70,16 @@ describe.concurrent('a session whose socket is in an object', () => {
     clearInterval(beat)
     expect(await closed()).toBe(4002)
     expect((await enter('alive', 'bob')).type).toBe('entered')
+  })
+
+  test('is looked after though others come more often than the alarm', async () => {
+    const { socket, closed } = await open('busy', 'ada', { silence: 500 })
+    for (let tab = 1; tab <= 20 && socket.readyState === WebSocket.OPEN; tab++) {
+      await open('busy', 'ada', { tab: `tab-${tab}`, silence: 500 })
+      await elapse(150)
+    }
+    expect(socket.readyState).not.toBe(WebSocket.OPEN)
+    expect(await closed()).toBe(4002)
   })
 
   test('leaves with its socket', async () => {

@@ -8,7 +8,8 @@ const file = (name: string): string => readFileSync(new URL(`page/${name}`, impo
 const files: Readonly<Record<string, readonly [type: string, content: string]>> = {
   '/': ['text/html; charset=utf-8', file('index.html')],
   '/style.css': ['text/css; charset=utf-8', file('style.css')],
-  '/page.js': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('page.ts'))],
+  '/page.ts': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('page.ts'))],
+  '/trust.ts': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('trust.ts'))],
 }
 
 const headers = {

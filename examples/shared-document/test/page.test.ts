@@ -156,6 +156,19 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
     await stopWriting(ada)
   })
 
+  it('claims no role any more that it has asked to give up, even if no answer comes', async () => {
+    await press(ada, 'writer-button')
+    await says(ada, '#writer-line', 'You are writing')
+    proxy.blackHole()
+    await press(ada, 'writer-button')
+    expect([await claimsToWrite(ada), await ada.textContent('#status')]).toEqual([false, 'Connected as Ada'])
+    proxy.cut()
+    proxy.restore()
+    await says(ada, '#status', 'Connected as Ada')
+    await says(ada, '#writer-line', 'You are writing')
+    await stopWriting(ada)
+  })
+
   it('stops claiming before anybody else can write when its network is cut without a word', async () => {
     await press(ada, 'writer-button')
     await says(ada, '#writer-line', 'You are writing')

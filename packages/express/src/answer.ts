@@ -7,6 +7,7 @@ const lists = new Set(['access-control-expose-headers', 'set-cookie', 'vary'])
 
 /** Sends an answer, its bytes as they are. Resolves when all of it is sent, or its client has left. */
 export async function send(answer: Response, res: ExpressResponse): Promise<void> {
+  if (res.destroyed) return answer.body?.cancel()
   res.statusCode = answer.status
   if (answer.statusText) res.statusMessage = answer.statusText
   for (const [name, value] of answer.headers) {

@@ -15,17 +15,11 @@ export interface ExpressCall {
  */
 export function requestOf({ req, res }: ExpressCall): Request {
   const { method, rawHeaders, body, originalUrl } = req
-  const left = new AbortController()
-  const request = webRequest({
+  return webRequest({
     method,
     url: `${req.protocol}://${req.get('host') ?? 'localhost'}${originalUrl}`,
     rawHeaders,
     body: req.readableDidRead ? parsedBody(body, req.headers) : unreadBody(req),
-    signal: left.signal,
+    response: res,
   })
-  res.once('close', () => {
-    // The request is held until then: a signal that nobody holds is never aborted.
-    if (!res.writableFinished && !request.signal.aborted) left.abort(new Error('The client has left'))
-  })
-  return request
 }

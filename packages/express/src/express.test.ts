@@ -153,6 +153,37 @@ describe.each([
     expect(signal.reason).toEqual(new Error('The client has left'))
   })
 
+  it('does nothing for a client that has left before its turn, and takes nothing amiss', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    const done: string[] = []
+    const { url } = await serve((app) => {
+      app.use((_req, res, next) => {
+        res.once('close', () => next())
+        arrived.resolve()
+      })
+      const key = (): string => {
+        asked.resolve()
+        return 'early'
+      }
+      app.get(
+        '/',
+        locked({ locks, key }, () => {
+          done.push('work')
+          return new globalThis.Response()
+        }),
+      )
+      app.use((_error: Error, _req: Request, _res: Response, _next: NextFunction) => void done.push('error'))
+    })
+    const client = new AbortController()
+    const asking = fetch(url, { signal: client.signal }).catch(() => 'gone')
+    await arrived.promise
+    client.abort()
+    await asked.promise
+    await locks.withLock('early', async () => undefined)
+    expect([await asking, done]).toEqual(['gone', []])
+  })
+
   it('ends the stream of an answer when its client leaves', async () => {
     const cancelled = Promise.withResolvers<void>()
     const { url } = await serve((app) =>

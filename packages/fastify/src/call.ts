@@ -20,17 +20,11 @@ export interface FastifyCall<R extends RouteGenericInterface = RouteGenericInter
  */
 export function requestOf<R extends RouteGenericInterface>({ request, reply }: FastifyCall<R>): Request {
   const { method, raw, body, protocol, host, originalUrl } = request
-  const left = new AbortController()
-  const made = webRequest({
+  return webRequest({
     method,
     url: `${protocol}://${host || 'localhost'}${originalUrl}`,
     rawHeaders: raw.rawHeaders,
     body: parsedBody(body, raw.headers),
-    signal: left.signal,
+    response: reply.raw,
   })
-  reply.raw.once('close', () => {
-    // The request is held until then: a signal that nobody holds is never aborted.
-    if (!reply.raw.writableFinished && !made.signal.aborted) left.abort(new Error('The client has left'))
-  })
-  return made
 }

@@ -1,3 +1,4 @@
+import { connect, constants } from 'node:http2'
 import { createLocker } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { idempotent, keepBytes, locked } from '@leasehold/fastify'
@@ -114,6 +115,31 @@ describe('Fastify', () => {
     expect(await asking).toBe('gone')
     await expect.poll(() => locks.isLocked('left')).toBe(false)
     expect(signal.reason).toEqual(new Error('The client has left'))
+  })
+
+  it('serves over HTTP/2, and tells a handler when its client leaves', async () => {
+    const app = fastify({ http2: true })
+    const begun = Promise.withResolvers<AbortSignal>()
+    const work = async (web: Request): Promise<Response> => {
+      if (web.method === 'POST') return Response.json(await web.json())
+      begun.resolve(web.signal)
+      await new Promise((resolve) => web.signal.addEventListener('abort', resolve))
+      throw web.signal.reason
+    }
+    app.route({ method: ['GET', 'POST'], url: '/', handler: locked({ locks, key: () => 'http2' }, work) as never })
+    const session = connect(await app.listen({ host: '127.0.0.1', port: 0 }))
+    ends.push(async () => {
+      session.destroy()
+      await app.close()
+    })
+    const asking = session.request({ ':method': 'POST', ':path': '/', 'content-type': 'application/json' })
+    asking.end('{"a":1}')
+    expect(await asking.setEncoding('utf8').toArray()).toEqual(['{"a":1}'])
+    const leaving = session.request({ ':path': '/' })
+    const signal = await begun.promise
+    leaving.close(constants.NGHTTP2_CANCEL)
+    await expect.poll(() => signal.aborted).toBe(true)
+    await expect.poll(() => locks.isLocked('http2')).toBe(false)
   })
 
   it('ends the stream of an answer when its client leaves', async () => {

@@ -1,12 +1,6 @@
 import type { Clock } from '@leasehold/core'
 import { beatsPerSilence } from './figures.ts'
-import type { LiveSession } from './session.ts'
-
-/** Whose clients are looked after. */
-export interface Patients {
-  all(): readonly LiveSession[]
-  readonly size: number
-}
+import type { OwnSessions } from './own-sessions.ts'
 
 /**
  * Ends sessions whose clients have been silent for too long. One timer serves all of them.
@@ -17,17 +11,17 @@ export interface Patients {
 export class Heartbeat {
   readonly #clock: Clock
   readonly #silenceMs: number
-  readonly #patients: Patients
+  readonly #own: OwnSessions
   readonly #ping: () => void
   #cancel: (() => void) | undefined
   #dueMs = 0
   #pingMs = 0
   #hasForgiven = false
 
-  constructor(clock: Clock, silenceMs: number, patients: Patients, ping: () => void) {
+  constructor(clock: Clock, silenceMs: number, own: OwnSessions, ping: () => void) {
     this.#clock = clock
     this.#silenceMs = silenceMs
-    this.#patients = patients
+    this.#own = own
     this.#ping = ping
   }
 
@@ -64,13 +58,13 @@ export class Heartbeat {
       this.#ping()
       this.#pingMs = nowMs + this.#everyMs
     }
-    if (this.#patients.size > 0 && !this.#cancel) this.#arm(Math.min(this.#pingMs, silentMs))
+    if (this.#own.size > 0 && !this.#cancel) this.#arm(Math.min(this.#pingMs, silentMs))
   }
 
   /** Answers when the next could have been silent for too long. */
   #endSilent(nowMs: number): number {
     let nextMs = Infinity
-    for (const session of this.#patients.all()) {
+    for (const session of this.#own.all()) {
       const endsMs = session.seenMs + this.#silenceMs
       if (endsMs <= nowMs) session.finish('silent')
       else nextMs = Math.min(nextMs, endsMs)

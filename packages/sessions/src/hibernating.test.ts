@@ -1,16 +1,16 @@
-import { createLocker } from '@leasehold/core'
-import { memoryStore } from '@leasehold/core/memory'
-import { follow, ManualClock } from '@leasehold/testkit'
+import { createLocker, StoreUnavailableError } from '@leasehold/core'
+import { follow, ManualClock, requestLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type HibernatingSessions, hibernatingSessions, type KeptSession } from './index.ts'
 
 let clock: ManualClock
+let store: ScriptedStore
 let object: HibernatingSessions
 /** The same object, some time later: it has forgotten everything. */
 let awake: HibernatingSessions
 beforeEach(() => {
   clock = new ManualClock()
-  const store = memoryStore({ clock })
+  store = new ScriptedStore(clock)
   const make = (): HibernatingSessions =>
     hibernatingSessions(createLocker({ store, clock }), { ttl: '30s', sharedRoles: ['reader'] })
   object = make()
@@ -61,6 +61,23 @@ describe('a session that is kept elsewhere', () => {
     await settled(awake.leave(second))
     await settled(awake.leave(second))
     expect(await settled(awake.members('doc'))).toEqual([])
+  })
+
+  it('is ended if it cannot be let go of: nothing here would renew it or end it', async () => {
+    store.always('presence.renew', requestLost)
+    const entering = follow(object.enter(asked), clock)
+    await clock.advance(10_000)
+    expect(entering.reason).toBeInstanceOf(StoreUnavailableError)
+    expect(await settled(awake.members('doc'))).toEqual([])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('refuses what it has no use for, by name', async () => {
+    const locks = createLocker({ store, clock })
+    expect(() => hibernatingSessions(locks, { ttl: '30s', silence: '5s' } as { ttl: '30s' })).toThrow(
+      expect.objectContaining({ option: 'silence' }),
+    )
+    await expect(object.enter({ ...asked, socket: {} } as typeof asked)).rejects.toMatchObject({ option: 'socket' })
   })
 
   it('is refused a role that another user has', async () => {

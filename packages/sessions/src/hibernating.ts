@@ -1,7 +1,8 @@
-import { type Duration, type Locker, parseDuration } from '@leasehold/core'
-import { detach } from '@leasehold/core/hand-over'
+import { type Duration, type Lease, type Locker, parseDuration } from '@leasehold/core'
+import { demandObject, refuseUnknown } from '@leasehold/core/adapter'
+import { type DetachedLease, detach } from '@leasehold/core/hand-over'
 import { rooms } from '@leasehold/core/presence'
-import { type Member, membersOf } from './members.ts'
+import { type Member, membersFound, membersOf } from './members.ts'
 import { type EnterOptions, type SessionsOptions, settingsOf } from './options.ts'
 
 /** A session as plain JSON, such as the attachment of a hibernating socket. The token is a secret: keep it out of messages and logs. */
@@ -55,16 +56,20 @@ export function hibernatingSessions(
   locks: Locker,
   options: Pick<SessionsOptions, 'sharedRoles' | 'takeOver'> & { readonly ttl: Duration },
 ): HibernatingSessions {
-  const { shared, takeOver: usual } = settingsOf(locks, options)
-  const ttl = parseDuration('ttl', options.ttl)
+  demandObject(options)
+  const { sharedRoles, takeOver, ttl: given, ...others } = options
+  refuseUnknown(others)
+  const ttl = parseDuration('ttl', given)
+  const { shared, takeOver: usual } = settingsOf(locks, { sharedRoles, takeOver })
   const found = rooms(locks)
 
   return {
-    async enter({ resource, role, sessionId, userId, takeOver = usual, signal }) {
+    async enter({ resource, role, sessionId, userId, takeOver = usual, signal, ...rest }) {
+      refuseUnknown(rest)
       const exclusive = !shared.has(role)
       const entered = await found.enter({ room: resource, role, exclusive, userId, sessionId, takeOver, ttl, signal })
       if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
-      const { token, fence } = await detach(entered.lease, { ttl })
+      const { token, fence } = await detached(entered.lease, ttl)
       return { type: 'entered', session: { resource, role, sessionId, userId, fence, token } }
     },
     async renew(kept) {
@@ -79,12 +84,18 @@ export function hibernatingSessions(
       await found.leave({ room: resource, token })
     },
     async verify(resource, role, userId) {
-      const [view] = await found.look([{ key: resource, role, userId }])
-      return (view?.entries.length ?? 0) > 0
+      return (await membersFound(found, { key: resource, role, userId })).length > 0
     },
-    async members(resource) {
-      const [view] = await found.look([{ key: resource }])
-      return membersOf(view?.entries ?? [])
-    },
+    members: (resource) => membersFound(found, { key: resource }),
+  }
+}
+
+/** From now on nothing renews the lease here. One that cannot be let go of is given back: its caller has nothing to end it with. */
+async function detached(lease: Lease, ttl: Duration): Promise<DetachedLease> {
+  try {
+    return await detach(lease, { ttl })
+  } catch (error) {
+    await lease.release()
+    throw error
   }
 }

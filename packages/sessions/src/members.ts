@@ -1,4 +1,4 @@
-import type { RoomEntry } from '@leasehold/core/presence'
+import type { LookRoomRequest, RoomEntry, Rooms } from '@leasehold/core/presence'
 
 /** A user who is there: one presence, however many sessions it has, on whichever servers. */
 export interface Member {
@@ -9,6 +9,17 @@ export interface Member {
   readonly sessions: readonly RoomEntry[]
   /** When the earliest of its present sessions entered. */
   readonly since: Date
+}
+
+/**
+ * The users that one look at a room finds.
+ *
+ * @throws StoreUnavailableError when the store did not answer
+ */
+export async function membersFound(rooms: Rooms, request: LookRoomRequest): Promise<readonly Member[]> {
+  const [view] = await rooms.look([request])
+  if (view instanceof Error) throw view
+  return membersOf(view?.entries ?? [])
 }
 
 /** The users behind some entries, in the order in which they came. */

@@ -4,6 +4,7 @@ import { type Member, membersOf } from './members.ts'
 import { listenerOf, type Settings } from './options.ts'
 import type { OwnSessions } from './own-sessions.ts'
 import { changesBetween, type RoomEvent } from './room-events.ts'
+import type { LiveSession } from './session.ts'
 
 /** A room that is watched, and what is known of it. */
 interface Watched {
@@ -12,7 +13,8 @@ interface Watched {
   /** Undefined until the first look was answered. */
   members: readonly Member[] | undefined
   version: string | undefined
-  isReachable: boolean
+  /** Why nobody knows who is there; undefined while the store answers. */
+  unreachable: { readonly cause: unknown } | undefined
   /** Something may have changed since the last look began. */
   isHinted: boolean
 }
@@ -43,8 +45,9 @@ export class RoomWatch {
     const listener = listenerOf(onEvent)
     const room = this.#watched.get(resource) ?? this.#open(resource)
     room.listeners.add(listener)
-    // Who comes later than the first learns at once what is known.
-    if (room.members && room.isReachable) listener({ type: 'present', members: room.members })
+    // Who comes later than the first learns at once what is known, or that nothing is.
+    if (room.unreachable) listener({ type: 'unreachable', ...room.unreachable })
+    else if (room.members) listener({ type: 'present', members: room.members })
     return () => {
       room.listeners.delete(listener)
       if (room.listeners.size === 0 && this.#watched.get(resource) === room) this.#close(resource, room)
@@ -63,7 +66,7 @@ export class RoomWatch {
       stopHints: this.#rooms.onHint(resource, () => this.#hint(resource)),
       members: undefined,
       version: undefined,
-      isReachable: true,
+      unreachable: undefined,
       isHinted: true,
     }
     this.#watched.set(resource, room)
@@ -73,6 +76,8 @@ export class RoomWatch {
 
   #close(resource: string, room: Watched): void {
     room.stopHints()
+    // A look may be under way.
+    room.listeners.clear()
     this.#watched.delete(resource)
   }
 
@@ -107,8 +112,8 @@ export class RoomWatch {
       const views = await this.#rooms.look(rooms.map(([key, { version }]) => ({ key, version })))
       for (const [at, [resource, room]] of rooms.entries()) {
         const view = views[at] ?? null
-        this.#take(room, view)
-        if (view) this.#checkOwn(view, newest.get(resource) ?? [])
+        if (view instanceof Error) this.#lose(room, view)
+        else this.#take(room, view, newest.get(resource) ?? [])
       }
     } catch (cause) {
       for (const [, room] of rooms) this.#lose(room, cause)
@@ -120,19 +125,20 @@ export class RoomWatch {
     this.#plan(Math.max(isHinted ? 0 : recheckMs, tookMs, leastPauseMs))
   }
 
-  #take(room: Watched, view: RoomView): void {
+  #take(room: Watched, view: RoomView, own: readonly LiveSession[]): void {
     const before = room.members
     const members = view ? membersOf(view.entries) : (before ?? [])
     room.version = view?.version ?? room.version
     room.members = members
     const events = before ? [...changesBetween(before, members)] : []
-    if (!before || !room.isReachable) events.push({ type: 'present', members })
-    room.isReachable = true
+    if (!before || room.unreachable) events.push({ type: 'present', members })
+    room.unreachable = undefined
     for (const event of events) for (const listener of room.listeners) listener(event)
+    if (view) this.#checkOwn(view, own)
   }
 
   /** The store has spoken of all who are there. One of ours that is missing asks at once what became of it. */
-  #checkOwn({ entries }: NonNullable<RoomView>, own: ReturnType<OwnSessions['in']>): void {
+  #checkOwn({ entries }: NonNullable<RoomView>, own: readonly LiveSession[]): void {
     const fences = new Set(entries.map(({ fence }) => fence))
     for (const session of own) {
       if (session.end === undefined && !fences.has(session.fence)) session.check(this.#settings.ttlMs)
@@ -140,8 +146,8 @@ export class RoomWatch {
   }
 
   #lose(room: Watched, cause: unknown): void {
-    if (!room.isReachable) return
-    room.isReachable = false
+    if (room.unreachable) return
+    room.unreachable = { cause }
     for (const listener of room.listeners) listener({ type: 'unreachable', cause })
   }
 }

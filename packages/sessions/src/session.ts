@@ -24,7 +24,7 @@ export interface Session extends AsyncDisposable {
   /**
    * For how long it may be believed if nothing more is heard, neither of its client nor of the store, in milliseconds; 0 when it may not.
    * Send it to the client with the answer to a sign of life. A client that counts it from when *it sent* that sign stops believing before
-   * anybody else can have the role.
+   * the role is free for others. A forced take-over does not wait for that: tell the client of it.
    */
   remaining(): number
   /**

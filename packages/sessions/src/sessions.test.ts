@@ -1,4 +1,4 @@
-import { createLocker } from '@leasehold/core'
+import { createLocker, StoreUnavailableError } from '@leasehold/core'
 import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import { follow, ManualClock, requestLost, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -114,6 +114,22 @@ describe('a role', () => {
     expect(await settled(there.verify('doc', 'writer', 'ada'))).toBe(true)
     expect(await settled(there.verify('doc', 'writer', 'bob'))).toBe(false)
     expect(await settled(there.verify('doc', 'reader', 'ada'))).toBe(false)
+  })
+})
+
+describe('an enter', () => {
+  it('that was answered too late is unknown to its caller, and lets nobody in', async () => {
+    const store = new ScriptedStore(clock, behind)
+    const own = server('own', {}, store)
+    store.next('presence.enter', async (sending) => {
+      const answer = await sending.execute()
+      clock.block(0.8 * ttl)
+      return answer
+    })
+    const entering = follow(own.enter(writer), clock)
+    await clock.advance(0)
+    expect(entering.reason).toBeInstanceOf(StoreUnavailableError)
+    expect([await names(), own.size]).toEqual([[], 0])
   })
 })
 
@@ -292,6 +308,35 @@ describe('whoever watches a resource', () => {
     store.always('presence.look', (sending) => sending.execute())
     await clock.advance(5_000)
     expect(told).toEqual(['present: ', 'unreachable: ', 'joined ada: ada', 'present: ada'])
+  })
+
+  it('is told so, too, if it comes while the store does not answer', async () => {
+    const store = new ScriptedStore(clock, behind)
+    const own = server('own', {}, store)
+    await watched(own)
+    store.always('presence.look', requestLost)
+    await clock.advance(5_000)
+    expect(await watched(own)).toEqual(['unreachable: '])
+  })
+
+  it('learns what happens there though the store does not answer for another', async () => {
+    const store = new ScriptedStore(clock, behind)
+    const own = server('own', {}, store)
+    const told = await watched(own)
+    const others: string[] = []
+    own.watch('other', ({ type }) => others.push(type))
+    await clock.advance(50)
+    store.always('presence.look', async ({ requests, execute }) =>
+      (await execute()).map((outcome, at) =>
+        requests[at]?.key === 'other' ? { type: 'unknown', executed: 'no' } : outcome,
+      ),
+    )
+    await entered({}, there)
+    await clock.advance(1_000)
+    expect([told, others]).toEqual([
+      ['present: ', 'joined ada: ada'],
+      ['present', 'unreachable'],
+    ])
   })
 
   it('learns at once that one of its own was displaced elsewhere', async () => {

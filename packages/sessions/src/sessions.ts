@@ -4,7 +4,7 @@ import { type Rooms, rooms, type TakeOver } from '@leasehold/core/presence'
 import { Entrance } from './entrance.ts'
 import type { SessionEvent } from './events.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { type Member, membersOf } from './members.ts'
+import { type Member, membersFound, membersOf } from './members.ts'
 import { type EnterOptions, type SessionsOptions, type Settings, settingsOf } from './options.ts'
 import { OwnSessions } from './own-sessions.ts'
 import type { RoomEvent } from './room-events.ts'
@@ -124,18 +124,15 @@ class SessionRegistry implements Sessions {
 
   async verify(resource: string, role: string, userId: string): Promise<boolean> {
     if (this.#own.has(resource, role, userId)) return true
-    const [view] = await this.#rooms.look([{ key: resource, role, userId }])
-    return (view?.entries.length ?? 0) > 0
+    return (await membersFound(this.#rooms, { key: resource, role, userId })).length > 0
   }
 
   async holderOf(resource: string, role: string): Promise<Member | null> {
-    const [view] = await this.#rooms.look([{ key: resource, role }])
-    return membersOf(view?.entries ?? [])[0] ?? null
+    return (await membersFound(this.#rooms, { key: resource, role }))[0] ?? null
   }
 
-  async members(resource: string): Promise<readonly Member[]> {
-    const [view] = await this.#rooms.look([{ key: resource }])
-    return membersOf(view?.entries ?? [])
+  members(resource: string): Promise<readonly Member[]> {
+    return membersFound(this.#rooms, { key: resource })
   }
 
   watch(resource: string, listener: (event: RoomEvent) => void): () => void {
@@ -156,25 +153,28 @@ class SessionRegistry implements Sessions {
     demandObject(options)
     const { resource, role, sessionId, userId, takeOver = this.#settings.takeOver, socket, signal, ...rest } = options
     refuseUnknown(rest)
-    if (socket) this.#sockets.listen(socket)
     const exclusive = !this.#settings.shared.has(role)
     const { ttlMs } = this.#settings
     const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
-    const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
-    if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
-
-    const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
-    this.#own.add(session)
-    this.#settings.tell({ type: 'entered', session })
-    session.begin()
-    if (socket) this.#sockets.attach(socket, session)
-    this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
-    if (this.#closing !== undefined) {
-      await session.leave()
-      this.#assertOpen()
+    if (socket) this.#sockets.hold(socket)
+    try {
+      const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
+      if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
+      const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
+      this.#own.add(session)
+      this.#settings.tell({ type: 'entered', session })
+      session.begin()
+      if (socket) this.#sockets.attach(socket, session)
+      this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
+      if (this.#closing !== undefined) {
+        await session.leave()
+        this.#assertOpen()
+      }
+      this.#heartbeat.start()
+      return { type: 'entered', session }
+    } finally {
+      if (socket) this.#sockets.letGo(socket)
     }
-    this.#heartbeat.start()
-    return { type: 'entered', session }
   }
 
   /** The store has displaced the sessions whose place this one has. Those of this server need not wait for their renewal to learn it. */

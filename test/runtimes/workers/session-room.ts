@@ -19,6 +19,7 @@ interface HibernatingSocket {
 }
 interface State {
   readonly storage: {
+    getAlarm(): Promise<number | null>
     setAlarm(atMs: number): Promise<void>
     get(key: string): Promise<number | undefined>
     put(key: string, value: number): Promise<void>
@@ -60,7 +61,9 @@ export class SessionRoom extends DurableObject {
     socket.serializeAttachment({ session: entered.session, since: Date.now() })
     await this.#state.storage.put('every', Number(every))
     await this.#state.storage.put('silence', Number(silence))
-    await this.#state.storage.setAlarm(Date.now() + Number(every))
+    // Only if none is set: one that each enter puts off never comes.
+    const { storage } = this.#state
+    if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + Number(every))
     return new Response(null, { status: 101, webSocket: client } as ResponseInit)
   }
 

@@ -1,12 +1,15 @@
 import type { FromPage, PageMember, Part, Role, ToPage } from '../messages.ts'
+import { Trust } from './trust.ts'
 
 /*
  * The page shows only what it may believe. It has a role for as long as its server vouches for that, counted from when it *asked*. If no
- * answer comes, it stops claiming the role by itself, before anybody else can have it.
+ * answer comes, it stops claiming the role by itself, before the role is free for others.
  */
 
 const pingEveryMs = 500
 const reconnectMs = 1_000
+/** How long a socket may be silent. One whose network is gone may seem open for minutes. */
+const silenceMs = 5_000
 
 const element = <E extends HTMLElement>(id: string): E => document.getElementById(id) as E
 const status = element('status')
@@ -39,25 +42,22 @@ let tab = crypto.randomUUID() as string
 let role: Role = 'reader'
 let members: readonly PageMember[] | null = null
 let socket: WebSocket | undefined
-let trustedUntilMs = 0
+/** The role that was asked for, until the answer is here. Meanwhile nobody knows which one the page has. */
+let asked: Role | undefined
+const trust = new Trust()
+let heardMs = 0
 let endOfTrust: ReturnType<typeof setTimeout> | undefined
 let knownAt: Date | undefined
 /** What somebody took over, until it is known who. */
 let takenOver: Role | undefined
-let pings = 0
-const sentAtMs = new Map<number, number>()
 
-const isTrusted = (): boolean => socket?.readyState === WebSocket.OPEN && performance.now() < trustedUntilMs
+const isTrusted = (): boolean => socket?.readyState === WebSocket.OPEN && trust.leftMs > 0
 
 function send(message: FromPage): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
 }
 
-function ping(): void {
-  pings++
-  sentAtMs.set(pings, performance.now())
-  send({ type: 'ping', number: pings })
-}
+const ping = (): void => send({ type: 'ping', number: trust.ask() })
 
 function connect(): void {
   const address = new URL('/socket', location.href)
@@ -65,12 +65,14 @@ function connect(): void {
   for (const [name, value] of Object.entries({ user, tab, role })) address.searchParams.set(name, value)
   const opened = new WebSocket(address)
   socket = opened
-  sentAtMs.clear()
+  trust.end()
+  asked = undefined
+  heardMs = performance.now()
   opened.addEventListener('open', ping)
   opened.addEventListener('message', ({ data }) => onMessage(JSON.parse(String(data)) as ToPage))
   opened.addEventListener('close', ({ code }) => {
     if (opened !== socket) return
-    trustedUntilMs = 0
+    trust.end()
     if (code === 4001) {
       // Somebody took the role over. A new name for the tab: if it was this very tab, opened twice, the two must not displace each other.
       takenOver = role === 'reader' ? undefined : role
@@ -87,16 +89,19 @@ const doing = (had: Role): string => views.find((each) => each.role === had)?.do
 const holderOf = (held: Role): PageMember | undefined => members?.find(({ roles }) => roles.includes(held))
 
 function onMessage(message: ToPage): void {
+  heardMs = performance.now()
   if (message.type === 'pong') {
-    trustedUntilMs = Math.max(trustedUntilMs, (sentAtMs.get(message.number) ?? 0) + message.trustMs)
+    trust.answered(message.number, message.trustMs)
     knownAt = new Date()
     clearTimeout(endOfTrust)
-    endOfTrust = setTimeout(render, trustedUntilMs - performance.now())
-    for (const number of sentAtMs.keys()) if (number <= message.number) sentAtMs.delete(number)
+    // A timer drops the fraction: it would come too early, and the page claim its role until the next.
+    endOfTrust = setTimeout(render, Math.ceil(trust.leftMs) + 1)
   } else if (message.type === 'role') {
+    asked = undefined
     role = message.role
     ping()
   } else if (message.type === 'held') {
+    asked = undefined
     if (message.role === role) {
       notice.textContent = `${message.by} took over while you were not connected.`
       role = 'reader'
@@ -128,18 +133,25 @@ function render(): void {
 }
 
 function renderRole({ role: shown, box, line, button, does, verb }: RoleView, trusted: boolean): void {
-  const isMine = trusted && role === shown
+  const isAsked = trusted && asked !== undefined && [asked, role].includes(shown)
+  const isMine = trusted && role === shown && !isAsked
   const holder = holderOf(shown)
   box.readOnly = !isMine
   line.dataset['mine'] = String(isMine)
+  if (isAsked) {
+    // The button stays as it is, and keeps the focus.
+    setText(line, 'Waiting for an answer')
+    return
+  }
   button.disabled = !trusted || (members === null && !isMine)
   const other = holder?.user === user ? 'You are' : `${holder?.user} is`
   if (!trusted) setText(line, 'Not known while not connected')
   else if (isMine) setText(line, `You are ${does}`)
   else if (members === null) setText(line, 'The server does not reach its store')
   else setText(line, holder ? `${other} ${does}${holder.user === user ? ' in another tab' : ''}` : `Nobody is ${does}`)
-  setText(button, isMine ? `Stop ${does}` : holder && trusted ? 'Take over' : verb)
-  button.setAttribute('aria-label', isMine || !holder ? (button.textContent ?? '') : `Take over ${does}`)
+  const takesOver = trusted && !isMine && holder !== undefined
+  setText(button, isMine ? `Stop ${does}` : takesOver ? 'Take over' : verb)
+  button.setAttribute('aria-label', takesOver ? `Take over ${does}` : (button.textContent ?? ''))
 }
 
 const words: Readonly<Record<string, string>> = { writer: 'writes', reviewer: 'reviews', reader: 'reads' }
@@ -178,9 +190,11 @@ function setText(target: HTMLElement, text: string): void {
 
 for (const { role: wanted, part, box, button } of views) {
   button.addEventListener('click', () => {
+    if (asked || !isTrusted()) return
     notice.textContent = ''
-    const isMine = role === wanted
-    send({ type: 'take', role: isMine ? 'reader' : wanted, over: holderOf(wanted) !== undefined })
+    asked = role === wanted ? 'reader' : wanted
+    send({ type: 'take', role: asked, over: holderOf(wanted) !== undefined })
+    render()
   })
   box.addEventListener('input', () => {
     if (isTrusted()) send({ type: 'write', part, value: box.value })
@@ -194,11 +208,19 @@ element<HTMLFormElement>('join').addEventListener('submit', (event) => {
   element('join').hidden = true
   element('document').hidden = false
   connect()
-  element('writer-button').focus()
+  // Its buttons cannot have the focus before there is a connection.
+  element('document').focus()
 })
 
 setInterval(() => {
+  const silent = socket
+  if (silent && silent.readyState < WebSocket.CLOSING && performance.now() - heardMs > silenceMs) {
+    connect()
+    silent.close()
+  }
   ping()
   render()
 }, pingEveryMs)
+// Timers of a page that is hidden are late.
+document.addEventListener('visibilitychange', render)
 render()

@@ -19,8 +19,6 @@ export class MemoryRoom {
   readonly #entries = new Map<string, Entry>()
   /** The same entries, by their users. */
   readonly #byUser = new Map<string, Set<Entry>>()
-  /** Who has each exclusive role. */
-  readonly #roles = new Map<string, string>()
   #lastChange = 0
   #lastTill = 0
 
@@ -55,7 +53,6 @@ export class MemoryRoom {
     this.#entries.set(randomPart(entry.acquisitionId), entry)
     const own = this.#byUser.get(entry.userId) ?? new Set()
     this.#byUser.set(entry.userId, own.add(entry))
-    if (entry.exclusive) this.#roles.set(entry.role, entry.userId)
   }
 
   /** Drops who has expired. */
@@ -91,9 +88,9 @@ export class MemoryRoom {
     return this.#lastTill
   }
 
+  /** Those of the user who has an exclusive role. */
   #holders(role: string, nowMs: number): readonly Entry[] {
-    const userId = this.#roles.get(role)
-    return userId === undefined ? [] : this.#of(userId, nowMs).filter((entry) => entry.role === role)
+    return this.present(nowMs).filter((entry) => entry.exclusive && entry.role === role)
   }
 
   #of(userId: string, nowMs: number): readonly Entry[] {

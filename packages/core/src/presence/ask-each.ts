@@ -15,14 +15,11 @@ export const askEach = {
     context: Context,
     port: PresenceStore,
     requests: readonly LookRoomRequest[],
-  ): Promise<readonly RoomView[]> {
+  ): Promise<readonly (RoomView | Error)[]> {
     for (const { key } of requests) checkKey(key)
     context.work.assertOpen()
     const outcomes = await inParts(context, Infinity, requests, (part, call) => port.look(part, call))
-    return outcomes.map((outcome, at) => {
-      const room = answered<LookRoomOutcome>('look', requests[at]?.key ?? '', outcome)
-      return room.type === 'room' ? { version: room.version, entries: room.entries } : null
-    })
+    return outcomes.map((outcome, at) => viewOf(requests[at]?.key ?? '', outcome))
   },
 
   async renew(
@@ -49,6 +46,16 @@ export const askEach = {
     if (outcome?.type === 'released' || outcome?.type === 'superseded') return outcome.type
     return 'unknown'
   },
+}
+
+/** What is seen of a room, or the error that tells why nothing is. */
+function viewOf(key: string, outcome: LookRoomOutcome): RoomView | Error {
+  try {
+    const room = answered<LookRoomOutcome>('look', key, outcome)
+    return room.type === 'room' ? { version: room.version, entries: room.entries } : null
+  } catch (error) {
+    return error as Error
+  }
 }
 
 /** Asks about a hundred at a time. A part without an answer is unknown for all in it. */

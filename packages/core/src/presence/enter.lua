@@ -41,7 +41,7 @@ local function enter()
     if entry.session == session then displaced[#displaced + 1] = entry end
   end
   if call('ZCARD', entries) >= mostEntries then return {'full'} end
-  for _, entry in ipairs(displaced) do leave(entry, 'taken') end
+  leave(displaced, 'taken')
   local fence = change()
   local entry = {
     random = random, state = 'in', fence = fence, name = match(id, '^(.*)%.%x+$') or '', since = format('%.0f', now),

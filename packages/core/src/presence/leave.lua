@@ -18,7 +18,7 @@ local function takeOut(at, channel, random, fence)
   if not entry or fence ~= '' and entry.fence ~= fence then return {'gone'} end
   if entry.state == 'left' then return {'released', -2} end
   if entry.state == 'taken' then return {'superseded'} end
-  leave(entry, 'left')
+  leave({entry}, 'left')
   change()
   keep(memory)
   return tell(channel)

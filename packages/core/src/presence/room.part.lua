@@ -36,11 +36,12 @@ local function entryOf(random)
   return entry or nil
 end
 
--- The entries of a user, of one role if it is given.
-local function entriesOf(user, role)
+-- The entries of a user, of one role if it is given, and so many at most.
+local function entriesOf(user, role, most)
   local found = {}
   local list = call('HGET', room, 'u:' .. user) or ''
   for at = 1, #list, 32 do
+    if #found == most then break end
     local entry = entryOf(sub(list, at, at + 31))
     if entry and entry.state == 'in' and (not role or entry.role == role) then found[#found + 1] = entry end
   end
@@ -66,24 +67,34 @@ local function attach(entry)
   if entry.exclusive == '1' then call('HSET', room, 'r:' .. entry.role, entry.user) end
 end
 
-local function detach(entry)
-  local field, rest = 'u:' .. entry.user, {}
-  local list = call('HGET', room, field) or ''
-  for at = 1, #list, 32 do
-    local random = sub(list, at, at + 31)
-    if random ~= entry.random then rest[#rest + 1] = random end
+-- Takes entries from their users, and roles from users who have none left in them. All at once: one user may have thousands.
+local function detach(gone)
+  local isGone, users, roles = {}, {}, {}
+  for _, entry in ipairs(gone) do
+    isGone[entry.random], users[entry.user] = true, true
+    if entry.exclusive == '1' then roles[entry.role] = true end
   end
-  if rest[1] then call('HSET', room, field, table.concat(rest)) else call('HDEL', room, field) end
-  local role = 'r:' .. entry.role
-  if entry.exclusive == '1' and call('HGET', room, role) == entry.user and not entriesOf(entry.user, entry.role)[1] then
-    call('HDEL', room, role)
+  for user in pairs(users) do
+    local field, rest = 'u:' .. user, {}
+    local list = call('HGET', room, field) or ''
+    for at = 1, #list, 32 do
+      local random = sub(list, at, at + 31)
+      if not isGone[random] then rest[#rest + 1] = random end
+    end
+    if rest[1] then call('HSET', room, field, table.concat(rest)) else call('HDEL', room, field) end
+  end
+  for role in pairs(roles) do
+    local user = call('HGET', room, 'r:' .. role)
+    if user and not entriesOf(user, role, 1)[1] then call('HDEL', room, 'r:' .. role) end
   end
 end
 
-local function leave(entry, state)
-  entry.state = state
-  write(entry)
-  detach(entry)
+local function leave(leaving, state)
+  for _, entry in ipairs(leaving) do
+    entry.state = state
+    write(entry)
+  end
+  detach(leaving)
 end
 
 -- After an eviction, what is known of the entries may not be what there are.
@@ -109,13 +120,14 @@ local function open(at)
   -- First a write that takes no memory: after it, a full server accepts the others.
   call('ZREM', entries, '')
   if call('ZCARD', entries) ~= tonumber(call('HGET', room, 'n') or 0) then rebuild() end
-  local expired = call('ZRANGEBYSCORE', entries, '-inf', now, 'LIMIT', 0, mostDropped)
+  local expired, gone = call('ZRANGEBYSCORE', entries, '-inf', now, 'LIMIT', 0, mostDropped), {}
   for _, random in ipairs(expired) do
     local entry = described(random)
     call('ZREM', entries, random)
-    if entry and entry.state == 'in' then detach(entry) end
+    if entry and entry.state == 'in' then gone[#gone + 1] = entry end
     call('HDEL', room, 'e:' .. random)
   end
+  detach(gone)
   if expired[1] then call('HINCRBY', room, 'n', -#expired) end
 end
 

@@ -1,10 +1,11 @@
 import { acquireAlone } from '../acquire/acquisition.ts'
-import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
+import { about, demandObject, demandOption, refuseUnknown } from '../errors.ts'
 import { KeyCalls, type Shared, sharedOf } from '../key-locker.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { LocalQueue } from '../local-queue/local-queue.ts'
 import type { Locker } from '../locker.ts'
 import { callSettings } from '../options.ts'
+import { unanswered } from '../store/answered.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 import type { LookRoomRequest, PresenceStore, RoomEntry, TakeOver } from '../store/presence.ts'
 import { checkRoomName } from '../store/presence-limits.ts'
@@ -44,18 +45,17 @@ export interface Rooms {
    * Enters a room. The entry is an ordinary lease of the locker: it is renewed until it is released, and its signal fires when it is
    * lost. Its reason is `superseded` if another session or user took the place over.
    *
-   * @throws StoreUnavailableError when the store did not answer
+   * @throws StoreUnavailableError when the store did not answer, or so late that too little of the ttl was left
    * @throws InvalidOptionError for a bad option, or a room that is full
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws the signal's own reason when `signal` is aborted
    */
   enter(options: EnterOptions): Promise<Entered>
   /**
-   * Says who is in rooms, in one round trip for a hundred of them. It changes nothing.
-   *
-   * @throws StoreUnavailableError when the store did not answer for one of them
+   * Says who is in rooms, in one round trip for a hundred of them. It changes nothing. A room for which the store did not answer has a
+   * `StoreUnavailableError` in its place: on a cluster, others may have answered.
    */
-  look(requests: readonly LookRoomRequest[]): Promise<readonly RoomView[]>
+  look(requests: readonly LookRoomRequest[]): Promise<readonly (RoomView | Error)[]>
   /** Renews entries that nobody renews here, in one round trip for a hundred of them. It rejects only for a bad option. */
   renew(entries: readonly KeptEntry[], ttl: Duration): Promise<readonly KeptOutcome[]>
   /** Ends an entry that nobody holds here, and answers how that ended, as `Lease.release` does. */
@@ -102,7 +102,10 @@ export function rooms(locks: Locker): Rooms {
       const taking: Shared = { context: leases.context, queue: () => line, jointRenewal: leases.renewal, defaults }
       const calls = new KeyCalls(taking, room, callSettings(defaults, { renew: true, longHeld: never }))
       const lease = await calls.tryAcquire({ ttl, signal })
-      return lease ? { entered: true, lease } : { entered: false, heldBy: heldBy as RoomEntry }
+      if (lease) return { entered: true, lease }
+      if (heldBy) return { entered: false, heldBy }
+      // It was let in with too little time left, and has left again. Nobody has the role.
+      throw about(room, unanswered('enter'))
     },
     look: (requests) => askEach.look(context, port, requests),
     renew: (entries, ttl) => askEach.renew(context, port, entries, ttl),

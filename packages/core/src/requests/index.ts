@@ -8,4 +8,4 @@ export {
   type RequestLocks,
 } from './locked-request.ts'
 export { type Problem, problemParts } from './problem.ts'
-export { parsedBody, type ServerRequest, webRequest } from './web-request.ts'
+export { parsedBody, type ServerRequest, type ServerResponse, webRequest } from './web-request.ts'

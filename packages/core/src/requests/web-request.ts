@@ -6,29 +6,55 @@ export interface ServerRequest {
   /** Names and values in turn, as they came. */
   readonly rawHeaders: readonly string[]
   readonly body: Uint8Array | ReadableStream<Uint8Array> | string | null
-  /** Aborted when the client leaves. */
-  readonly signal: AbortSignal
+  /** Tells when the client leaves. */
+  readonly response: ServerResponse
+}
+
+/** What is used of the response of a server of Node, by shape. */
+export interface ServerResponse {
+  /** Whether its connection is gone. Over HTTP/2 it does not say. */
+  readonly destroyed?: boolean
+  readonly writableEnded: boolean
+  once(event: 'close', listener: () => void): unknown
 }
 
 /** Methods whose requests have no body. */
 const withoutBody = new Set(['GET', 'HEAD'])
 
 /**
- * Makes the web request that a server's request is. For authors of adapters.
+ * Makes the web request that a server's request is. Its signal is aborted when the client leaves. For authors of adapters.
  *
  * @example
  * ```ts
- * const request = webRequest({ method: 'POST', url: 'http://localhost/payments', rawHeaders: req.rawHeaders, body, signal })
+ * const request = webRequest({ method: 'POST', url: 'http://localhost/payments', rawHeaders: req.rawHeaders, body, response: res })
  * ```
  *
  * @throws TypeError for an address or a method that no web request may have
  */
-export function webRequest({ method, url, rawHeaders, body, signal }: ServerRequest): Request {
+export function webRequest({ method, url, rawHeaders, body, response }: ServerRequest): Request {
   const headers = new Headers()
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-  const init = { method, headers, signal, body: withoutBody.has(method) ? null : (body as BodyInit | null) }
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
+    // HTTP/2 has the method and the address among its headers.
+    if (!name.startsWith(':')) headers.append(name, value)
+  }
+  const client = new AbortController()
+  const init = {
+    method,
+    headers,
+    signal: client.signal,
+    body: withoutBody.has(method) ? null : (body as BodyInit | null),
+  }
   // A body that streams says so (Fetch, `duplex`); types do not know it yet.
-  return new Request(url, { ...init, duplex: 'half' } as RequestInit)
+  const request = new Request(url, { ...init, duplex: 'half' } as RequestInit)
+  const onClose = (): void => {
+    // The request is held until then: a signal that nobody holds is never aborted.
+    if (!response.writableEnded && !request.signal.aborted) client.abort(new Error('The client has left'))
+  }
+  // It may have left while earlier middleware ran.
+  if (response.destroyed) onClose()
+  else response.once('close', onClose)
+  return request
 }
 
 /** The headers that tell of a body, by their names in lower case. */
