@@ -156,25 +156,28 @@ class SessionRegistry implements Sessions {
     demandObject(options)
     const { resource, role, sessionId, userId, takeOver = this.#settings.takeOver, socket, signal, ...rest } = options
     refuseUnknown(rest)
-    if (socket) this.#sockets.listen(socket)
     const exclusive = !this.#settings.shared.has(role)
     const { ttlMs } = this.#settings
     const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
-    const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
-    if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
-
-    const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
-    this.#own.add(session)
-    this.#settings.tell({ type: 'entered', session })
-    session.begin()
-    if (socket) this.#sockets.attach(socket, session)
-    this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
-    if (this.#closing !== undefined) {
-      await session.leave()
-      this.#assertOpen()
+    if (socket) this.#sockets.hold(socket)
+    try {
+      const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
+      if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
+      const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
+      this.#own.add(session)
+      this.#settings.tell({ type: 'entered', session })
+      session.begin()
+      if (socket) this.#sockets.attach(socket, session)
+      this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
+      if (this.#closing !== undefined) {
+        await session.leave()
+        this.#assertOpen()
+      }
+      this.#heartbeat.start()
+      return { type: 'entered', session }
+    } finally {
+      if (socket) this.#sockets.letGo(socket)
     }
-    this.#heartbeat.start()
-    return { type: 'entered', session }
   }
 
   /** The store has displaced the sessions whose place this one has. Those of this server need not wait for their renewal to learn it. */

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { createLocker } from '@leasehold/core'
-import { follow, ManualClock, replyAfter, ScriptedStore } from '@leasehold/testkit'
+import { createLocker, LeaseholdError } from '@leasehold/core'
+import { type Fate, follow, ManualClock, refusing, replyAfter, ScriptedStore } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Session, type Sessions, type SocketLike, sessions } from './index.ts'
 
@@ -52,6 +52,23 @@ async function entered(options: object = {}): Promise<Session> {
   await clock.advance(0)
   expect(entering.value?.type).toBe('entered')
   return (entering.value as { session: Session }).session
+}
+
+/** A look finds sessions of this server missing, and asks at once what became of them. */
+async function looked(): Promise<void> {
+  registry.watch('doc', () => undefined)
+  await clock.advance(50)
+}
+
+/** Holds the answers to enters back until the promise is resolved. */
+function heldBack(fate: Fate): PromiseWithResolvers<void> {
+  const answering = Promise.withResolvers<void>()
+  store.always('presence.enter', async (sending) => {
+    const outcomes = await fate(sending)
+    await answering.promise
+    return outcomes
+  })
+  return answering
 }
 
 describe('the socket of a session', () => {
@@ -107,6 +124,30 @@ describe('the socket of a session', () => {
     expect(socket.closed).toBeUndefined()
     await other.leave()
     expect(socket.closed).toEqual([1000, 'left'])
+  })
+
+  it('stays even if the old role is known to be gone before the new one is', async () => {
+    const reader = await entered({ role: 'reader' })
+    const answering = heldBack(async ({ execute }) => execute())
+    const entering = follow(registry.enter({ ...asked, socket }), clock)
+    await looked()
+    expect([reader.end, entering.state]).toEqual(['taken-over', 'pending'])
+    answering.resolve()
+    await clock.advance(0)
+    expect([entering.value, socket.closed]).toMatchObject([{ session: { end: undefined } }, undefined])
+  })
+
+  it('is closed once a further enter has failed, if its only session was lost meanwhile', async () => {
+    await entered({ role: 'reader' })
+    store.always('presence.look', async () => [{ type: 'room', version: '1', entries: [] }] as never)
+    store.always('presence.renew', async () => [{ type: 'gone' }] as never)
+    const answering = heldBack(refusing(new LeaseholdError('INVALID_OPTION', 'The room is full')))
+    const entering = follow(registry.enter({ ...asked, socket }), clock)
+    await looked()
+    expect([registry.size, socket.closed]).toEqual([0, undefined])
+    answering.resolve()
+    await clock.advance(0)
+    expect([entering.state, socket.closed]).toEqual(['rejected', [4003, 'lost']])
   })
 
   it('is closed when its session is taken over: the client learns why', async () => {

@@ -1,5 +1,5 @@
 import { closeCodes } from './figures.ts'
-import type { LiveSession } from './session.ts'
+import type { LiveSession, SessionEnd } from './session.ts'
 
 /** What is used of a socket of the library `ws`, by shape. */
 export interface SocketLike {
@@ -12,53 +12,82 @@ export interface SocketLike {
   terminate(): void
 }
 
+/** What a socket is there for. */
+interface Served {
+  readonly sessions: Set<LiveSession>
+  /** How many enter with it. The session whose place such a one takes may end before the answer is here, and the socket stays. */
+  entering: number
+  /** How the last of its sessions ended, once it has none. */
+  end: SessionEnd | undefined
+}
+
 /** The sockets of this server's sessions. A socket may serve several of them, and ends with the last. */
 export class Sockets {
-  readonly #sessions = new Map<SocketLike, Set<LiveSession>>()
+  readonly #served = new Map<SocketLike, Served>()
   readonly #sockets = new Map<LiveSession, SocketLike>()
 
-  /** Listens to a socket from now on, so that its end is not missed while a session enters. */
-  listen(socket: SocketLike): void {
-    if (this.#sessions.has(socket) || hasEnded(socket)) return
-    const served = new Set<LiveSession>()
-    this.#sessions.set(socket, served)
-    const seen = (): void => {
-      for (const each of served) each.seen()
-    }
-    socket.on('message', seen)
-    socket.on('pong', seen)
-    socket.on('close', () => {
-      this.#sessions.delete(socket)
-      for (const each of served) each.finish('left')
-    })
+  /** A session enters with this socket, which stays open meanwhile. Its end is not missed. */
+  hold(socket: SocketLike): void {
+    if (hasEnded(socket)) return
+    const served = this.#served.get(socket) ?? this.#listen(socket)
+    served.entering++
   }
 
-  /** Ties a session to a socket that is listened to, or ends it if the socket has ended since. */
+  /** Ties a session to a socket that is held, or ends it if the socket has ended since. */
   attach(socket: SocketLike, session: LiveSession): void {
-    const served = this.#sessions.get(socket)
-    if (!served || hasEnded(socket)) {
-      session.finish('left')
-      return
+    const served = this.#served.get(socket)
+    if (!served || hasEnded(socket)) session.finish('left')
+    // It was lost while it entered.
+    else if (session.end !== undefined) served.end = session.end
+    else {
+      served.sessions.add(session)
+      this.#sockets.set(session, socket)
     }
-    served.add(session)
-    this.#sockets.set(session, socket)
+  }
+
+  /** The session has entered, or it was refused. */
+  letGo(socket: SocketLike): void {
+    const served = this.#served.get(socket)
+    if (!served) return
+    served.entering--
+    this.#closeUnused(socket, served)
   }
 
   /** Pings each socket: who answers is alive. */
   ping(): void {
-    for (const socket of this.#sessions.keys()) if (!hasEnded(socket)) socket.ping()
+    for (const socket of this.#served.keys()) if (!hasEnded(socket)) socket.ping()
   }
 
   /** A session has ended. Its socket goes with it, unless it serves others. */
   onEnd(session: LiveSession): void {
     const socket = this.#sockets.get(session)
-    if (!socket) return
+    const served = socket && this.#served.get(socket)
     this.#sockets.delete(session)
-    const served = this.#sessions.get(socket)
-    served?.delete(session)
-    if (!served || served.size > 0) return
-    this.#sessions.delete(socket)
-    const { end = 'left' } = session
+    if (!served) return
+    served.sessions.delete(session)
+    served.end = session.end
+    this.#closeUnused(socket, served)
+  }
+
+  #listen(socket: SocketLike): Served {
+    const served: Served = { sessions: new Set(), entering: 0, end: undefined }
+    this.#served.set(socket, served)
+    const seen = (): void => {
+      for (const each of served.sessions) each.seen()
+    }
+    socket.on('message', seen)
+    socket.on('pong', seen)
+    socket.on('close', () => {
+      this.#served.delete(socket)
+      for (const each of served.sessions) each.finish('left')
+    })
+    return served
+  }
+
+  /** One that never had a session is left alone: its client may ask for another role. */
+  #closeUnused(socket: SocketLike, { sessions, entering, end }: Served): void {
+    if (sessions.size > 0 || entering > 0 || end === undefined) return
+    this.#served.delete(socket)
     if (end === 'silent') socket.terminate()
     else socket.close(closeCodes[end], end)
   }
