@@ -91,7 +91,8 @@ function onMessage(message: ToPage): void {
     trustedUntilMs = Math.max(trustedUntilMs, (sentAtMs.get(message.number) ?? 0) + message.trustMs)
     knownAt = new Date()
     clearTimeout(endOfTrust)
-    endOfTrust = setTimeout(render, trustedUntilMs - performance.now())
+    // A timer drops the fraction: it would come too early, and the page claim its role until the next.
+    endOfTrust = setTimeout(render, Math.ceil(trustedUntilMs - performance.now()) + 1)
     for (const number of sentAtMs.keys()) if (number <= message.number) sentAtMs.delete(number)
   } else if (message.type === 'role') {
     role = message.role
