@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inflate } from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
@@ -14,9 +15,9 @@ export const noChromium: string | undefined =
 
 /** Starts Chromium, which keeps what it writes in this folder. It is not told to be lax: a page may ask what any page may. */
 export async function startChromium(folder: string): Promise<Browser> {
-  const executablePath = packaged ? await unpacked(folder) : ofTheSystem
+  const files = packaged ? await onceUnpacked() : undefined
   return chromium.launch({
-    executablePath,
+    executablePath: files ? join(files, 'chromium') : ofTheSystem,
     // As root, where there is no sandbox; and it asks nobody outside.
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
     env: {
@@ -24,19 +25,43 @@ export async function startChromium(folder: string): Promise<Browser> {
       LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'] ?? '',
       HOME: folder,
       TMPDIR: folder,
-      LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
+      ...(files && { LD_LIBRARY_PATH: join(files, 'al2023/lib') }),
     },
   })
 }
 
-/** Unpacks the package, some 210 MB; answers where the program is. */
-async function unpacked(folder: string): Promise<string> {
-  const packed = new URL('../bin/', import.meta.resolve('@sparticuz/chromium')).pathname
-  // The package unpacks into the folder for temporary files, where another run may be at it.
+let unpacked: Promise<string> | undefined
+const onceUnpacked = (): Promise<string> => {
+  unpacked ??= unpack()
+  return unpacked
+}
+
+/**
+ * Unpacks the package, some 210 MB, once for all runs: that takes seconds of a processor. It stays beside the package, and goes with its
+ * version. Answers where.
+ */
+async function unpack(): Promise<string> {
+  const folder = new URL('../', import.meta.resolve('@sparticuz/chromium')).pathname
+  const ready = join(folder, 'unpacked')
+  if (existsSync(ready)) return ready
+  const unpacking = await mkdtemp(join(folder, 'unpacking-'))
+  try {
+    await Promise.all(inflateInto(unpacking, ['chromium.br', 'al2023.tar.br'], join(folder, 'bin')))
+    // In one step, for another run may be at it. Whoever comes second uses what the first has made.
+    await rename(unpacking, ready).catch((error: unknown) => {
+      if (!existsSync(ready)) throw error
+    })
+    return ready
+  } finally {
+    await rm(unpacking, { recursive: true, force: true })
+  }
+}
+
+/** The package unpacks into the folder for temporary files, which it looks up when it is called. */
+function inflateInto(folder: string, files: readonly string[], from: string): readonly Promise<string>[] {
   vi.stubEnv('TMPDIR', folder)
   try {
-    const [program] = await Promise.all([inflate(join(packed, 'chromium.br')), inflate(join(packed, 'al2023.tar.br'))])
-    return program
+    return files.map((file) => inflate(join(from, file)))
   } finally {
     vi.unstubAllEnvs()
   }

@@ -14,7 +14,7 @@ import { elapse, eventually, soak } from '../../../test/support/scale.ts'
  */
 
 const main = new URL('../src/main.ts', import.meta.url)
-const ttlMs = 2_500
+const ttlMs = soak ? 2_500 : 2_000
 /** Where to put pictures of the page, if somebody wants to look at them. */
 const pictures = process.env['LEASEHOLD_PICTURES']
 
@@ -34,15 +34,20 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
     const folder = await mkdtemp(join(tmpdir(), 'leasehold-chromium-'))
     stack.defer(() => rm(folder, { recursive: true, force: true }))
     redis = stack.use(await startRedis())
-    const [one, two] = await Promise.all([server('first'), server('second')])
+    const browser = async (): Promise<Browser> => {
+      const started = await startChromium(folder)
+      stack.defer(() => started.close())
+      return started
+    }
+    const [one, two, hers, his] = await Promise.all([server('first'), server('second'), browser(), browser()])
     first = one
     stack.defer(() => first[Symbol.asyncDispose]())
     stack.use(two)
     proxy = stack.use(await startTcpProxy({ port: Number(new URL(first.url).port) }))
-    const browsers = [await startChromium(folder), await startChromium(folder)] as const
-    for (const browser of browsers) stack.defer(() => browser.close())
-    ada = await opened(browsers[0], `http://127.0.0.1:${proxy.port}`, 'Ada')
-    bob = await opened(browsers[1], two.url, 'Bob')
+    ;[ada, bob] = await Promise.all([
+      opened(hers, `http://127.0.0.1:${proxy.port}`, 'Ada'),
+      opened(his, two.url, 'Bob'),
+    ])
   })
   afterAll(() => stack?.disposeAsync())
 
