@@ -246,7 +246,7 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
       await elapse(ttl)
       await server.measure()
       const [calls, sinceMs] = [await scriptCalls(quietArena), performance.now()]
-      await elapse((soak ? 10 : 1.5) * ttl)
+      await elapse((soak ? 10 : 3) * ttl)
       const intervals = (performance.now() - sinceMs) / (ttl / 3)
       const perInterval = ((await scriptCalls(quietArena)) - calls) / intervals
       const found = await server.measure()
