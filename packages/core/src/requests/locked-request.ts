@@ -9,27 +9,30 @@ export interface RequestLocks {
   withLock<T>(key: string, options: AcquireOptions, work: (lease: Lease) => Promise<T>): Promise<T>
 }
 
-/** The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. */
-export interface LockedRequestOptions extends Omit<AcquireOptions, 'signal'> {
+/**
+ * The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. Functions are given the web request,
+ * or what a framework has in its place.
+ */
+export interface LockedRequestOptions<Asked = Request> extends Omit<AcquireOptions, 'signal'> {
   /** A locker, or a function that returns the one for a request. */
-  readonly locks: RequestLocks | ((request: Request) => RequestLocks)
+  readonly locks: RequestLocks | ((request: Asked) => RequestLocks)
   /**
    * Returns the key of the lock that a request needs. What comes from the client may be any text, so begin each kind of key with
    * a prefix of its own.
    */
-  readonly key: (request: Request) => string | Promise<string>
+  readonly key: (request: Asked) => string | Promise<string>
   /** The status or the answer when somebody holds the lock until `wait` is over; default 409. */
   readonly onContended?:
     | 409
     | 423
-    | ((request: Request, error: AcquireTimeoutError) => Response | Promise<Response>)
+    | ((request: Asked, error: AcquireTimeoutError) => Response | Promise<Response>)
     | undefined
   /**
    * Answers in place of the work when the lease was lost meanwhile, and is given the work's own answer. By default that stays the
    * answer, with the header `Lease-Lost`.
    */
   readonly onLost?:
-    | ((request: Request, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
+    | ((request: Asked, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
     | undefined
   /** What the `type` of each problem begins with; default `/problems/`. */
   readonly problems?: string | undefined
@@ -41,9 +44,13 @@ export type LockedWork = (request: Request, lease: Lease) => Response | Promise<
 /**
  * Runs work for one request under its lock, or answers why it does not: 409 or 423 if the lock is held, 503 if the store does not
  * answer or the server shuts down. It rejects with what the work throws, and with the reason of the request's signal if the client
- * leaves while it waits.
+ * leaves while it waits. `asked` is what the options' functions are given; default the request itself.
  */
-export type LockedRequestHandle = (request: Request, work: LockedWork) => Promise<Response>
+export type LockedRequestHandle<Asked = Request> = (
+  request: Request,
+  work: LockedWork,
+  ...asked: Request extends Asked ? [asked?: Asked] : [asked: Asked]
+) => Promise<Response>
 
 /**
  * Makes what answers web requests under a lock. The lock is given back before the response is returned. A body that still streams is
@@ -57,12 +64,13 @@ export type LockedRequestHandle = (request: Request, work: LockedWork) => Promis
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
-export function lockedRequest(options: LockedRequestOptions): LockedRequestHandle {
+export function lockedRequest<Asked = Request>(options: LockedRequestOptions<Asked>): LockedRequestHandle<Asked> {
   const { locks, key, onContended, onLost, problems, acquire } = checked(options)
-  return async (request, work) => {
-    const name = await key(request)
+  return async (request, work, ...[given]) => {
+    const asked = (given ?? request) as Asked
+    const name = await key(asked)
     demandOption(typeof name === 'string', 'key', 'a function that returns text')
-    const calls = typeof locks === 'function' ? locks(request) : locks
+    const calls = typeof locks === 'function' ? locks(asked) : locks
     let began = false
     let answer: Response | undefined
     try {
@@ -72,17 +80,17 @@ export function lockedRequest(options: LockedRequestOptions): LockedRequestHandl
         return answer
       })
     } catch (error) {
-      if (!began) return refused(request, error)
+      if (!began) return refused(asked, error)
       if (!answer || !(error instanceof LeaseLostError)) throw error
-      if (onLost) return onLost(request, error, answer)
+      if (onLost) return onLost(asked, error, answer)
       const told = new Response(answer.body, answer)
       told.headers.set('Lease-Lost', error.reason)
       return told
     }
   }
 
-  function refused(request: Request, error: unknown): Response | Promise<Response> {
-    if (typeof onContended === 'function' && error instanceof AcquireTimeoutError) return onContended(request, error)
+  function refused(asked: Asked, error: unknown): Response | Promise<Response> {
+    if (typeof onContended === 'function' && error instanceof AcquireTimeoutError) return onContended(asked, error)
     const problem = lockRefusal(error, onContended === 423 ? 423 : 409)
     if (!problem) throw error
     const { body, headers } = problemParts(problems, problem)
@@ -90,7 +98,7 @@ export function lockedRequest(options: LockedRequestOptions): LockedRequestHandl
   }
 }
 
-function checked(options: LockedRequestOptions) {
+function checked<Asked>(options: LockedRequestOptions<Asked>) {
   demandObject(options)
   const { locks, key, onContended = 409, onLost, problems = '/problems/', ...acquire } = options
   const isFunction = (value: unknown): boolean => typeof value === 'function'
