@@ -1,8 +1,8 @@
 import { storeConformance } from '@leasehold/testkit/conformance'
 import { beforeAll, describe, it } from 'vitest'
+import { memoryUnderTest } from '../../../../packages/core/test/memory-under-test.ts'
 import { storeLike } from '../../../support/store-like.ts'
 import type { Declare } from '../declare.ts'
-import { memoryUnderTest } from '../memory-under-test.ts'
 
 /** A store that says it has renewed what it has not, and claims that a careless runner would not find wrong. */
 export const declare: Declare = () => {

@@ -1,5 +1,5 @@
 import { storeConformance } from '@leasehold/testkit/conformance'
+import { memoryUnderTest } from '../../../../packages/core/test/memory-under-test.ts'
 import type { Declare } from '../declare.ts'
-import { memoryUnderTest } from '../memory-under-test.ts'
 
 export const declare: Declare = () => storeConformance('embedded', async () => memoryUnderTest())
