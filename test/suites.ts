@@ -13,6 +13,7 @@ const servers = [
   'packages/bridge-client/src/{event-stream,long-poll,readme,token-function}.test.ts',
   'packages/cli/src/{commands,on-terminal}.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
+  'packages/cli/src/stress/processes.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
   'packages/{express,fastify}/src/*.test.ts',
   'packages/core/src/redis/connected/key-slot.test.ts',
