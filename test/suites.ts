@@ -15,6 +15,7 @@ const servers = [
   'packages/cli/src/doctor/doctor.test.ts',
   'packages/cli/src/stress/processes.test.ts',
   'packages/core/src/fencing/guarded-set*.test.ts',
+  'packages/core/src/presence/many-sessions.test.ts',
   'packages/{express,fastify}/src/*.test.ts',
   'packages/core/src/redis/connected/key-slot.test.ts',
   'packages/hono/src/{on-node,readme}.test.ts',
