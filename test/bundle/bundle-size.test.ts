@@ -71,12 +71,12 @@ test.each([
     5_510,
   ],
   ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
-  ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 980],
+  ['kept locks', `export { holdAtLeast } from '@leasehold/core/schedule'`, '', 985],
   ['check', `export { check, checker } from '@leasehold/core/check'`, '', 7_700],
-  ['lists of locks', `export { listLocks, readLocks } from '@leasehold/core/listing'`, '', 2_540],
+  ['lists of locks', `export { listLocks, readLocks } from '@leasehold/core/listing'`, '', 2_600],
   ['locked functions', `export { locked, lockedFunction } from '@leasehold/core/locked'`, '', 560],
-  ['requests under a lock', `export { lockedRequest } from '@leasehold/core/requests'`, '', 880],
-  ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_310],
+  ['requests under a lock', `export { lockedRequest } from '@leasehold/core/requests'`, '', 885],
+  ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_390],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {
