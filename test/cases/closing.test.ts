@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { arenas, redisArena } from '../support/arena.ts'
 import { elapse, eventually, ms } from '../support/scale.ts'
 
-// Side by side, since mostly they wait: each has a store of its own.
-describe.concurrent.each(arenas)('closing on %s', (_, open) => {
+describe.each(arenas)('closing on %s', (_, open) => {
   it('T-71: what outlasts its ttl is renewed through the grace, and no rival gets in', async () => {
     await using arena = await open()
     const events: LockerEvent[] = []
