@@ -3,9 +3,7 @@
  * attw read the manifests and types, and we what lies in them. `set-ups.test.ts` installs and uses them.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { allOf, esmOnly, packAll, readFrom, run, type Tarball } from './tarballs.ts'
 
@@ -18,18 +16,14 @@ const isUnresolvableType = (line: string): boolean => /["'`]#|\/src\//.test(line
 const isUnresolvableComment = (line: string): boolean =>
   /^\s*(\/\/|\/?\*)/.test(line) && !/^\/\/(#region)? ?src\//.test(line) && source.test(line)
 
-const folder = mkdtempSync(join(tmpdir(), 'leasehold-packed-'))
-
 try {
-  const tarballs = await packAll(folder)
+  const tarballs = await packAll()
   await allOf(tarballs.flatMap((tarball) => [checkFiles(tarball), checkTypes(tarball), lint(tarball)]))
   const names = tarballs.map(({ manifest }) => manifest.name)
   console.log(`${names.length} packages are ready to publish: ${names.join(', ')}`)
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 1
-} finally {
-  rmSync(folder, { recursive: true })
 }
 
 /** A tarball holds the manifest, the licence, what was built, the README and what that links to; and nothing else. */

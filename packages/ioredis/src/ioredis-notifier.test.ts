@@ -6,12 +6,15 @@ import type { PubsubNotifierOptions } from '@leasehold/core/redis'
 import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { clients } from '../test/clients.ts'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'
 
-describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
+const inTurn = { concurrent: false }
+
+/** Each client has a server of its own, and its tests one after another; the clients are side by side, since mostly they wait. */
+describe.concurrent.each(clients)('ioredisNotifier over $name', ({ create }) => {
   let server: RedisServer
   let proxy: TcpProxy
   let notifier: ReleaseNotifier
@@ -51,7 +54,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   const signalled = (subscription: ReturnType<ReleaseNotifier['subscribe']>, seen: number): Promise<void> =>
     new Promise((resolve) => subscription.onSignal(seen, resolve))
 
-  it('hears the releases of a key once its subscription is ready, and of no other key', async () => {
+  it('hears the releases of a key once its subscription is ready, and of no other key', inTurn, async ({ expect }) => {
     const subscription = notifier.subscribe('a', '-')
     await subscription.ready
     expect(subscription.live).toBe(true)
@@ -63,7 +66,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(subscription.live).toBe(false)
   })
 
-  it('does no I/O before the first subscription', async () => {
+  it('does no I/O before the first subscription', inTurn, async ({ expect }) => {
     await client().ping()
     // That of this client, and of the one that the notifier was made with.
     await expect.poll(() => proxy.accepted).toBe(2)
@@ -72,19 +75,23 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect([proxy.accepted, await pubsubClients()]).toEqual([3, 1])
   })
 
-  it('uses one connection and one subscription for all waiters of a key, and ends both with close()', async () => {
-    const subscriptions = Array.from({ length: 20 }, () => notifier.subscribe('shared', '-'))
-    await Promise.all(subscriptions.map(({ ready }) => ready))
-    expect(await subscribers('lock:release:shared')).toBe(1)
-    expect(await pubsubClients()).toBe(1)
-    await publish('lock:release:shared')
-    await Promise.all(subscriptions.map((subscription) => signalled(subscription, 0)))
-    await notifier.close()
-    await expect.poll(pubsubClients).toBe(0)
-    expect(subscriptions.some(({ live }) => live)).toBe(false)
-  })
+  it(
+    'uses one connection and one subscription for all waiters of a key, and ends both with close()',
+    inTurn,
+    async ({ expect }) => {
+      const subscriptions = Array.from({ length: 20 }, () => notifier.subscribe('shared', '-'))
+      await Promise.all(subscriptions.map(({ ready }) => ready))
+      expect(await subscribers('lock:release:shared')).toBe(1)
+      expect(await pubsubClients()).toBe(1)
+      await publish('lock:release:shared')
+      await Promise.all(subscriptions.map((subscription) => signalled(subscription, 0)))
+      await notifier.close()
+      await expect.poll(pubsubClients).toBe(0)
+      expect(subscriptions.some(({ live }) => live)).toBe(false)
+    },
+  )
 
-  it('leaves a channel a while after its last waiter has gone', async () => {
+  it('leaves a channel a while after its last waiter has gone', inTurn, async ({ expect }) => {
     const subscription = notifier.subscribe('linger', '-')
     await subscription.ready
     subscription.close()
@@ -92,29 +99,41 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await expect.poll(() => subscribers('lock:release:linger')).toBe(0)
   })
 
-  it('connects and subscribes anew after its connection was killed, and has every waiter check again', async () => {
-    const subscriptions = Array.from({ length: 10 }, (_, index) => notifier.subscribe(`k${index}`, '-'))
-    await Promise.all(subscriptions.map(({ ready }) => ready))
-    await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    await Promise.all(subscriptions.map((subscription) => signalled(subscription, 0)))
-    expect(subscriptions.every(({ live }) => live)).toBe(true)
-    await publish('lock:release:k3')
-    await signalled(subscriptions[3] as (typeof subscriptions)[0], 1)
-  })
+  it(
+    'connects and subscribes anew after its connection was killed, and has every waiter check again',
+    inTurn,
+    async ({ expect }) => {
+      const subscriptions = Array.from({ length: 10 }, (_, index) => notifier.subscribe(`k${index}`, '-'))
+      await Promise.all(subscriptions.map(({ ready }) => ready))
+      await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
+      await Promise.all(subscriptions.map((subscription) => signalled(subscription, 0)))
+      expect(subscriptions.every(({ live }) => live)).toBe(true)
+      await publish('lock:release:k3')
+      await signalled(subscriptions[3] as (typeof subscriptions)[0], 1)
+    },
+  )
 
-  it('T-13: subscriptions come back after repeated failed reconnects', async () => {
+  it('T-13: subscriptions come back after repeated failed reconnects', inTurn, async ({ expect }) => {
     const duplicated = client()
-    const attempts = vi.spyOn(duplicated, 'duplicate')
+    // Not by a spy: each test that begins beside this one forgets the calls of all spies.
+    let attempts = 0
+    const { duplicate } = duplicated
+    Object.assign(duplicated, {
+      duplicate(...options: readonly unknown[]): unknown {
+        attempts++
+        return Reflect.apply(duplicate, duplicated, options)
+      },
+    })
     const listening = ioredisNotifier(duplicated)
     open.push(() => listening.close())
     const subscription = listening.subscribe('k', '-')
     await subscription.ready
-    expect(attempts).toHaveBeenCalledTimes(1)
+    expect(attempts).toBe(1)
     proxy.refuse()
     proxy.cut()
     await expect.poll(() => subscription.live).toBe(false)
     // Each attempt is a connection of its own; when the fifth is made, three have failed.
-    await expect.poll(() => attempts.mock.calls.length).toBeGreaterThanOrEqual(5)
+    await expect.poll(() => attempts).toBeGreaterThanOrEqual(5)
     await proxy.accept()
     await signalled(subscription, 0)
     expect(subscription.live).toBe(true)
@@ -122,7 +141,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await signalled(subscription, 1)
   })
 
-  it('lets a waiter go on without it when it cannot connect or may not subscribe', async () => {
+  it('lets a waiter go on without it when it cannot connect or may not subscribe', inTurn, async ({ expect }) => {
     proxy.refuse()
     const unreachable = notifier.subscribe('k', '-')
     await unreachable.ready
@@ -146,30 +165,34 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(heard.live).toBe(true)
   })
 
-  it.each(['channels', 'pattern'] as const)('replaces a connection that has gone silent (%s)', async (mode) => {
-    const impatient = client()
-    // That the client gives up on an answer does not make it a refusal.
-    impatient.options.commandTimeout = 300
-    const listening = ioredisNotifier(impatient, { mode })
-    open.push(() => listening.close())
-    const causes: unknown[] = []
-    listening.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
-    const subscription = listening.subscribe('k', '-')
-    await subscription.ready
-    const dropped = proxy.dropNextReply('silence')
-    // Rather than to wait until it is asked anyway.
-    subscription.suspect('1')
-    await dropped
-    await expect.poll(() => causes).toHaveLength(1)
-    expect(String(causes[0])).toContain('not answered for 2000 ms')
-    await signalled(subscription, 0)
-    expect(subscription.live).toBe(true)
-    await publish('lock:release:k')
-    await signalled(subscription, 1)
-    expect(causes).toHaveLength(1)
-  })
+  it.for(['channels', 'pattern'] as const)(
+    'replaces a connection that has gone silent (%s)',
+    inTurn,
+    async (mode, { expect }) => {
+      const impatient = client()
+      // That the client gives up on an answer does not make it a refusal.
+      impatient.options.commandTimeout = 300
+      const listening = ioredisNotifier(impatient, { mode })
+      open.push(() => listening.close())
+      const causes: unknown[] = []
+      listening.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))
+      const subscription = listening.subscribe('k', '-')
+      await subscription.ready
+      const dropped = proxy.dropNextReply('silence')
+      // Rather than to wait until it is asked anyway.
+      subscription.suspect('1')
+      await dropped
+      await expect.poll(() => causes).toHaveLength(1)
+      expect(String(causes[0])).toContain('not answered for 2000 ms')
+      await signalled(subscription, 0)
+      expect(subscription.live).toBe(true)
+      await publish('lock:release:k')
+      await signalled(subscription, 1)
+      expect(causes).toHaveLength(1)
+    },
+  )
 
-  it('tells that the server has stalled, and hears it again as soon as that goes on', async () => {
+  it('tells that the server has stalled, and hears it again as soon as that goes on', inTurn, async ({ expect }) => {
     const subscription = notifier.subscribe('k', '-')
     await subscription.ready
     const causes: unknown[] = []
@@ -193,7 +216,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     await expect.poll(pubsubClients).toBe(1)
   })
 
-  it('tells why it cannot connect or may not subscribe, without a password', async () => {
+  it('tells why it cannot connect or may not subscribe, without a password', inTurn, async ({ expect }) => {
     const password = 'correct horse battery staple'
     await server.command('ACL', 'SETUSER', 'restricted', 'on', `>${password}`, '~*', '+@all', 'resetchannels')
     await server.command('ACL', 'SETUSER', 'locked-out', 'on', '>another', '~*', '&*', '+@all')
@@ -221,7 +244,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(causes.join()).not.toContain(password)
   })
 
-  it('in pattern mode subscribes once, and takes the prefix literally', async () => {
+  it('in pattern mode subscribes once, and takes the prefix literally', inTurn, async ({ expect }) => {
     const pattern = notify({ mode: 'pattern', prefix: 'a*[b]?:' })
     const first = pattern.subscribe('one', '-')
     const second = pattern.subscribe('two', '-')
@@ -234,7 +257,7 @@ describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
     expect(second.signals).toBe(0)
   })
 
-  it('wakes a locker’s waiter long before it would check by itself', async () => {
+  it('wakes a locker’s waiter long before it would check by itself', inTurn, async ({ expect }) => {
     const own = client()
     const waiting: Locker = createLocker({ store: ioredisStore(own), notifier: ioredisNotifier(own) })
     const holding = createLocker({ store: ioredisStore(client(server.port)) })
