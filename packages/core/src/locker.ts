@@ -7,7 +7,7 @@ import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
 import { KeyCalls, type KeyLocker, type TryAcquireOptions } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
-import { Renewal } from './lease/renewal.ts'
+import { jointRenewalFor } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
 import { type AcquireOptions, callSettings, checkName } from './options.ts'
 import { checkKey } from './store/key.ts'
@@ -188,10 +188,10 @@ export function createLocker(options: LockerOptions): Locker {
   const home = homeContext()
   const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
-  const calls = jointCalls({ store, clock, home })
+  const calls = jointCalls({ store, clock, background, home })
   const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
-  const shared = { context, queue, jointRenewal: new Renewal(context), defaults }
+  const shared = { context, queue, jointRenewal: jointRenewalFor(context), defaults }
   const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)
   const close = closing(context, queue)
   const locker: Locker = {

@@ -88,7 +88,7 @@ describe('a renewed lease', () => {
 
   it('is renewed by a timer that does not keep the process alive', async () => {
     await locks.acquire('k')
-    expect(clock.timers.map(({ background }) => background)).toEqual([true])
+    expect(new Set(clock.timers.map(({ background }) => background))).toEqual(new Set([true]))
   })
 
   it('of a key that was lost before is renewed again', async () => {
