@@ -7,7 +7,7 @@ import { demandObject, demandOption } from './errors.ts'
 import { emitter, type OnEvent } from './events.ts'
 import { KeyCalls, type KeyLocker, type TryAcquireOptions } from './key-locker.ts'
 import type { Lease, Work } from './lease/lease.ts'
-import { jointRenewalFor } from './lease/renewal.ts'
+import { Renewal } from './lease/renewal.ts'
 import { openWork, type WaitUntil } from './open-work.ts'
 import { type AcquireOptions, callSettings, checkName } from './options.ts'
 import { checkKey } from './store/key.ts'
@@ -191,7 +191,7 @@ export function createLocker(options: LockerOptions): Locker {
   const calls = jointCalls({ store, clock, background, home })
   const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
   const queue = sharedQueue(context)
-  const shared = { context, queue, jointRenewal: jointRenewalFor(context), defaults }
+  const shared = { context, queue, jointRenewal: new Renewal(context, true), defaults }
   const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)
   const close = closing(context, queue)
   const locker: Locker = {

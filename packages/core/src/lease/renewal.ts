@@ -29,13 +29,13 @@ export class Renewal {
   readonly #timer: StandingTimer
 
   /**
-   * @param ask     asks for more time, of the store by default
    * @param isJoint whether it is for all grants of a locker, and not for those of one call
+   * @param ask     asks for more time, of the store by default
    */
-  constructor(context: Context, ask: AskForTime = renewGrants, isJoint = false) {
+  constructor(context: Context, isJoint = false, ask: AskForTime = renewGrants) {
     this.#context = context
     this.#ask = ask
-    this.#timer = new StandingTimer(context.background, () => this.#onTimer(), isJoint)
+    this.#timer = new StandingTimer(context.background, () => this.#onTimer(), isJoint ? 'standing' : 'background')
     this.#send = renewalLanes(
       context,
       (batch) => this.#renew(batch),
@@ -151,6 +151,3 @@ export class Renewal {
     return Math.max(leastRenewalPauseMs, restMs, Math.min(retryAfterMs(outcome), intervalMs))
   }
 }
-
-/** The watchdog of all grants of a locker. */
-export const jointRenewalFor = (context: Context): Renewal => new Renewal(context, renewGrants, true)

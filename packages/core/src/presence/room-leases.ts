@@ -1,7 +1,7 @@
 import { jointCalls } from '#joint-calls'
 import { sharesBetweenCalls } from '#sharing'
 import type { Context } from '../context.ts'
-import { jointRenewalFor, Renewal } from '../lease/renewal.ts'
+import { Renewal } from '../lease/renewal.ts'
 import { PacedCalls } from '../queue/paced-calls.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { AcquireOutcome, AcquireRequest } from '../store/lease-store.ts'
@@ -28,7 +28,7 @@ export class RoomLeases {
     this.context = { ...context, store, calls: jointCalls({ store, clock, background, home }) }
     this.#port = port
     this.#paced = new PacedCalls(this.context)
-    this.#joint = jointRenewalFor(this.context)
+    this.#joint = new Renewal(this.context, true)
   }
 
   /** Where calls share nothing, each lease has a watchdog of its own. */

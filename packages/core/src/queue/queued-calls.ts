@@ -1,7 +1,7 @@
 import { sharesBetweenCalls } from '#sharing'
 import { demandOption } from '../errors.ts'
 import type { Shared } from '../key-locker.ts'
-import { jointRenewalFor, Renewal } from '../lease/renewal.ts'
+import { Renewal } from '../lease/renewal.ts'
 import type { Watch } from '../lease/watch.ts'
 import type { LocalQueue } from '../local-queue/local-queue.ts'
 import { inboxOf } from '../waiting/inbox.ts'
@@ -73,6 +73,6 @@ function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
     waiters: notifier && inboxes && new Waiters(view, port, notifier, inboxes),
     // Renewing a lock with one holder is the same with a queue and without.
     exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
-    others: { view, joint: jointRenewalFor(view) },
+    others: { view, joint: new Renewal(view, true) },
   }
 }

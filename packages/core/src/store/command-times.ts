@@ -18,7 +18,7 @@ export class CommandTimes {
   /** @param background the clock whose timers run in the locker's own async context; none for the commands of one call */
   constructor(clock: Clock, background?: Clock) {
     this.clock = clock
-    this.#timer = new StandingTimer(background ?? clock, () => this.#onTimer(), background !== undefined)
+    this.#timer = new StandingTimer(background ?? clock, () => this.#onTimer(), background ? 'standing' : 'background')
   }
 
   /** Its time begins, or begins anew. */

@@ -8,18 +8,18 @@ import type { Clock } from './clock.ts'
 export class StandingTimer {
   readonly #clock: Clock
   readonly #onTimer: () => void
-  readonly #mayStay: boolean
+  readonly #mode: 'standing' | 'background'
   #atMs = Infinity
   #cancel: (() => void) | undefined
 
   /**
    * @param onTimer finds out what is due, and sets the timer again for what is not
-   * @param mayStay not where it belongs to one call
+   * @param mode    `standing` where it may stay, but not where it belongs to one call
    */
-  constructor(clock: Clock, onTimer: () => void, mayStay: boolean) {
+  constructor(clock: Clock, onTimer: () => void, mode: 'standing' | 'background') {
     this.#clock = clock
     this.#onTimer = onTimer
-    this.#mayStay = mayStay
+    this.#mode = mode
   }
 
   /** Makes sure that it comes no later than `atMs`, in monotonic milliseconds. */
@@ -31,13 +31,12 @@ export class StandingTimer {
       this.#atMs = Infinity
       this.#onTimer()
     }
-    const delayMs = Math.max(1, Math.ceil(atMs - nowMs))
-    this.#cancel = this.#clock.schedule(onTimer, delayMs, this.#mayStay ? 'standing' : 'background')
+    this.#cancel = this.#clock.schedule(onTimer, Math.max(1, Math.ceil(atMs - nowMs)), this.#mode)
   }
 
   /** Nothing needs it any more. */
   rest(): void {
-    if (this.#mayStay) return
+    if (this.#mode === 'standing') return
     this.#cancel?.()
     this.#atMs = Infinity
   }
