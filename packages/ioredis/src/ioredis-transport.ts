@@ -61,7 +61,7 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
     send(call, _, answer) {
       const { command, body, keys, args } = call
       const before = sockets(client)
-      const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
+      const words: (string | number)[] = [body, keys.length, ...keys, ...args]
       commands[command].apply(client, words).then(
         (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
         (error: unknown) => {
