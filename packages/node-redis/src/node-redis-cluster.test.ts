@@ -1,5 +1,12 @@
 import { inspect } from 'node:util'
-import { keySlot, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
+import {
+  type ConfirmedRun,
+  keySlot,
+  type RedisTransport,
+  replicaWaitOf,
+  type ScriptCall,
+  type ScriptReply,
+} from '@leasehold/core/redis'
 import { callUntil, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -16,6 +23,12 @@ const increment = (key: string): ScriptCall => ({
 })
 const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', value: of, resent })
 const never = new AbortController().signal
+const withWait =
+  (transport: RedisTransport): RedisTransport['run'] =>
+  async (calls, deadline) => {
+    const run = replicaWaitOf(transport) as ConfirmedRun
+    return (await run(calls, { replicas: 0, timeoutMs: 10 }, deadline)).map(({ reply }) => reply)
+  }
 
 describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name', ({ create }) => {
   let cluster: RedisCluster
@@ -157,6 +170,33 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     now.mockReturnValue(2_501)
     expect(await transport.run([increment(a)], callUntil(never))).toMatchObject([{ type: 'value' }])
   })
+
+  it.each([
+    ['', (transport: RedisTransport) => transport.run],
+    [', with WAIT, too', withWait],
+  ])(
+    'is held up by a silent node for its own keys alone, and finds who has them once another does%s',
+    async (_, way) => {
+      const run = way(nodeRedisTransport(await connect()))
+      const [moved, stays, b] = [await keyOn(0), await keyOn(0), await keyOn(1)]
+      const calls = [increment(moved), increment(stays), increment(b)]
+      await run(calls, callUntil(never))
+      const release = proxies[0]?.holdReplies()
+      const given = run(calls, callUntil(AbortSignal.timeout(300)))
+      expect(await run([increment(b)], callUntil(never))).toEqual([value(3)])
+      const unanswered = { type: 'unknown', executed: 'unknown' }
+      expect(await given).toMatchObject([unanswered, unanswered, value(2)])
+
+      const [from, to] = cluster.nodes as [RedisServer, RedisServer]
+      await moveSlot(keySlot(moved), from, to, cluster.nodes)
+      const answer = async (): Promise<unknown> =>
+        (await run([increment(moved)], callUntil(AbortSignal.timeout(300))))[0]
+      await expect.poll(answer, { timeout: 10_000 }).toMatchObject({ type: 'value' })
+      release?.()
+      expect(await run([increment(stays)], callUntil(never))).toEqual([value(3)])
+      await moveSlot(keySlot(moved), to, from, cluster.nodes)
+    },
+  )
 
   it('never sends what was aborted while it waited for the cluster', async () => {
     const client = idle()

@@ -6,7 +6,7 @@ import {
   offerReplicaWait,
   type RedisTransport,
 } from '@leasehold/core/redis'
-import { keepAskingAround } from './asking-around.ts'
+import { askOnceSilent, keepAskingAround } from './asking-around.ts'
 import { clientFindings } from './client-findings.ts'
 import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
 import { listen } from './listening.ts'
@@ -15,6 +15,7 @@ import {
   isCluster,
   isSentinel,
   type NodeRedisClient,
+  type NodeRedisCluster,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
 import { plainCommand } from './plain-command.ts'
@@ -66,8 +67,10 @@ function lineOf(connection: NodeRedisClient): object {
   return line
 }
 
-function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
+/** @param within the cluster whose node this connection leads to, if it is not the user's own client */
+function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster): ConnectedClient<NodeRedisClient> {
   const cluster = isCluster(client)
+  const asked = cluster ? client : within
   /** A key that each node's connection was needed for. */
   const keys = new WeakMap<NodeRedisClient, string>()
   let wasReady = false
@@ -103,12 +106,14 @@ function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisC
         answer(reply)
       }
       if (isSentinel(client)) return sendBySentinel(client, call, heard)
-      if (!isCluster(client)) return sendOn(client, call, heard)
-      return sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
+      const sent = isCluster(client)
+        ? sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
+        : sendOn(client, call, heard)
+      return asked ? askOnceSilent(asked, call, sent) : sent
     },
     ...(!isSentinel(client) && {
       alone: (connection) => ({
-        to: connectedNodeRedis(connection),
+        to: connectedNodeRedis(connection, asked),
         wait: (replicas, timeoutMs) => waitOn(connection as NodeRedisConnection, replicas, timeoutMs),
       }),
     }),
