@@ -4,6 +4,7 @@ import {
   connectedTransport,
   offerPlainCommands,
   offerReplicaWait,
+  plainCommandOver,
   type RedisTransport,
 } from '@leasehold/core/redis'
 import { askOnceSilent, keepAskingAround } from './asking-around.ts'
@@ -18,9 +19,9 @@ import {
   type NodeRedisCluster,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
-import { plainCommand } from './plain-command.ts'
 import { confirmedBySentinel, waitOn } from './replicas.ts'
-import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
+import { failure } from './script-reply.ts'
+import { plain, sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
 /**
  * Runs scripts over a client of node-redis: standalone, Sentinel or Cluster. It is for stores that you write; `nodeRedisStore` is
@@ -44,10 +45,15 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  */
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
-  const transport = connectedTransport(connectedNodeRedis(client))
+  const connected = connectedNodeRedis(client)
+  const transport = connectedTransport(connected)
   if (isSentinel(client)) offerReplicaWait(transport, confirmedBySentinel(client, transportOf))
   offerFindings(transport, () => clientFindings(client))
-  return offerPlainCommands(transport, plainCommand(client))
+  // On a cluster one would need a key.
+  if (isCluster(client)) return transport
+  const send = (words: readonly string[]): Promise<unknown> =>
+    isSentinel(client) ? client.sendCommand(false, [...words], plain) : client.sendCommand([...words], plain)
+  return offerPlainCommands(transport, plainCommandOver(connected, send, failure))
 }
 
 /** Of a connection that a Sentinel client lends. The same connection has the same. */
