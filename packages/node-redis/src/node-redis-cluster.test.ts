@@ -101,13 +101,13 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     const [moved, stays] = [await keyOn(0), await keyOn(0)]
     await transport.run([increment(moved), increment(stays)], callUntil(never))
     const [from, to] = cluster.nodes as [RedisServer, RedisServer]
-    await moveSlot(keySlot(moved), from, to, cluster.nodes)
+    await (await cluster.slotMove(moved, to)).whole()
     expect(await transport.run([increment(stays), increment(moved), increment(stays)], callUntil(never))).toEqual([
       value(2),
-      value(1),
+      value(2),
       value(3),
     ])
-    await moveSlot(keySlot(moved), to, from, cluster.nodes)
+    await (await cluster.slotMove(moved, from)).whole()
   })
 
   it('says that a slot is being moved, and that the call was not carried out', async () => {
@@ -188,13 +188,13 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
       expect(await given).toMatchObject([unanswered, unanswered, value(2)])
 
       const [from, to] = cluster.nodes as [RedisServer, RedisServer]
-      await moveSlot(keySlot(moved), from, to, cluster.nodes)
+      await (await cluster.slotMove(moved, to)).whole()
       const answer = async (): Promise<unknown> =>
         (await run([increment(moved)], callUntil(AbortSignal.timeout(300))))[0]
       await expect.poll(answer, { timeout: 10_000 }).toMatchObject({ type: 'value' })
       release?.()
       expect(await run([increment(stays)], callUntil(never))).toEqual([value(3)])
-      await moveSlot(keySlot(moved), to, from, cluster.nodes)
+      await (await cluster.slotMove(moved, from)).whole()
     },
   )
 
@@ -224,18 +224,3 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     expect(counts()).toEqual(before)
   })
 })
-
-/** Gives a slot to another node, and drops its keys. */
-async function moveSlot(
-  slot: number,
-  from: RedisServer,
-  to: RedisServer,
-  nodes: readonly RedisServer[],
-): Promise<void> {
-  const [source, target] = [await from.command('CLUSTER', 'MYID'), await to.command('CLUSTER', 'MYID')].map(String)
-  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source as string)
-  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target as string)
-  const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 10)) as string[]
-  for (const key of keys) await from.command('DEL', key)
-  for (const node of [to, from, ...nodes]) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target as string)
-}
