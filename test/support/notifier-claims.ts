@@ -40,6 +40,8 @@ export function notifierClaims<Client extends object>(over: NotifierParts<Client
   afterEach(async () => {
     for (const close of open.splice(0).reverse()) await close()
     await proxy.stop()
+    // So that no other claim counts them.
+    await expect.poll(pubsubClients).toBe(0)
   })
 
   function client(port = proxy.port, user?: User): Client {

@@ -30,8 +30,9 @@ import { plain, sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
  * over, and a call that is still in a queue of the client then becomes a `PING`. On a connection a call is sent once at most. A
  * Sentinel client may send it again after a failover; `resent` says that it may have. When a thousand calls were given up on a
- * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. If the
- * server refuses to let the client in, the call ends at once with the server's words.
+ * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. On a
+ * cluster another node is asked who has the key of a call that got no answer, so that the client leaves a node that stands still.
+ * If the server refuses to let the client in, the call ends at once with the server's words.
  *
  * It changes no option of the client, and neither connects nor closes it. Its commands have none of the client's own options, such
  * as a timeout or a mapping of types.
