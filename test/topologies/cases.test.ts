@@ -7,7 +7,7 @@ import { semaphore } from '@leasehold/core/semaphore'
 import { seededRandom } from '@leasehold/testkit'
 import { connectRedisAdmin } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
+import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts'
 import { startCrew } from './crew.ts'
 import { lossOf } from './loss.ts'
 import { openProcess } from './process.ts'
@@ -25,11 +25,14 @@ afterAll(async () => {
 })
 const running = (kind: Kind): Topology => started.get(kind) as Topology
 
+/** The soak goes by the letter of times, so there nothing runs beside. */
+const together = soak ? it : it.concurrent
+
 const each = topologies.flatMap((kind) =>
   kind.clients.map((client) => ({ on: kind.name, over: client.name, kind, client })),
 )
 
-it.concurrent.for(each)(
+together.for(each)(
   'T-36: on $on, over $over, scripts that every server has forgotten are not missed, whatever is called',
   async ({ kind, client }, { onTestFinished }) => {
     const topology = running(kind)
@@ -62,7 +65,7 @@ it.concurrent.for(each)(
   },
 )
 
-it.concurrent.for(each)(
+together.for(each)(
   'T-37: on $on, over $over, where nothing can be reached, each call ends in time and says so',
   async ({ kind, client }, { onTestFinished }) => {
     const hole = createServer(() => undefined)
@@ -100,7 +103,7 @@ describe('where memory is short,', () => {
   beforeAll(atMost('12mb'))
   afterAll(atMost('0'))
 
-  it.concurrent.for(each)(
+  together.for(each)(
     'T-38: on $on, over $over, an evicted lock is noticed at the next renewal, which does not bring it back',
     async ({ kind, client }, { onTestFinished }) => {
       const topology = running(kind)
@@ -124,7 +127,7 @@ describe('where memory is short,', () => {
 })
 
 // All clients at once: who cuts connections cuts everybody's.
-it.concurrent.for(topologies)(
+together.for(topologies)(
   'T-39: on $name, connections cut at random moments leave only entries that expire, on replicas too',
   async (kind, { onTestFinished }) => {
     const topology = running(kind)

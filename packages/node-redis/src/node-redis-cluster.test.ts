@@ -198,6 +198,15 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     },
   )
 
+  it('has a node connected anew whose connection was closed', async () => {
+    const client = await connect()
+    const transport = nodeRedisTransport(client)
+    const key = await keyOn(0)
+    await transport.run([increment(key)], callUntil(never))
+    await close(client.slots[keySlot(key)]?.master.client as object)
+    expect(await transport.run([increment(key)], callUntil(never))).toEqual([value(2)])
+  })
+
   it('never sends what was aborted while it waited for the cluster', async () => {
     const client = idle()
     const transport = nodeRedisTransport(client)
