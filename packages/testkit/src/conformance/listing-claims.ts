@@ -4,7 +4,7 @@ import { queueOf } from '@leasehold/core/queue'
 import { type ReleaseAfterStore, releaseAfterOf } from '@leasehold/core/schedule'
 import { expect, it, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
 /** More than one read takes. */
@@ -128,13 +128,13 @@ export function listingClaims(probe: Probe): void {
     const kind = semaphoreOf(3)
     const { fence } = await queues.take({ key: pool, kind, acquisitionId: probe.acquisitionId('first') })
     expect(await list(pool)).toMatchObject([{ kind: 'semaphore', capacity: 3, holders: 1, holder: 'first', fence }])
-    await queues.take({ key: pool, kind, ttlMs: shortMs })
+    await queues.take({ key: pool, kind, ttlMs: ampleMs })
     await queues.take({ key: doc, kind: readWrite, permits: readWrite.capacity })
     const [two, written] = await list(`${group}:*`)
     expect(two).toMatchObject({ key: pool, holders: 2, holder: null, fence: null, since: null, waiting: 0 })
     expect(two?.expiresInMs).toBeGreaterThan(longMs - slackMs)
     expect(written).toMatchObject({ key: doc, kind: 'read-write', holders: 1 })
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     expect(await list(pool)).toMatchObject([{ holders: 1, holder: 'first', fence }])
   })
 
