@@ -152,7 +152,7 @@ describe('an application', () => {
     const waiting = b?.ask(path)
     await expect.poll(() => redis.command('PUBSUB', 'CHANNELS', '*ending*')).toHaveLength(1)
     for (const each of [a, b]) each?.program.terminate()
-    expect((await waiting)?.status).toBe(500)
+    expect((await waiting)?.status).toBe(503)
     expect(await redis.command('EXISTS', 'lock:order:ending:7')).toBe(1)
     await redis.command('RPUSH', 'ending', 'go')
     expect(await (await running)?.text()).toBe('order:ending:7 true')

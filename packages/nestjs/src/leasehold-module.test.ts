@@ -123,6 +123,30 @@ describe('a module', () => {
   })
 })
 
+describe('a module without what it needs says so', () => {
+  const mistake = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
+  const { forRoot, forRootAsync } = LeaseholdModule as unknown as Record<string, (options?: unknown) => never>
+
+  it('at once, if it is given nothing', () => {
+    expect(() => forRoot?.()).toThrow(
+      mistake('Option "options" must be what createLocker takes, such as { ...ioredisBackend(redis) }'),
+    )
+    for (const given of [undefined, {}, { useFactory: options() }]) {
+      expect(() => forRootAsync?.(given)).toThrow(
+        mistake('Option "options" must be an object with useFactory, useClass or useExisting'),
+      )
+    }
+  })
+
+  it.each([
+    ['useFactory', () => undefined, 'returned by the factory of LeaseholdModule'],
+    ['useClass', class {}, 'made by a class that has createLeaseholdOptions()'],
+  ])('when it starts, if its %s makes nothing of use', async (how, factory, words) => {
+    const starting = start({ imports: [forRootAsync?.({ [how]: factory }) as never] })
+    await expect(starting).rejects.toMatchObject({ option: 'options', message: expect.stringContaining(words) })
+  })
+})
+
 describe('the locker of a guarded method', () => {
   it('is that of the application that made the instance', async () => {
     const [a, b] = await Promise.all(
