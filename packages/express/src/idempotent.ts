@@ -1,5 +1,6 @@
 import type { Locker } from '@leasehold/core'
 import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -39,7 +40,7 @@ export type IdempotentHandler = (request: Request, call: ExpressCall & WorkConte
  */
 export function idempotent(options: IdempotentOptions, work: IdempotentHandler): RequestHandler {
   demandObject(options)
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
   const calls = new WeakMap<Request, ExpressRequest>()
   const { scope, ...rest } = options
   const handle = idempotentHandle({
@@ -48,6 +49,6 @@ export function idempotent(options: IdempotentOptions, work: IdempotentHandler):
   })
   return handlerOf((request, call) => {
     calls.set(request, call.req)
-    return handle(request, (handed, context) => work(handed, { ...call, ...context }))
+    return handle(request, (handed, context) => answerOf(work(handed, { ...call, ...context })))
   })
 }

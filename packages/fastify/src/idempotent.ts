@@ -1,5 +1,6 @@
 import type { Locker } from '@leasehold/core'
 import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -46,7 +47,7 @@ export function idempotent<R extends RouteGenericInterface = RouteGenericInterfa
   work: IdempotentHandler<R>,
 ): Handler<R> {
   demandObject(options)
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
   const calls = new WeakMap<Request, FastifyRequest<R>>()
   const { scope, ...rest } = options
   const handle = idempotentHandle({
@@ -55,6 +56,6 @@ export function idempotent<R extends RouteGenericInterface = RouteGenericInterfa
   })
   return handlerOf<R>((web, call) => {
     calls.set(web, call.request)
-    return handle(web, (handed, context) => work(handed, { ...call, ...context }))
+    return handle(web, (handed, context) => answerOf(work(handed, { ...call, ...context })))
   })
 }
