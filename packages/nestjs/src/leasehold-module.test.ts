@@ -1,5 +1,5 @@
 import type { Locker } from '@leasehold/core'
-import { memoryStore } from '@leasehold/core/memory'
+import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import {
   DistributedLock,
   InjectLocker,
@@ -189,6 +189,18 @@ describe('the locker of a guarded method', () => {
     for (const call of [extended.process('1'), extended.cancel('1'), app.get(Orders).process('1')]) {
       await expect(call).rejects.toMatchObject({ status: 409 })
     }
+  })
+})
+
+describe('in a test', () => {
+  it('the embedded store and its notifier are enough', async () => {
+    const store = memoryStore()
+    const embedded = LeaseholdModule.forRoot({ store, notifier: memoryNotifier(store), grace: 0 })
+    const app = await start({ imports: [embedded], providers: [Orders] })
+    const lease = await app.get(LeaseholdLocker).acquire('order:1')
+    const waiting = app.get(Orders).process('1')
+    await lease.release()
+    expect(await waiting).toBe(true)
   })
 })
 
