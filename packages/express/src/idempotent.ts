@@ -1,4 +1,5 @@
 import { demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -29,9 +30,9 @@ export type IdempotentHandler = (request: Request, call: ExpressCall & WorkConte
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
 export function idempotent(options: IdempotentOptions, work: IdempotentHandler): RequestHandler {
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
   const handle = idempotentHandle(options)
   return handlerOf((request, call) =>
-    handle(request, (handed, context) => work(handed, { ...call, ...context }), { asked: call.req }),
+    handle(request, (handed, context) => answerOf(work(handed, { ...call, ...context })), { asked: call.req }),
   )
 }

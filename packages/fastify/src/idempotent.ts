@@ -1,4 +1,5 @@
 import { demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -36,9 +37,9 @@ export function idempotent<R extends RouteGenericInterface = RouteGenericInterfa
   options: IdempotentOptions<R>,
   work: IdempotentHandler<R>,
 ): Handler<R> {
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
   const handle = idempotentHandle(options)
   return handlerOf<R>((web, call) =>
-    handle(web, (handed, context) => work(handed, { ...call, ...context }), { asked: call.request }),
+    handle(web, (handed, context) => answerOf(work(handed, { ...call, ...context })), { asked: call.request }),
   )
 }

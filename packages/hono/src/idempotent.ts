@@ -66,8 +66,9 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
       c.set(as, run)
       await next()
       ran = true
-      // Hono has made an answer of what the handler threw. The rules for what throws must see it.
-      if (c.error && !isAnswer(c.error)) throw c.error
+      // Hono has made an answer of what the handler threw. The rules for what throws must see it. Of a handler that answers nothing
+      // Hono makes an error later, unless somebody asks for `c.res`.
+      if (!c.finalized || (c.error && !isAnswer(c.error))) throw c.error
       return c.res
     }
     try {
