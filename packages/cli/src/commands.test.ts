@@ -8,6 +8,7 @@ import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '../../upstash/test/gateway.ts'
 import { type Ended, run, start } from '../test/program.ts'
+import { openConnection } from './connection/connection.ts'
 
 /* The program as scripts use it: exit codes, JSON, lines. Over TCP and over HTTP. */
 
@@ -199,6 +200,25 @@ describe('what goes wrong', () => {
     expect((await program.ended).code).toBe(130)
     expect(await client.keys('*interrupted:*')).toEqual([])
   })
+})
+
+test('a connection that cannot be used is not left open', async () => {
+  const settings = { url: server.url, token: undefined, prefix: '', cluster: false, sentinel: undefined }
+  const clients = async (): Promise<number> => ((await client.client('LIST')) as string).trim().split('\n').length
+  const before = await clients()
+  await expect(openConnection(settings, new AbortController().signal)).rejects.toThrow('prefix')
+  await expect.poll(clients).toBe(before)
+})
+
+test('an error that nobody awaits ends the program with 3, by its kind alone', async () => {
+  const throwing = `setInterval(() => process.listenerCount('uncaughtException') && Reflect.get(null, '${secret}'), 10)`
+  const preloaded = `--import=data:text/javascript,${encodeURIComponent(throwing)}`
+  const { code, out, err } = await run(['watch', '--json'], { ...tcp(), NODE_OPTIONS: preloaded })
+  expect([code, out, JSON.parse(err)]).toMatchObject([
+    3,
+    '',
+    { error: { message: expect.stringMatching(/: TypeError$/) } },
+  ])
 })
 
 describe('a cluster', () => {

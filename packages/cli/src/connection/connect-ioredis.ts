@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '@leasehold/core'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import type { OpenOptions } from './connection.ts'
 import { type ConnectionSettings, shownUrl } from './settings.ts'
 
 /** How long connecting and an answer may take, in milliseconds. Somebody sits before the screen. */
@@ -28,7 +29,7 @@ const options = {
 export async function connectIoredis(
   settings: ConnectionSettings,
   signal: AbortSignal,
-  reconnects = false,
+  { reconnects = false, withinMs = 2 * unansweredMs }: OpenOptions = {},
 ): Promise<Redis | Cluster> {
   let isOpen = false
   const client = clientFor(settings, () => (reconnects && isOpen ? retryMs : null))
@@ -38,7 +39,10 @@ export async function connectIoredis(
     reason ||= plain(error.lastNodeError ?? error)
   })
   const stop = (): void => client.disconnect()
-  const timer = setTimeout(stop, 2 * unansweredMs)
+  const timer = setTimeout(() => {
+    reason ||= `no answer within ${withinMs / 1_000} s`
+    stop()
+  }, withinMs)
   signal.addEventListener('abort', stop, { once: true })
   try {
     await client.connect()
@@ -59,7 +63,7 @@ export async function connectIoredis(
 /** @param retry the pause before the next attempt to connect; null for none: who types a command wants to hear at once */
 function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => number | null): Redis | Cluster {
   if (!cluster && sentinel === undefined) return new Redis(url, { ...options, retryStrategy: retry })
-  const { protocol, hostname, port, username, password } = new URL(url)
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const credentials = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
@@ -77,6 +81,7 @@ function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => 
     ...credentials,
     sentinels: [{ host: hostname, port: Number(port || 26379) }],
     name: sentinel as string,
+    db: Number(pathname.slice(1)),
     retryStrategy: retry,
     sentinelRetryStrategy: retry,
     ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),
