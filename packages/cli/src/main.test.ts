@@ -48,9 +48,10 @@ describe('a command line that is wrong', () => {
   test.each([
     [[], {}, /Usage: leasehold/],
     [['list'], {}, /unknown command 'list'/],
-    [['ls', '--jsno'], {}, /unknown option '--jsno'[\s\S]*--json/],
+    [['ls', '--jsno'], {}, /unknown option '--jsno'[\s\S]*--json\?\)\s*$/],
     [['ls', 'a', 'b'], {}, /too many arguments/],
     [['show'], {}, /missing required argument 'key'/],
+    [['show', '-dash'], {}, /unknown option '-dash'[\s\S]*show -- -key/],
     [['ls'], {}, /no Redis: use --redis or LEASEHOLD_REDIS/],
     [['ls'], { LEASEHOLD_REDIS: '' }, /no Redis/],
     [['ls'], { LEASEHOLD_REDIS: `127.0.0.1:6379:${secret}` }, /must be a URL/],
@@ -75,6 +76,10 @@ describe('a command line that is wrong', () => {
     [['watch', '--every', 'often'], secrets, /every/],
     [['stress', '--processes', '33'], secrets, /--processes must be a whole number from 1 to 32/],
     [['stress', '--for', '6m'], secrets, /at most 5m/],
+    [['stress', '--for', '2s', '--hold', '10s'], secrets, /--hold must be at most --for/],
+    [['stress', '--ttl', '1ms'], secrets, /--ttl leaves no time/],
+    [['doctor', '--deadline', '0s'], secrets, /: --deadline must be/],
+    [['watch', '--every', '1x'], secrets, /: --every must be/],
     [['capacity', '--locks', 'many'], {}, /--locks must be a number, 0 or more/],
     [['capacity', '--per-command', '0'], {}, /--per-command must be a number, 1 or more/],
   ])('is refused before anything is sent, with 2: %j', async (args, env, said) => {
@@ -85,8 +90,13 @@ describe('a command line that is wrong', () => {
   })
 
   test('is told as JSON where that is asked for', async () => {
-    const { code, err } = await run(['ls', '--json'])
-    expect([code, JSON.parse(err)]).toMatchObject([2, { error: { code: 'USAGE' } }])
+    for (const args of [['ls'], ['show'], ['ls', '--wrong'], ['list']]) {
+      const { code, err } = await run([...args, '--json'])
+      expect([code, JSON.parse(err)]).toMatchObject([
+        2,
+        { error: { code: 'USAGE', message: expect.not.stringMatching(/^error/) } },
+      ])
+    }
   })
 })
 
