@@ -1,6 +1,5 @@
 import { StoreUnavailableError } from '@leasehold/core'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import type { OpenOptions } from './connection.ts'
 import { type ConnectionSettings, shownUrl } from './settings.ts'
 
 /** How long connecting and an answer may take, in milliseconds. Somebody sits before the screen. */
@@ -20,6 +19,13 @@ const options = {
   maxRetriesPerRequest: 0,
   disconnectTimeout: 0,
 } satisfies RedisOptions
+
+export interface OpenOptions {
+  /** Whether it comes back by itself when it is lost; not by default. */
+  readonly reconnects?: boolean
+  /** How long connecting may take, in milliseconds; by default 10 s. */
+  readonly withinMs?: number
+}
 
 /**
  * Connects, and answers the client.

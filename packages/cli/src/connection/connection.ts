@@ -2,6 +2,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisSubscriber, type RedisTransport, redisStore } from '@leasehold/core/redis'
 import type { Cluster, Redis } from 'ioredis'
+import type { OpenOptions } from './connect-ioredis.ts'
 import { type ConnectionSettings, isHttp, shownUrl } from './settings.ts'
 
 /** A Redis as the commands use it. Dispose of it when the command ends. */
@@ -15,13 +16,6 @@ export interface Connection extends AsyncDisposable {
   readonly client: Redis | Cluster | undefined
   /** Where it leads, without secrets. */
   readonly where: string
-}
-
-export interface OpenOptions {
-  /** Whether it comes back by itself when it is lost; not by default. */
-  readonly reconnects?: boolean
-  /** How long connecting may take, in milliseconds; by default 10 s. */
-  readonly withinMs?: number
 }
 
 /**
