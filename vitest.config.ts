@@ -36,7 +36,9 @@ const suites = [
   suite('unit', {
     include: all,
     exclude: [...notHere, ...Object.values(listed).flat()],
-    setupFiles: 'test/support/starts-nothing.ts',
+    // They start nothing and leave nothing, so they may share a process, and read the modules in it once.
+    isolate: false,
+    setupFiles: ['test/support/starts-nothing.ts', 'test/support/leaves-nothing.ts'],
   }),
   ...Object.entries(listed).map(([name, include]) =>
     suite(name, { include: [...include], exclude: notHere, ...withRedis }),

@@ -36,9 +36,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
-  store: ['beside', 'errors', 'sharing', 'timing'], //                        the port: what a lease means
-  waiting: ['beside', 'errors', 'timing'], //                                 the port: a hint that it may be free
   roster: [],
+  store: ['beside', 'errors', 'roster', 'sharing', 'timing'], //              the port: what a lease means
+  waiting: ['beside', 'errors', 'timing'], //                                 the port: a hint that it may be free
   watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
   options: ['errors', 'store', 'timing', 'waiting', 'watchdog'],

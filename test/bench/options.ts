@@ -42,6 +42,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     allowPositionals: true,
     options: {
       list: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
       rounds: { type: 'string', default: '5' },
       waiters: { type: 'string', default: '10,100,1000' },
       processes: { type: 'string', default: '1,2,8' },
@@ -61,7 +62,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
   })
   return {
     scenarios: positionals,
-    list: values.list,
+    list: values.list || values.help,
     rounds: wholeNumber('rounds', values.rounds),
     waiters: wholeNumbers('waiters', values.waiters),
     processes: wholeNumbers('processes', values.processes),

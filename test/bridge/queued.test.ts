@@ -12,13 +12,13 @@ import { createBridge } from '../../packages/bridge/src/server/index.ts'
 import { startTestBridge, type TestBridge, bridgeToken as token } from '../../packages/bridge/test/bridge.ts'
 import { type BridgeNotifierOptions, bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { quiet } from '../support/quiet.ts'
-import { elapse, limit, ms, rounds } from '../support/scale.ts'
+import { elapse, limit, rounds } from '../support/scale.ts'
 
 /*
  * Waiters in queues that speak HTTP alone: the bridge keeps the place of each that polls, and tells it of its turn.
  */
 
-const aMinute = ms(60_000)
+const aMinute = rounds(60_000, 6_000)
 /** For how long a waiter over HTTP keeps its turn. */
 const windowMs = 6_000
 

@@ -190,14 +190,17 @@ describe('a contended acquire', () => {
   )
 })
 
-describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
+/** Each of these has a client and a bridge of its own, which are counted; they are side by side, since mostly they wait. */
+const inTurn = { concurrent: false }
+
+describe.concurrent.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
   let waiter: Awaited<ReturnType<typeof throughBridge>>
   beforeAll(async () => {
     waiter = await throughBridge(mode)
     waiter.calls()
   })
 
-  it('a holder that renews costs the bridge one check for each remaining time that it has seen', async () => {
+  it('a holder that renews costs the bridge one check for each remaining time that it has seen', inTurn, async () => {
     const key = `renewed-${mode}`
     const [ttlMs, heldMs] = [ms(10_000), ms(30_000)]
     const held = await holder.acquire(key, { ttl: ttlMs, renew: true })
@@ -216,7 +219,7 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     expect(bridge).toBeLessThanOrEqual(1 + Math.ceil(heldMs / ((ttlMs * 2) / 3 - 250)) + more)
   })
 
-  it('a holder without expiry costs the bridge one check', async () => {
+  it('a holder without expiry costs the bridge one check', inTurn, async () => {
     const key = `foreign-${mode}`
     await direct.set(`lock:${key}`, 'of-another-library')
     const acquiring = waiter.locker().acquire(key)
@@ -232,7 +235,7 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     expect(bridge).toBeLessThanOrEqual(1 + more)
   })
 
-  it('a holder that dies costs the bridge one check more, when its time is over', async () => {
+  it('a holder that dies costs the bridge one check more, when its time is over', inTurn, async () => {
     const key = `dead-${mode}`
     await holder.acquire(key, { ttl: '2s' })
     const endsAt = performance.now() + 2_000
@@ -246,35 +249,39 @@ describe.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
   })
 })
 
-describe('long polls of one key', () => {
+describe.concurrent('long polls of one key', () => {
   let waiter: Awaited<ReturnType<typeof throughBridge>>
   beforeAll(async () => {
     waiter = await throughBridge('long-poll')
     waiter.calls()
   })
 
-  it('of ten clients cost each of them 2 calls and one for its release, and the bridge one check in all', async () => {
-    const held = await holder.acquire('crowd')
-    const times: number[] = []
-    const serving = Array.from({ length: 10 }, async () => {
-      const lease = await waiter.locker().acquire('crowd')
+  it(
+    'of ten clients cost each of them 2 calls and one for its release, and the bridge one check in all',
+    inTurn,
+    async () => {
+      const held = await holder.acquire('crowd')
+      const times: number[] = []
+      const serving = Array.from({ length: 10 }, async () => {
+        const lease = await waiter.locker().acquire('crowd')
+        times.push(performance.now())
+        await elapse(20)
+        await lease.release()
+      })
+      await elapse(ms(5_000))
       times.push(performance.now())
-      await elapse(20)
-      await lease.release()
-    })
-    await elapse(ms(5_000))
-    times.push(performance.now())
-    await held.release()
-    await Promise.all(serving)
-    // On a machine so slow that somebody does not take the lock within their turn of 500 ms, the next one is asked.
-    const late = times.sort((a, b) => a - b).filter((at, turn) => at - (times[turn - 1] ?? at) > 400).length
-    const { client, bridge } = waiter.calls()
-    expect(client).toBeGreaterThanOrEqual(30)
-    expect(client).toBeLessThanOrEqual(30 + late)
-    expect(bridge).toBeLessThanOrEqual(1 + late)
-  })
+      await held.release()
+      await Promise.all(serving)
+      // On a machine so slow that somebody does not take the lock within their turn of 500 ms, the next one is asked.
+      const late = times.sort((a, b) => a - b).filter((at, turn) => at - (times[turn - 1] ?? at) > 400).length
+      const { client, bridge } = waiter.calls()
+      expect(client).toBeGreaterThanOrEqual(30)
+      expect(client).toBeLessThanOrEqual(30 + late)
+      expect(bridge).toBeLessThanOrEqual(1 + late)
+    },
+  )
 
-  it('cost the bridge a check for each turn that nobody has taken', async () => {
+  it('cost the bridge a check for each turn that nobody has taken', inTurn, async () => {
     const held = await holder.acquire('handed-off')
     const polls = [1, 2, 3, 4].map(() => waiter.bridge.wait('handed-off', held.fence, '20s'))
     await elapse(ms(1_000))
@@ -285,7 +292,7 @@ describe('long polls of one key', () => {
     expect(waiter.calls().bridge).toBe(2)
   })
 
-  it('that are sent again within 5 s cost the bridge no further check', async () => {
+  it('that are sent again within 5 s cost the bridge no further check', inTurn, async () => {
     const held = await holder.acquire('again')
     for (let polls = 0; polls < 5; polls++) expect(await waiter.bridge.wait('again', held.fence, '200ms')).toBe(204)
     expect(waiter.calls().bridge).toBe(1)

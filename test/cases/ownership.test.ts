@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Arena, arenas } from '../support/arena.ts'
 import { elapse } from '../support/scale.ts'
 
-describe.each(arenas)('ownership on %s', (_, open) => {
+// Side by side, since mostly they wait: each has locks of its own.
+describe.concurrent.each(arenas)('ownership on %s', (_, open) => {
   let arena: Arena
   let a: Locker
   let b: Locker

@@ -13,7 +13,8 @@ import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 const lostSignal = (lease: Lease): Promise<unknown> =>
   new Promise((resolve) => lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)))
 
-it('T-05: an acquire that timed out leaves no immortal lock', async () => {
+// Side by side, since mostly they wait. Those about a busy process have the machine for themselves.
+it.concurrent('T-05: an acquire that timed out leaves no immortal lock', async () => {
   await using arena = await redisArena()
   const a = arena.client()
   await a.isLocked('warm')
@@ -31,7 +32,7 @@ it('T-05: an acquire that timed out leaves no immortal lock', async () => {
   expect(await b.release()).toBe('released')
 })
 
-it('T-06: a release and a renewal at the same instant raise no false alarm', async () => {
+it.concurrent('T-06: a release and a renewal at the same instant raise no false alarm', async () => {
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const { random } = seededRandom()
@@ -67,7 +68,7 @@ it('T-06: a release and a renewal at the same instant raise no false alarm', asy
   expect((await arena.command('KEYS', `${arena.prefix}*`)) as unknown[]).toEqual([])
 }, 600_000)
 
-it('T-07: after a loss, the next hold of the same key is renewed again', async () => {
+it.concurrent('T-07: after a loss, the next hold of the same key is renewed again', async () => {
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const a = arena.client({ store: arena.store(proxy.port), ttl: '2s' })
@@ -88,7 +89,7 @@ it('T-07: after a loss, the next hold of the same key is renewed again', async (
   expect(await second.release()).toBe('released')
 })
 
-it('T-08: a wedged holder is cut off by its maximum hold', async () => {
+it.concurrent('T-08: a wedged holder is cut off by its maximum hold', async () => {
   await using arena = await redisArena()
   const a = arena.client()
   let lost = 0
@@ -117,7 +118,7 @@ it('T-08: a wedged holder is cut off by its maximum hold', async () => {
   expect(performance.now() - startedAt).toBeLessThan(maxHold + ttl + limit(1_000))
 })
 
-it('the story of two servers: work longer than the ttl is renewed, and the other gets the lock on release', async () => {
+it.concurrent('the story of two servers: work longer than the ttl is renewed, and the other gets the lock on release', async () => {
   await using arena = await redisArena()
   const connection = quiet(new Redis(arena.server.port))
   const options = { prefix: arena.prefix }

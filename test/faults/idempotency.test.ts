@@ -26,13 +26,8 @@ import { elapse, eventually } from '../support/scale.ts'
  * not done.
  */
 
-let redis: RedisServer
-beforeAll(async () => {
-  redis = await startRedis()
-})
-afterAll(() => redis.stop())
-
 interface Way {
+  readonly redis: RedisServer
   readonly locks: Locker
   readonly network: HttpProxy | TcpProxy
   /** The server carries the next request out, and its reply is lost. */
@@ -47,7 +42,17 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end()
 })
 
+/** Each way has a server of its own, and its tests one after another; the ways are side by side, since mostly they wait. */
+const inTurn = { concurrent: false }
+
+async function serve(): Promise<RedisServer> {
+  const redis = await startRedis()
+  ends.push(() => redis.stop())
+  return redis
+}
+
 async function overTcp(): Promise<Way> {
+  const redis = await serve()
   const network = await startTcpProxy({ port: redis.port })
   const client = quiet(new Redis({ port: network.port, autoResendUnfulfilledCommands: false, retryStrategy: () => 1 }))
   const locks = createLocker({ store: ioredisStore(client), name: 'tcp' })
@@ -67,10 +72,11 @@ async function overTcp(): Promise<Way> {
     await network.accept()
     await ready
   }
-  return { locks, network, loseReply: () => network.dropNextReply(), goDown, comeBack }
+  return { redis, locks, network, loseReply: () => network.dropNextReply(), goDown, comeBack }
 }
 
 async function overHttp(): Promise<Way> {
+  const redis = await serve()
   const token = 'idempotency-token-0123456789abcdef0123'
   const gateway = ioredisGateway(`redis://127.0.0.1:${redis.port}`, { unansweredMs: 5_000 })
   const server = await listen(createGateway({ redis: gateway, tokens: [token] }), { host: '127.0.0.1', port: 0 })
@@ -83,6 +89,7 @@ async function overHttp(): Promise<Way> {
     () => locks.close({ grace: 0 }),
   )
   return {
+    redis,
     locks,
     network,
     loseReply: () => network.dropNextReply(),
@@ -95,7 +102,7 @@ const marks = ({ headers }: Response): (string | null)[] =>
   ['idempotency-replayed', 'idempotency-recorded'].map((name) => headers.get(name))
 const typeOf = async (response: Response): Promise<string> => ((await response.json()) as { type: string }).type
 
-describe.each([
+describe.concurrent.each([
   ['TCP', overTcp],
   ['HTTP', overHttp],
 ] as const)('over %s', (name, open) => {
@@ -139,7 +146,7 @@ describe.each([
       return answer
     }
 
-  it('silent at the claim: 503, nothing ran, and the key is free once Redis is back', async () => {
+  it('silent at the claim: 503, nothing ran, and the key is free once Redis is back', inTurn, async ({ expect }) => {
     way.network.blackHole()
     const answer = await send(handle(), pay)
     expect([answer.status, await typeOf(answer), runs]).toEqual([503, '/problems/store-unavailable', 0])
@@ -151,49 +158,62 @@ describe.each([
     expect(runs).toBe(1)
   })
 
-  it('silent at the renewal: the signal fires, and the answer is recorded although its lease was lost', async () => {
-    const through = handle({ ttl: '1500ms' })
-    const first = await send(through, async (request, context) => {
-      way.network.blackHole()
-      await once(request.signal, 'abort')
+  it(
+    'silent at the renewal: the signal fires, and the answer is recorded although its lease was lost',
+    inTurn,
+    async ({ expect }) => {
+      const through = handle({ ttl: '1500ms' })
+      const first = await send(through, async (request, context) => {
+        way.network.blackHole()
+        await once(request.signal, 'abort')
+        way.network.restore()
+        return pay(request, context)
+      })
+      expect([first.status, marks(first)]).toEqual([201, [null, null]])
+      const second = await send(through, pay)
+      expect([await second.text(), marks(second), runs]).toEqual(['paid 1', ['true', null], 1])
+    },
+  )
+
+  it(
+    'silent at the completion: the answer goes out marked, nobody runs, and it is recorded when Redis is back',
+    inTurn,
+    async ({ expect }) => {
+      const first = await send(
+        handle(),
+        payThen(() => way.network.blackHole()),
+      )
+      expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid 1', [null, 'unknown']])
+      expect(events).toMatchObject([{ type: 'unrecorded', outcome: 'unknown' }])
       way.network.restore()
-      return pay(request, context)
-    })
-    expect([first.status, marks(first)]).toEqual([201, [null, null]])
-    const second = await send(through, pay)
-    expect([await second.text(), marks(second), runs]).toEqual(['paid 1', ['true', null], 1])
-  })
+      await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
+      expect(runs).toBe(1)
+    },
+  )
 
-  it('silent at the completion: the answer goes out marked, nobody runs, and it is recorded when Redis is back', async () => {
-    const first = await send(
-      handle(),
-      payThen(() => way.network.blackHole()),
-    )
-    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid 1', [null, 'unknown']])
-    expect(events).toMatchObject([{ type: 'unrecorded', outcome: 'unknown' }])
-    way.network.restore()
-    await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
-    expect(runs).toBe(1)
-  })
+  it(
+    'silent from the completion to the end of the lease: the key is in doubt or done, and nobody runs',
+    inTurn,
+    async ({ expect }) => {
+      const through = handle({ ttl: '2500ms' })
+      const first = await send(
+        through,
+        payThen(() => way.network.blackHole()),
+      )
+      expect(marks(first)).toEqual([null, 'unknown'])
+      await expect.poll(() => way.redis.command('EXISTS', `lock:idempotency:${scope}:k`)).toBe(0)
+      // Only from here on is what was sent into the silence lost.
+      way.network.cut()
+      way.network.restore()
+      const next = await send(through, pay)
+      expect([[409, 201].includes(next.status), runs]).toEqual([true, 1])
+    },
+  )
 
-  it('silent from the completion to the end of the lease: the key is in doubt or done, and nobody runs', async () => {
-    const through = handle({ ttl: '2500ms' })
-    const first = await send(
-      through,
-      payThen(() => way.network.blackHole()),
-    )
-    expect(marks(first)).toEqual([null, 'unknown'])
-    await expect.poll(() => redis.command('EXISTS', `lock:idempotency:${scope}:k`)).toBe(0)
-    // Only from here on is what was sent into the silence lost.
-    way.network.cut()
-    way.network.restore()
-    const next = await send(through, pay)
-    expect([[409, 201].includes(next.status), runs]).toEqual([true, 1])
-  })
-
-  it.each(['claim', 'completion'])(
+  it.for(['claim', 'completion'])(
     'the reply to the %s is lost: the work is done once, and nobody notices',
-    async (step) => {
+    inTurn,
+    async (step, { expect }) => {
       const lost = step === 'claim' ? way.loseReply() : undefined
       let second: Promise<void> | undefined
       const first = await send(
@@ -209,7 +229,7 @@ describe.each([
     },
   )
 
-  it('the reply to the abandonment is lost: the key is free', async () => {
+  it('the reply to the abandonment is lost: the key is free', inTurn, async ({ expect }) => {
     let lost: Promise<void> | undefined
     const declined = await send(handle(), () => {
       lost = way.loseReply()
@@ -220,19 +240,23 @@ describe.each([
     expect((await send(handle(), pay)).status).toBe(201)
   })
 
-  it('a failover refuses the completion: the answer goes out marked, and is recorded when that is over', async () => {
-    const first = await send(
-      handle({ ttl: '6s' }),
-      payThen(() => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '1')),
-    ).finally(() => redis.command('CONFIG', 'SET', 'min-replicas-to-write', '0'))
-    expect([first.status, marks(first), events.map(({ type }) => type)]).toEqual([
-      201,
-      [null, 'unknown'],
-      ['unrecorded'],
-    ])
-    await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
-    expect(runs).toBe(1)
-  })
+  it(
+    'a failover refuses the completion: the answer goes out marked, and is recorded when that is over',
+    inTurn,
+    async ({ expect }) => {
+      const first = await send(
+        handle({ ttl: '6s' }),
+        payThen(() => way.redis.command('CONFIG', 'SET', 'min-replicas-to-write', '1')),
+      ).finally(() => way.redis.command('CONFIG', 'SET', 'min-replicas-to-write', '0'))
+      expect([first.status, marks(first), events.map(({ type }) => type)]).toEqual([
+        201,
+        [null, 'unknown'],
+        ['unrecorded'],
+      ])
+      await expect.poll(async () => marks(await send(handle(), pay)), { timeout: 15_000 }).toEqual(['true', null])
+      expect(runs).toBe(1)
+    },
+  )
 
   describe('a claim by itself', () => {
     const claim = (rerun = false, signal?: AbortSignal): Promise<RecordClaim> =>
@@ -244,7 +268,7 @@ describe.each([
     }
     const found = async (): Promise<string> => (await claim()).type
 
-    it('whose replies are lost, at each step, ends as it would have', async () => {
+    it('whose replies are lost, at each step, ends as it would have', inTurn, async ({ expect }) => {
       const lost = [way.loseReply()]
       const run = await begin()
       lost.push(way.loseReply())
@@ -256,13 +280,13 @@ describe.each([
       expect(await found()).toBe('done')
     })
 
-    it('of a key in doubt, whose client leaves before the reply, leaves it in doubt', async () => {
+    it('of a key in doubt, whose client leaves before the reply, leaves it in doubt', inTurn, async ({ expect }) => {
       const first = await begin()
       await first.leave()
       const left = new AbortController()
       way.network.delay(300, 'toClient')
       const claiming = claim(true, left.signal)
-      await eventually(async () => (await redis.command('EXISTS', `lock:${scope}`)) === 1)
+      await eventually(async () => (await way.redis.command('EXISTS', `lock:${scope}`)) === 1)
       left.abort('left')
       await expect(claiming).rejects.toBe('left')
       way.network.delay(0)
@@ -270,22 +294,27 @@ describe.each([
       expect((await begin(true)).overtook).toBe(first.fence)
     })
 
-    it('that was carried out when an outage began is undone when it is over, and nobody is in doubt', async () => {
-      const lost = way.loseReply().then(() => way.goDown())
-      const claiming = claim()
-      await lost
-      await expect(claiming).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-      // The lease ends, and the first tries to undo the claim are in vain.
-      await eventually(async () => (await redis.command('EXISTS', `lock:${scope}`)) === 0)
-      await elapse(2_000)
-      // It is running, and nobody has the lock. Whoever asks once the store is back may find it undone already.
-      expect(await redis.command('EXISTS', `{lock:${scope}}:record`)).toBe(1)
-      await way.comeBack()
-      await expect.poll(found, { timeout: 15_000 }).toBe('claimed')
-    })
+    it(
+      'that was carried out when an outage began is undone when it is over, and nobody is in doubt',
+      inTurn,
+      async ({ expect }) => {
+        const lost = way.loseReply().then(() => way.goDown())
+        const claiming = claim()
+        await lost
+        await expect(claiming).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+        // The lease ends, and the first tries to undo the claim are in vain.
+        await eventually(async () => (await way.redis.command('EXISTS', `lock:${scope}`)) === 0)
+        await elapse(2_000)
+        // It is running, and nobody has the lock. Whoever asks once the store is back may find it undone already.
+        expect(await way.redis.command('EXISTS', `{lock:${scope}}:record`)).toBe(1)
+        await way.comeBack()
+        await expect.poll(found, { timeout: 15_000 }).toBe('claimed')
+      },
+    )
   })
 })
 
+// By itself: its bursts would keep the others from being answered in time.
 describe('over HTTP, where the gateway answers by itself', () => {
   let way: Way & { readonly network: HttpProxy }
   beforeAll(async () => {
@@ -299,43 +328,51 @@ describe('over HTTP, where the gateway answers by itself', () => {
       work,
     )
 
-  it.each([500, 413, 503])('%i to the completion: the payment is never made again', async (status) => {
-    let runs = 0
-    const events: IdempotencyEvent[] = []
-    const pay: IdempotentWork = () => {
-      runs++
-      way.network.answer({ status, body: 'no' })
-      return new Response('paid', { status: 201 })
-    }
-    const scope = `answers-${status}`
-    const first = await send(scope, pay, events)
-    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, 'unknown']])
-    expect(events.map(({ type }) => type)).toEqual(['unrecorded'])
-    way.network.restore()
-    for (let i = 0; i < 3; i++) {
-      const next = await send(scope, pay)
-      // Told to come back, in doubt, done without its answer (a 413 is about that), or replayed.
-      expect([[409, 410].includes(next.status) || marks(next)[0] === 'true', runs]).toEqual([true, 1])
-      await elapse(1_500)
-    }
-  })
-
-  it('413 to the completion and not to what is smaller: the record says that the work is done', async () => {
-    const events: IdempotencyEvent[] = []
-    const first = await send(
-      'too-large',
-      () => {
-        way.network.answerNext({ status: 413, body: 'no' })
+  it.for([500, 413, 503])(
+    '%i to the completion: the payment is never made again',
+    inTurn,
+    async (status, { expect }) => {
+      let runs = 0
+      const events: IdempotencyEvent[] = []
+      const pay: IdempotentWork = () => {
+        runs++
+        way.network.answer({ status, body: 'no' })
         return new Response('paid', { status: 201 })
-      },
-      events,
-    )
-    expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, null]])
-    expect(events).toMatchObject([{ type: 'not-kept', reason: 'store' }])
-    expect((await send('too-large', () => new Response('again'))).status).toBe(410)
-  })
+      }
+      const scope = `answers-${status}`
+      const first = await send(scope, pay, events)
+      expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, 'unknown']])
+      expect(events.map(({ type }) => type)).toEqual(['unrecorded'])
+      way.network.restore()
+      for (let i = 0; i < 3; i++) {
+        const next = await send(scope, pay)
+        // Told to come back, in doubt, done without its answer (a 413 is about that), or replayed.
+        expect([[409, 410].includes(next.status) || marks(next)[0] === 'true', runs]).toEqual([true, 1])
+        await elapse(1_500)
+      }
+    },
+  )
 
-  it('every request arrives twice: thirty duplicates run once', async () => {
+  it(
+    '413 to the completion and not to what is smaller: the record says that the work is done',
+    inTurn,
+    async ({ expect }) => {
+      const events: IdempotencyEvent[] = []
+      const first = await send(
+        'too-large',
+        () => {
+          way.network.answerNext({ status: 413, body: 'no' })
+          return new Response('paid', { status: 201 })
+        },
+        events,
+      )
+      expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid', [null, null]])
+      expect(events).toMatchObject([{ type: 'not-kept', reason: 'store' }])
+      expect((await send('too-large', () => new Response('again'))).status).toBe(410)
+    },
+  )
+
+  it('every request arrives twice: thirty duplicates run once', inTurn, async ({ expect }) => {
     way.network.duplicate('last')
     let runs = 0
     const answers = await Promise.all(
@@ -352,36 +389,40 @@ describe('over HTTP, where the gateway answers by itself', () => {
     expect(marks(await send('twice', () => new Response('again')))).toEqual(['true', null])
   })
 
-  it('about every third reply is lost while sixty duplicates of six keys come: six payments, and one answer for each key', async () => {
-    const storm = new AbortController()
-    const losing = async (): Promise<void> => {
-      while (!storm.signal.aborted) {
-        for (let i = 0; i < 2; i++) await way.network.nextRequest()
-        void way.network.dropNextReply()
+  it(
+    'about every third reply is lost while sixty duplicates of six keys come: six payments, and one answer for each key',
+    inTurn,
+    async ({ expect }) => {
+      const storm = new AbortController()
+      const losing = async (): Promise<void> => {
+        while (!storm.signal.aborted) {
+          for (let i = 0; i < 2; i++) await way.network.nextRequest()
+          void way.network.dropNextReply()
+        }
       }
-    }
-    void losing()
-    const runs: string[] = []
-    const pay = async (scope: string): Promise<Response> =>
-      send(scope, async () => {
-        runs.push(scope)
-        await elapse(50)
-        return new Response(`paid ${runs.length}`, { status: 201 })
-      })
-    const scopes = Array.from({ length: 6 }, (_, at) => `storm-${at}`)
-    const bodies = new Map(scopes.map((scope) => [scope, new Set<string>()]))
-    const keep = async (scope: string, answer: Response): Promise<number> => {
-      if (answer.status === 201) bodies.get(scope)?.add(await answer.text())
-      return answer.status
-    }
-    const duplicates = Array.from({ length: 10 }, () => scopes).flat()
-    const statuses = await Promise.all(duplicates.map(async (scope) => keep(scope, await pay(scope))))
-    expect(statuses.filter((status) => ![201, 409, 503].includes(status))).toEqual([])
-    storm.abort()
-    await expect
-      .poll(async () => Promise.all(scopes.map(async (scope) => keep(scope, await pay(scope)))))
-      .toEqual(scopes.map(() => 201))
-    expect(runs.toSorted()).toEqual(scopes)
-    expect([...bodies.values()].map(({ size }) => size)).toEqual(scopes.map(() => 1))
-  })
+      void losing()
+      const runs: string[] = []
+      const pay = async (scope: string): Promise<Response> =>
+        send(scope, async () => {
+          runs.push(scope)
+          await elapse(50)
+          return new Response(`paid ${runs.length}`, { status: 201 })
+        })
+      const scopes = Array.from({ length: 6 }, (_, at) => `storm-${at}`)
+      const bodies = new Map(scopes.map((scope) => [scope, new Set<string>()]))
+      const keep = async (scope: string, answer: Response): Promise<number> => {
+        if (answer.status === 201) bodies.get(scope)?.add(await answer.text())
+        return answer.status
+      }
+      const duplicates = Array.from({ length: 10 }, () => scopes).flat()
+      const statuses = await Promise.all(duplicates.map(async (scope) => keep(scope, await pay(scope))))
+      expect(statuses.filter((status) => ![201, 409, 503].includes(status))).toEqual([])
+      storm.abort()
+      await expect
+        .poll(async () => Promise.all(scopes.map(async (scope) => keep(scope, await pay(scope)))))
+        .toEqual(scopes.map(() => 201))
+      expect(runs.toSorted()).toEqual(scopes)
+      expect([...bodies.values()].map(({ size }) => size)).toEqual(scopes.map(() => 1))
+    },
+  )
 })

@@ -41,7 +41,7 @@ async function killAtRandomMoments(args: readonly string[], kills: number, rando
   }
 }
 
-it('T-39: clients killed at random moments leave only entries that expire', async () => {
+it.concurrent('T-39: clients killed at random moments leave only entries that expire', async () => {
   await using arena = await redisArena()
   const { random } = seededRandom()
   await killAtRandomMoments([arena.prefix, String(arena.server.port)], rounds(100, 8), random)
@@ -49,7 +49,7 @@ it('T-39: clients killed at random moments leave only entries that expire', asyn
   await eventually(async () => ((await arena.command('DBSIZE')) as number) === 0)
 }, 300_000)
 
-it('T-39: connections cut after a random byte leave only entries that expire', async () => {
+it.concurrent('T-39: connections cut after a random byte leave only entries that expire', async () => {
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const { random } = seededRandom()
@@ -66,7 +66,7 @@ it('T-39: connections cut after a random byte leave only entries that expire', a
   await eventually(async () => ((await arena.command('DBSIZE')) as number) === 0)
 }, 300_000)
 
-it('T-39: on a cluster too, and each record lies in the slot of its lock', async () => {
+it.concurrent('T-39: on a cluster too, and each record lies in the slot of its lock', async () => {
   await using cluster = await startRedisCluster({ nodes: 3 })
   const { random } = seededRandom()
   const ports = cluster.nodes.map(({ port }) => String(port))

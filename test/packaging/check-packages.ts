@@ -3,27 +3,31 @@
  * attw read the manifests and types, and we what lies in them. `set-ups.test.ts` installs and uses them.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { allOf, esmOnly, packAll, readFrom, run, type Tarball } from './tarballs.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'leasehold-packed-'))
+// A `.test.ts` is the reader's own: whoever calls the conformance suite does so in a test.
+const source = /(?<!\.d|\.test)\.ts\b/
+
+const isUnresolvableType = (line: string): boolean => /["'`]#|\/src\//.test(line) || source.test(line)
+
+/** A comment that names a source file; but for the one with which the build begins each module. */
+const isUnresolvableComment = (line: string): boolean =>
+  /^\s*(\/\/|\/?\*)/.test(line) && !/^\/\/(#region)? ?src\//.test(line) && source.test(line)
 
 try {
-  const tarballs = await packAll(folder)
+  const tarballs = await packAll()
   await allOf(tarballs.flatMap((tarball) => [checkFiles(tarball), checkTypes(tarball), lint(tarball)]))
   const names = tarballs.map(({ manifest }) => manifest.name)
   console.log(`${names.length} packages are ready to publish: ${names.join(', ')}`)
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 1
-} finally {
-  rmSync(folder, { recursive: true })
 }
 
 /** A tarball holds the manifest, the licence, what was built, the README and what that links to; and nothing else. */
-async function checkFiles({ manifest, published, file, paths }: Tarball): Promise<void> {
+async function checkFiles({ manifest, folder: from, published, file, paths }: Tarball): Promise<void> {
   const linked = linksOf(await readFrom(file, 'README.md'))
     .filter((link) => !/^(https:|#)/.test(link))
     .map((link) => posix.normalize(link.replace(/#.*/, '')))
@@ -35,11 +39,9 @@ async function checkFiles({ manifest, published, file, paths }: Tarball): Promis
   const surplus = paths.filter((path) => !built.test(path) && !needed.includes(path))
   if (surplus.length > 0) throw new Error(`${manifest.name} would publish ${surplus.join(', ')}`)
 
-  // A `.test.ts` is the reader's own: whoever calls the conformance suite does so in a test.
-  const unresolvable = /["'`]#|\/src\/|(?<!\.d|\.test)\.ts\b/
-  const declarations = paths.filter((path) => /\.d\.c?ts$/.test(path))
-  for (const path of declarations) {
-    const line = (await readFrom(file, path)).split('\n').find((each) => unresolvable.test(each))
+  for (const path of paths.filter((each) => built.test(each))) {
+    const isUnresolvable = /\.d\.c?ts$/.test(path) ? isUnresolvableType : isUnresolvableComment
+    const line = (await readFile(join(from, path), 'utf8')).split('\n').find(isUnresolvable)
     if (line) throw new Error(`${manifest.name}: ${path} names what is not published: ${line.trim()}`)
   }
 }

@@ -26,7 +26,7 @@ export async function installAll(): Promise<Installation> {
     return file
   }
   try {
-    const tarballs = await packAll(folder)
+    const tarballs = await packAll()
     const clients = ['hono', 'ioredis', 'redis', '@upstash/redis']
     await using registry = await startRegistry(tarballs, Object.fromEntries(clients.map((name) => [name, testFolder])))
     write('package.json', '{ "private": true }')

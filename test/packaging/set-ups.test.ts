@@ -1,11 +1,17 @@
 import { setUps } from './set-ups.ts'
 
-/** The corners: `npm run soak` compiles in all ways. What is refused for an option costs nothing, nor does TypeScript 7. */
-const corners = ['5.0 node10 cjs', '5.4 bundler esm']
+/**
+ * Each compiler, each way to find modules and each format at least once, and each reason for which something is refused:
+ * `npm run soak` compiles in all ways.
+ */
+const corners = [
+  '5.0 node10 cjs',
+  '5.4 bundler esm',
+  '5.9 bundler cjs',
+  '7 node10 esm',
+  '7 node16 cjs',
+  '7 nodenext esm',
+  '7 bundler cjs',
+]
 
-setUps(
-  ({ typescript, resolution, format }) =>
-    typescript === '7' ||
-    (resolution === 'bundler' && format === 'cjs') ||
-    corners.includes(`${typescript} ${resolution} ${format}`),
-)
+setUps(({ typescript, resolution, format }) => corners.includes(`${typescript} ${resolution} ${format}`))

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { keptFolder, packedOnce } from './packed.ts'
 
 export interface Manifest {
   readonly name: string
@@ -35,25 +36,51 @@ export const esmOnly: Readonly<Record<string, string>> = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Builds and packs every package that is published. */
-export async function packAll(into: string): Promise<readonly Tarball[]> {
+/** Every package that is published, built and packed. */
+export async function packAll(): Promise<readonly Tarball[]> {
   const manifests = globSync(join(root, 'packages/*/package.json'))
   const packages = manifests
     .map((file) => ({ manifest: JSON.parse(readFileSync(file, 'utf8')) as Manifest, folder: dirname(file) }))
     .filter(({ manifest }) => !manifest.private)
-  const build = join(root, 'node_modules/.bin/tsdown')
-  // All of them, so that nobody still writes into a folder when it is removed.
-  await allOf(packages.map(({ folder }) => run(build, [], folder)))
-  const filters = packages.flatMap(({ manifest }) => ['--filter', manifest.name])
-  const output = await run('npx', ['-y', pnpm, ...filters, 'pack', '--json', '--pack-destination', into])
-  const packed = JSON.parse(output) as readonly { name: string; filename: string; files: readonly { path: string }[] }[]
+  const into = await packedOnce(async (into) => {
+    const build = join(root, 'node_modules/.bin/tsdown')
+    // All of them, so that nobody still writes into a folder when it is removed.
+    await allOf(packages.map(({ folder }) => run(build, [], folder)))
+    const filters = packages.flatMap(({ manifest }) => ['--filter', manifest.name])
+    const output = await run('npx', ['-y', pnpm, ...filters, 'pack', '--json', '--pack-destination', into])
+    writeFileSync(join(into, listing), output)
+  })
+  const packed = packedIn(into)
   const tarballs = packages.map(async ({ manifest, folder }): Promise<Tarball> => {
     const found = packed.find(({ name }) => name === manifest.name)
     if (!found) throw new Error(`${manifest.name} was not packed`)
-    const published = JSON.parse(await readFrom(found.filename, 'package.json')) as Manifest
-    return { manifest, published, folder, file: found.filename, paths: found.files.map(({ path }) => path) }
+    const published = JSON.parse(await readFrom(found.file, 'package.json')) as Manifest
+    return { manifest, published, folder, file: found.file, paths: found.paths }
   })
   return allOf(tarballs)
+}
+
+/** What pnpm said of what it packed. */
+const listing = 'packed.json'
+
+/** The tarballs of a folder, each with the name of its package and the files in it. */
+function packedIn(folder: string): readonly { name: string; file: string; paths: readonly string[] }[] {
+  const packed = JSON.parse(readFileSync(join(folder, listing), 'utf8')) as readonly {
+    readonly name: string
+    readonly filename: string
+    readonly files: readonly { readonly path: string }[]
+  }[]
+  return packed.map(({ name, filename, files }) => ({
+    name,
+    file: join(folder, basename(filename)),
+    paths: files.map(({ path }) => path),
+  }))
+}
+
+/** The tarball of a package, if all were packed since the last change to a file of one. */
+export function packedAlready(name: string): string | undefined {
+  const folder = keptFolder()
+  return folder === undefined ? undefined : packedIn(folder).find((each) => each.name === name)?.file
 }
 
 /** The text of a file in a tarball. */

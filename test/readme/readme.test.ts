@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startRedis } from '@leasehold/testkit/redis'
@@ -82,9 +82,19 @@ describe('a snippet that says it runs', () => {
 })
 
 describe('a snippet that is a file of tests', () => {
-  test.each(testing.map((snippet) => [snippet.place, snippet] as const))('passes: %s', async (_, snippet) => {
+  /** Of one run of them all, what became of each file. */
+  let report: { readonly testResults: readonly { readonly name: string; readonly status: string }[] }
+  beforeAll(async () => {
     // By the runner alone: the configuration of the workspace is for its own tests.
-    await outputOf('vitest', ['run', '--root', folder, '--reporter', 'dot', fileOf(snippet)])
+    const args = ['run', '--root', folder, '--reporter', 'json', '--outputFile', 'report.json', ...testing.map(fileOf)]
+    // Which file has failed, and why, is in the report.
+    await outputOf('vitest', args).catch(() => undefined)
+    report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'))
+  })
+
+  test.each(testing.map((snippet) => [snippet.place, snippet] as const))('passes: %s', (_, snippet) => {
+    const result = report.testResults.find(({ name }) => basename(name) === fileOf(snippet))
+    expect(result?.status, JSON.stringify(result, undefined, 2)).toBe('passed')
   })
 })
 

@@ -5,7 +5,7 @@ import { type HttpProxy, startHttpProxy, startTcpProxy, type TcpProxy } from '@l
 import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
+import { startTestGateway, token } from '../../packages/bridge/test/gateway.ts'
 import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/test/program.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms } from '../support/scale.ts'
@@ -28,54 +28,64 @@ interface Taken {
 /** Takes the lock, with a wait of a minute, and gives it back. */
 type Take = (key: string) => Promise<Taken>
 
-let stack: AsyncDisposableStack
-let gateway: TestGateway
-let bridge: BridgeProgram
-let commands: HttpProxy
-let way: TcpProxy
-let holders: Locker
-beforeAll(async () => {
-  stack = new AsyncDisposableStack()
-  gateway = stack.use(await startTestGateway())
-  bridge = stack.use(await startBridgeProgram(gateway.server.url))
-  commands = stack.use(await startHttpProxy({ target: gateway.url }))
-  way = stack.use(await startTcpProxy({ port: bridge.port }))
+/** What each of them has of its own: they are side by side, and kill their bridges when they like. */
+interface Servers {
+  readonly stack: AsyncDisposableStack
+  readonly bridge: BridgeProgram
+  /** Stands between the waiter and its store. */
+  readonly commands: HttpProxy
+  /** Stands between the waiter and the bridge. */
+  readonly way: TcpProxy
+  readonly holders: Locker
+}
+
+async function serve(): Promise<Servers> {
+  const stack = new AsyncDisposableStack()
+  const gateway = stack.use(await startTestGateway())
+  const bridge = stack.use(await startBridgeProgram(gateway.server.url))
+  const commands = stack.use(await startHttpProxy({ target: gateway.url }))
+  const way = stack.use(await startTcpProxy({ port: bridge.port }))
   const redis = quiet(new Redis(gateway.server.url))
   stack.defer(() => redis.disconnect())
-  holders = createLocker({ store: ioredisStore(redis), ttl: '5m', renew: false })
-})
-afterAll(() => stack.disposeAsync())
+  const holders = createLocker({ store: ioredisStore(redis), ttl: '5m', renew: false })
+  return { stack, bridge, commands, way, holders }
+}
 
-const sent = (): number => Object.values(commands.requests).reduce((sum, count) => sum + count, 0)
-
-async function inNode(access: BridgeAccess): Promise<Take> {
+async function inNode({ stack, commands }: Servers, access: BridgeAccess): Promise<Take> {
   const store = fetchStore({ url: commands.url, token })
   const locks = createLocker({ store, notifier: bridgeNotifier(access), wait: '60s', recheck: '5m' })
   stack.defer(() => locks.close())
   return (key) => locks.withLock(key, async (lease) => ({ commands: lease.commands }))
 }
 
-async function inWorkerd(bridge: BridgeAccess): Promise<Take> {
+async function inWorkerd({ stack, commands }: Servers, bridge: BridgeAccess): Promise<Take> {
   const worker = await startWorker({ entry: 'contender.ts', gateway: { url: commands.url, token }, bridge })
   stack.use(worker)
   return async (key) => (await worker.ask(`/take?key=${key}&wait=60000`)).body as Taken
 }
 
-describe.each([
+const inTurn = { concurrent: false, timeout: 90_000 }
+
+describe.concurrent.each([
   ['Node, by an event stream', inNode, 'sse'],
   ['Node, by long polls', inNode, 'long-poll'],
   ['workerd, by an event stream', inWorkerd, 'sse'],
   ['workerd, by long polls', inWorkerd, 'long-poll'],
 ] as const)('in %s, when the bridge is killed', (name, start, mode) => {
   const key = name.replace(/\W+/g, '-')
+  let servers: Servers
   let take: Take
   beforeAll(async () => {
-    take = await start({ url: `http://127.0.0.1:${way.port}`, token: bridge.token, mode })
+    servers = await serve()
+    const { bridge, way } = servers
+    take = await start(servers, { url: `http://127.0.0.1:${way.port}`, token: bridge.token, mode })
   })
+  afterAll(() => servers?.stack.disposeAsync())
 
+  const sent = (): number => Object.values(servers.commands.requests).reduce((sum, count) => sum + count, 0)
   const listened = (): Promise<void> => {
     const open = mode === 'sse' ? 'leasehold_bridge_streams' : 'leasehold_bridge_waits'
-    return eventually(async () => (await bridge.metric(open)) === 1)
+    return eventually(async () => (await servers.bridge.metric(open)) === 1)
   }
   /** Resolves once no command has been sent for a while. */
   const relied = (): Promise<void> =>
@@ -85,40 +95,46 @@ describe.each([
       return sent() === before
     })
 
-  test('a waiter checks for itself, without hurry; once the bridge is back, it relies on that and is woken', async () => {
-    const held = await holders.acquire(key)
-    const taking = take(key)
-    await listened()
-    await relied()
-    const before = { sent: sent(), connections: way.accepted }
-    await bridge.kill()
-    const killedAt = performance.now()
-    await elapse(downMs)
-    const downForMs = performance.now() - killedAt
-    const down = { sent: sent() - before.sent, connections: way.accepted - before.connections }
-    await bridge.restart()
-    await listened()
-    await relied()
-    const atRelease = sent()
-    const releasedAt = performance.now()
-    await held.release()
-    const taken = await taking
-    const wokenMs = performance.now() - releasedAt
-    console.log(
-      `${name}: ${down.sent} commands and ${down.connections} connections in ${downMs} ms without a bridge, ` +
-        `${taken.commands} commands in all, woken in ${wokenMs.toFixed()} ms`,
-    )
-    // Every 10 ms doubling to a second, of which up to half is left to chance.
-    expect(down.sent).toBeGreaterThanOrEqual(2)
-    expect(down.sent).toBeLessThan(10 + downForMs / 500)
-    expect(down.connections).toBeGreaterThanOrEqual(1)
-    expect(down.connections).toBeLessThan(10 + downForMs / 2_500)
-    // It took the lock, and gave it back.
-    expect(sent() - atRelease).toBe(2)
-    expect(wokenMs).toBeLessThan(limit(1_000))
-  }, 90_000)
+  test(
+    'a waiter checks for itself, without hurry; once the bridge is back, it relies on that and is woken',
+    inTurn,
+    async () => {
+      const { bridge, way, holders } = servers
+      const held = await holders.acquire(key)
+      const taking = take(key)
+      await listened()
+      await relied()
+      const before = { sent: sent(), connections: way.accepted }
+      await bridge.kill()
+      const killedAt = performance.now()
+      await elapse(downMs)
+      const downForMs = performance.now() - killedAt
+      const down = { sent: sent() - before.sent, connections: way.accepted - before.connections }
+      await bridge.restart()
+      await listened()
+      await relied()
+      const atRelease = sent()
+      const releasedAt = performance.now()
+      await held.release()
+      const taken = await taking
+      const wokenMs = performance.now() - releasedAt
+      console.log(
+        `${name}: ${down.sent} commands and ${down.connections} connections in ${downMs} ms without a bridge, ` +
+          `${taken.commands} commands in all, woken in ${wokenMs.toFixed()} ms`,
+      )
+      // Every 10 ms doubling to a second, of which up to half is left to chance.
+      expect(down.sent).toBeGreaterThanOrEqual(2)
+      expect(down.sent).toBeLessThan(10 + downForMs / 500)
+      expect(down.connections).toBeGreaterThanOrEqual(1)
+      expect(down.connections).toBeLessThan(10 + downForMs / 2_500)
+      // It took the lock, and gave it back.
+      expect(sent() - atRelease).toBe(2)
+      expect(wokenMs).toBeLessThan(limit(1_000))
+    },
+  )
 
-  test('a waiter takes a lock that is released meanwhile', async () => {
+  test('a waiter takes a lock that is released meanwhile', inTurn, async () => {
+    const { bridge, holders } = servers
     const held = await holders.acquire(key)
     const taking = take(key)
     await listened()
@@ -129,5 +145,5 @@ describe.each([
     expect(performance.now() - releasedAt).toBeLessThan(limit(3_000))
     expect(taken.commands).toBeLessThan(15)
     await bridge.restart()
-  }, 60_000)
+  })
 })

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { packedAlready } from '../packaging/tarballs.ts'
 
 interface Manifest {
   readonly name: string
@@ -53,14 +54,18 @@ async function install(source: string, modules: string): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Manifest
   const installed = join(modules, manifest.name)
   mkdirSync(installed, { recursive: true })
-  writeFileSync(join(installed, 'package.json'), JSON.stringify({ ...manifest, ...manifest.publishConfig }))
   for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
     const link = join(modules, name)
     mkdirSync(dirname(link), { recursive: true })
     // Ours are built.
     if (!name.startsWith('@leasehold/') && !existsSync(link)) symlinkSync(join(source, 'node_modules', name), link)
   }
-  await promisify(execFile)(here('../../node_modules/.bin/tsdown'), ['--out-dir', join(installed, 'dist')], {
-    cwd: source,
-  })
+  const run = promisify(execFile)
+  const tarball = packedAlready(manifest.name)
+  if (tarball !== undefined) {
+    await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+    return
+  }
+  writeFileSync(join(installed, 'package.json'), JSON.stringify({ ...manifest, ...manifest.publishConfig }))
+  await run(here('../../node_modules/.bin/tsdown'), ['--out-dir', join(installed, 'dist')], { cwd: source })
 }

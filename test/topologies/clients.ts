@@ -28,8 +28,6 @@ type Options = RedisStoreOptions & Pick<PubsubNotifierOptions, 'mode'>
 /** A client library, connected as its users connect it to either topology. */
 export interface TopologyClient {
   readonly name: string
-  /** Why it does not leave a node of a cluster that stands still, if it does not. */
-  readonly staysWithSilentNode?: string
   toCluster(nodes: readonly Address[], options?: Options): Connection
   /** @param primaryName the name that the Sentinels know the primary by */
   toSentinel?(sentinels: readonly Address[], primaryName: string, options?: Options): Connection
@@ -72,13 +70,10 @@ function overNodeRedis(
 const rootNodes = (nodes: readonly Address[]): { readonly socket: Address }[] =>
   addresses(nodes).map((socket) => ({ socket }))
 
-const staysWithSilentNode = 'the cluster client keeps its connection to a node that has stopped without a word'
-
 /** The older versions of node-redis. The fourth has no client for Sentinels. */
 const older: readonly TopologyClient[] = [
   {
     name: 'node-redis 5',
-    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis5.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.destroy(), options)
@@ -90,7 +85,6 @@ const older: readonly TopologyClient[] = [
   },
   {
     name: 'node-redis 4',
-    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis4.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.disconnect(), options)
@@ -108,7 +102,6 @@ export const clients: readonly TopologyClient[] = [
   },
   {
     name: 'node-redis',
-    staysWithSilentNode,
     toCluster(nodes, options) {
       const client = redis6.createCluster({ rootNodes: rootNodes(nodes) })
       return overNodeRedis(client, () => client.destroy(), options)

@@ -12,8 +12,9 @@ import { type Connection, clients, type TopologyClient } from './clients.ts'
 
 /* The whole contract of a store on either topology, and where each grant and renewal waits for a replica. */
 
-const sentinel: RedisSentinel = await startRedisSentinel()
-const cluster: RedisCluster = await startRedisCluster({ replicas: 1 })
+// On a busy machine a server may not answer for a while. None is to be replaced meanwhile.
+const sentinel: RedisSentinel = await startRedisSentinel({ downAfterMs: 60_000 })
+const cluster: RedisCluster = await startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '60000'] })
 const primary = await sentinel.primary()
 for (const node of [primary, ...cluster.nodes]) await node.replicatedTo(1)
 afterAll(() => Promise.all([sentinel.stop(), cluster.stop()]))

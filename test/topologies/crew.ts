@@ -21,16 +21,15 @@ export interface Crew {
 type Work = (locks: Locker, inside: (most: number, work?: () => Promise<unknown>) => Promise<void>) => Promise<void>
 
 const wait = '20s'
-const ttl = '10s'
 
 /** Every kind of work that locks are for. The keys of one kind have one hash tag, but for those of the set over several slots. */
-const kinds = (tag: string): Readonly<Record<string, Work>> => ({
+const kinds = (tag: string, ttl: number): Readonly<Record<string, Work>> => ({
   lock: (locks, inside) => locks.withLock(`{${tag}}lock`, { ttl, wait }, () => inside(1)),
   renewal: (locks, inside) =>
     locks.withLock(`{${tag}}renewal`, { ttl, wait }, (lease) =>
       inside(1, async () => {
         await elapse(2)
-        await lease.renew({ ttl: '11s' })
+        await lease.renew({ ttl: ttl + 1_000 })
       }),
     ),
   queue: (locks, inside) => locks.withLock(`{${tag}}queue`, { ttl, wait, queue: fifo() }, () => inside(1)),
@@ -55,12 +54,16 @@ const kinds = (tag: string): Readonly<Record<string, Work>> => ({
   },
 })
 
-/** Two processes at work on each kind at once, again and again, until they are stopped. */
-export function startCrew(processes: readonly Locker[], tag: string): Crew {
+/**
+ * Two processes at work on each kind at once, again and again, until they are stopped.
+ *
+ * @param ttl in milliseconds
+ */
+export function startCrew(processes: readonly Locker[], tag: string, ttl = 10_000): Crew {
   let stopped = false
   const faults: string[] = []
   const turns: Record<string, number> = {}
-  const loops = Object.entries(kinds(tag)).flatMap(([kind, work]) => {
+  const loops = Object.entries(kinds(tag, ttl)).flatMap(([kind, work]) => {
     turns[kind] = 0
     let present = 0
     const inside = async (most: number, act: () => Promise<unknown> = () => elapse(2)): Promise<void> => {

@@ -2,18 +2,20 @@ import { type RedisServer, startRedisCluster, startRedisSentinel } from '@leaseh
 import { type Address, type Connection, clients, sentinelClients, type TopologyClient } from './clients.ts'
 
 /** Several servers that a client sees as one. */
-export interface Topology extends AsyncDisposable {
+export interface Topology {
   /** All servers that hold data, replicas among them. */
   readonly servers: readonly RedisServer[]
   /** The server that has a key now. */
   primaryOf(key: string): Promise<RedisServer>
   connect(client: TopologyClient, prefix?: string): Connection
+  stop(): Promise<void>
 }
 
-interface Kind {
+export interface Kind {
   readonly name: string
   readonly clients: readonly TopologyClient[]
-  start(args?: readonly string[]): Promise<Topology>
+  /** Starts one in which no server is replaced, however long it is busy. */
+  start(): Promise<Topology>
   /** A client that is told of these servers alone, in place of the cluster's nodes or the Sentinels. */
   connectAt(client: TopologyClient, addresses: readonly Address[]): Connection
 }
@@ -25,13 +27,13 @@ export const topologies: readonly Kind[] = [
   {
     name: 'a cluster',
     clients,
-    async start(args = []) {
-      const cluster = await startRedisCluster({ replicas: 1, args })
+    async start() {
+      const cluster = await startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '60000'] })
       return {
         servers: [...cluster.nodes, ...cluster.replicas],
         primaryOf: (key) => cluster.nodeOf(key),
         connect: (client, prefix) => client.toCluster(cluster.nodes, { prefix }),
-        [Symbol.asyncDispose]: () => cluster.stop(),
+        stop: () => cluster.stop(),
       }
     },
     connectAt: (client, addresses) => client.toCluster(addresses),
@@ -39,13 +41,13 @@ export const topologies: readonly Kind[] = [
   {
     name: 'Sentinels',
     clients: sentinelClients,
-    async start(args = []) {
-      const redis = await startRedisSentinel({ args })
+    async start() {
+      const redis = await startRedisSentinel({ downAfterMs: 60_000 })
       return {
         servers: redis.nodes,
         primaryOf: () => redis.primary(),
         connect: (client, prefix) => toSentinel(client)(redis.sentinels, redis.name, { prefix }),
-        [Symbol.asyncDispose]: () => redis.stop(),
+        stop: () => redis.stop(),
       }
     },
     connectAt: (client, addresses) => toSentinel(client)(addresses, 'leasehold'),

@@ -50,7 +50,12 @@ export class Room {
       }
       session = entered.session
       const part = parts[role]
-      if (part) await this.#document.claim(part, session.fence)
+      if (part) {
+        // Somebody has taken it over by now, and the socket will be closed for that.
+        if (!(await this.#document.claim(part, session.fence))) return true
+        // A page writes the whole part. It must not begin without the last that was written before.
+        await this.#sendDocument([socket])
+      }
       send(socket, { type: 'role', role })
       return true
     }

@@ -1,4 +1,4 @@
-import { guardedSet } from '@leasehold/core/fencing'
+import { guardedGet, guardedSet } from '@leasehold/core/fencing'
 import { ioredisTransport } from '@leasehold/ioredis'
 import type { Redis } from 'ioredis'
 import type { Part } from './messages.ts'
@@ -33,9 +33,12 @@ export class SharedDocument {
     return stored
   }
 
-  /** From now on, who has an earlier fence writes no more. */
-  async claim(part: Part, fence: number): Promise<void> {
-    await this.write(part, (await this.read())[part], fence)
+  /**
+   * From now on, who has an earlier fence writes no more; what they have written stays. Answers whether the role is still the session's.
+   * A read and a write in its place would undo what is written between the two.
+   */
+  async claim(part: Part, fence: number): Promise<boolean> {
+    return (await guardedGet(ioredisTransport(this.#redis), this.#key(part), { fence })).read
   }
 
   /** Calls back when any server has changed it. */

@@ -5,16 +5,16 @@ import {
   demandOption,
   homeContext,
   notifiedWaiter,
-  offerInbox,
   offerPlaces,
   type ReleaseNotifier,
   type Subscription,
   sharesBetweenCalls,
 } from '@leasehold/core/adapter'
+import { sse } from '#sse'
 import { type BridgeEndpoint, checkEndpoint } from './bridge-endpoint.ts'
 import { bridgeReach } from './bridge-reach.ts'
 import type { Channel, OpenChannel } from './channel.ts'
-import { eventStream } from './event-stream.ts'
+import type { EventStreams } from './event-streams.ts'
 import { longPoll } from './long-poll.ts'
 import { troubles } from './troubles.ts'
 
@@ -25,8 +25,11 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
    * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer streams. It is also
    * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll of those who wait for
    * the lock, but wakes every stream.
+   *
+   * Whoever wants streams on Workers all the same gives `eventStreams` of `@leasehold/bridge-client/event-streams` in place of
+   * `sse`, which does the same elsewhere. So a Worker that polls does not ship them.
    */
-  readonly mode?: 'sse' | 'long-poll' | undefined
+  readonly mode?: 'sse' | 'long-poll' | EventStreams | undefined
   /** Default: the runtime's. */
   readonly clock?: Clock | undefined
 }
@@ -59,12 +62,14 @@ const keptRecheckMs = 120_000
 export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier {
   demandOption(Object(options) === options, 'options', 'an object')
   const { mode = sharesBetweenCalls() ? 'sse' : 'long-poll', prefix = defaultPrefix, clock = systemClock } = options
-  demandOption(mode === 'sse' || mode === 'long-poll', 'mode', '"sse" or "long-poll"')
+  const polls = mode === 'long-poll'
+  const streams = polls ? undefined : mode === 'sse' ? sse : mode
+  demandOption(polls || !!streams?.open, 'mode', '"long-poll", "sse" or, on Workers, eventStreams')
   checkEndpoint(options)
   // A timer starts whatever calls share, so it belongs to no call.
   const told = troubles(options.onError)
   const reach = bridgeReach(options, prefix, clockWithin(clock, homeContext()), told)
-  const open = mode === 'sse' ? eventStream : longPoll
+  const open = streams?.open ?? longPoll
   /** The channels that calls share. */
   const channels = new Set<Channel>()
   const subscribe = (via: OpenChannel, key: string, cursor: string, more: string): Subscription => {
@@ -89,16 +94,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
       for (const channel of channels) channel.close()
     },
   }
-  // A stream is of a process, which tells its own waiters.
-  if (mode === 'sse') {
-    offerInbox(notifier, {
-      isNameOnly: true,
-      open(name, listener) {
-        reach.inboxes.set(name, listener)
-        return { ready: Promise.resolve(), live: false, close: () => reach.inboxes.delete(name) }
-      },
-    })
-  }
+  streams?.offerTurns(notifier, reach)
   return offerPlaces(notifier, {
     ...notifier,
     recheckMs: keptRecheckMs,

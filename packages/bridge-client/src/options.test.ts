@@ -21,6 +21,8 @@ describe('bridgeNotifier', () => {
     ['token', 'a\nb'],
     ['token', 'é'],
     ['mode', 'poll'],
+    ['mode', null],
+    ['mode', {}],
   ])('refuses the %s %j by name, without showing it', (option, value) => {
     let thrown: unknown
     try {

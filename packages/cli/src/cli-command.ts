@@ -2,7 +2,7 @@ import type { ConnectionSettings } from './connection/settings.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** One command of the program. It lives in a folder of its own, and `commands.ts` lists it. */
+/** One command of the program. It lives in a folder of its own, and is one of the list `commands`. */
 export interface CliCommand {
   readonly name: string
   /** Its arguments as `--help` shows them, such as `<key>` or `[pattern]`. */

@@ -150,6 +150,33 @@ describe('one lock', () => {
     const again = await run(['revoke', key, '--yes', '--json'], tcp())
     expect([again.code, json(again)]).toEqual([1, { key, revoked: false, reason: 'free', from: [] }])
   })
+
+  test('revoke --yes takes nothing from another who has the lock by then, and says who', async () => {
+    const key = 'revoke:gap'
+    await using proxy = await startTcpProxy({ port: server.port })
+    const env = { LEASEHOLD_BRIDGE_REDIS: `redis://127.0.0.1:${proxy.port}` }
+    const first = await locks.acquire(key, { ttl: '30s' })
+    // The server knows the scripts of a report after that, and sees each once.
+    await run(['show', key], env)
+    const monitor = await client.monitor()
+    let reads = 0
+    const reported = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_: string, args: readonly string[], source: string) => {
+        if (source === 'lua' || !args.join().includes(key) || ++reads < 2) return
+        proxy.blackHole()
+        resolve()
+      })
+    })
+    const revoking = run(['revoke', key, '--yes', '--json'], env)
+    await reported
+    monitor.disconnect()
+    await first.release()
+    const { fence } = await locks.acquire(key, { ttl: '30s' })
+    proxy.restore()
+    const ended = await revoking
+    expect([ended.code, json(ended)]).toEqual([1, { key, revoked: false, reason: 'changed-hands', from: [] }])
+    expect(await locks.inspect(key)).toMatchObject({ held: true, fence })
+  })
 })
 
 test('stress finds out where somebody deletes locks', async () => {

@@ -34,5 +34,8 @@ export const findingOffers: WeakMap<object, unknown> = new WeakMap()
 /** The lists of locks that stores offer themselves. */
 export const listingOffers: WeakMap<object, unknown> = new WeakMap()
 
+/** The revocations from one holder that stores offer themselves. */
+export const revokeFromOffers: WeakMap<object, unknown> = new WeakMap()
+
 /** The rooms that stores offer themselves. */
 export const presenceOffers: WeakMap<object, unknown> = new WeakMap()

@@ -132,6 +132,32 @@ describe.each([
     expect(await answer.json()).toEqual(['order:7', '7', 'acme', '/api/orders/7'])
   })
 
+  it('tells a handler that answers as handlers of Express do; its lock is given back, its key is in doubt', async () => {
+    const words = 'The handler must answer a Response, such as Response.json(...)'
+    const told: string[] = []
+    const { url, post } = await serve((app) => {
+      const sends = (_request: unknown, { res }: { readonly res: Response }) => res.json({ id: 7 }) as never
+      app.post('/locked', locked({ locks, key: () => 'none' }, sends))
+      app.post('/once', idempotent({ locks, scope: 'none' }, sends))
+      app.get(
+        '/',
+        idempotent({ locks, scope: 'none' }, () => undefined as never),
+      )
+      app.use((error: Error, _req: Request, res: Response, next: NextFunction) => {
+        told.push(error.message)
+        if (!res.headersSent) next(error)
+      })
+    })
+    await fetch(`${url}/locked`, { method: 'POST' })
+    expect(await locks.isLocked('none')).toBe(false)
+    const key = { 'idempotency-key': 'none' }
+    await post('', key, '/once')
+    expect(await (await post('', key, '/once')).json()).toMatchObject({ type: '/problems/in-doubt' })
+    // A request that passes through unguarded meets the same mistake.
+    expect(await (await fetch(url)).text()).toBe(words)
+    expect(told).toEqual([words, words, words])
+  })
+
   it('tells a handler when its client leaves, and keeps no lock for it', async () => {
     const begun = Promise.withResolvers<AbortSignal>()
     const { url } = await serve((app) =>
@@ -207,6 +233,7 @@ describe.each([
     const work = () => new globalThis.Response()
     expect(() => locked({ locks, key: () => 'k', ttl: -1 }, work)).toThrow(expect.objectContaining({ option: 'ttl' }))
     expect(() => idempotent({ locks, scope: '' }, work)).toThrow(expect.objectContaining({ option: 'scope' }))
-    expect(() => idempotent({ locks, scope: 'a' }, 5 as never)).toThrow(expect.objectContaining({ option: 'work' }))
+    expect(() => idempotent({ locks, scope: 'a' }, 5 as never)).toThrow('idempotent(options, handler)')
+    expect(() => locked({ locks, key: () => 'k' }, undefined as never)).toThrow('locked(options, handler)')
   })
 })

@@ -1,5 +1,5 @@
-import type { Locker } from '@leasehold/core'
-import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -10,15 +10,7 @@ import type { ExpressCall } from './call.ts'
 import { handlerOf } from './handler.ts'
 
 /** The options of `@leasehold/idempotency`, with a scope of the request of Express. */
-export interface IdempotentOptions extends Omit<HandleOptions, 'scope'> {
-  /** Records are kept in the store of this locker. */
-  readonly locks: Locker
-  /**
-   * Whose keys these are, such as the tenant or the user: text, or a function of the request. Two callers with one scope share
-   * their keys, and one of them may be answered with what the other was. An empty scope is refused with a 500.
-   */
-  readonly scope: string | ((req: ExpressRequest) => string | Promise<string>)
-}
+export interface IdempotentOptions extends HandleOptions<ExpressRequest> {}
 
 /** Answers a web request, once for its key. `run` is undefined for a request that passes through unguarded. */
 export type IdempotentHandler = (request: Request, call: ExpressCall & WorkContext) => Response | Promise<Response>
@@ -38,16 +30,9 @@ export type IdempotentHandler = (request: Request, call: ExpressCall & WorkConte
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
 export function idempotent(options: IdempotentOptions, work: IdempotentHandler): RequestHandler {
-  demandObject(options)
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
-  const calls = new WeakMap<Request, ExpressRequest>()
-  const { scope, ...rest } = options
-  const handle = idempotentHandle({
-    ...rest,
-    scope: typeof scope === 'function' ? (request) => scope(calls.get(request) as ExpressRequest) : scope,
-  })
-  return handlerOf((request, call) => {
-    calls.set(request, call.req)
-    return handle(request, (handed, context) => work(handed, { ...call, ...context }))
-  })
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
+  const handle = idempotentHandle(options)
+  return handlerOf((request, call) =>
+    handle(request, (handed, context) => answerOf(work(handed, { ...call, ...context })), { asked: call.req }),
+  )
 }

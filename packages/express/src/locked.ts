@@ -1,6 +1,6 @@
 import type { Lease } from '@leasehold/core'
 import { demandOption } from '@leasehold/core/adapter'
-import { type LockedRequestOptions, lockedRequest } from '@leasehold/core/requests'
+import { answerOf, type LockedRequestOptions, lockedRequest } from '@leasehold/core/requests'
 import type { Request as ExpressRequest, RequestHandler } from 'express'
 import type { ExpressCall } from './call.ts'
 import { handlerOf } from './handler.ts'
@@ -28,7 +28,9 @@ export type LockedHandler = (
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
 export function locked(options: LockedOptions, work: LockedHandler): RequestHandler {
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: locked(options, handler)')
   const handle = lockedRequest(options)
-  return handlerOf((request, call) => handle(request, (handed, lease) => work(handed, { ...call, lease }), call.req))
+  return handlerOf((request, call) =>
+    handle(request, (handed, lease) => answerOf(work(handed, { ...call, lease })), call.req),
+  )
 }

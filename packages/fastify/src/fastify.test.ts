@@ -161,10 +161,34 @@ describe('Fastify', () => {
     await cancelled.promise
   })
 
+  it('a handler that answers no Response is told so; its lock is given back, its key is in doubt', async () => {
+    const words = 'The handler must answer a Response, such as Response.json(...)'
+    const { url, post } = await serve((app) => {
+      const object = () => ({ id: 7 }) as never
+      app.post('/locked', locked({ locks, key: () => 'none' }, object))
+      app.post('/once', idempotent({ locks, scope: 'none' }, object))
+    })
+    const guarded = await fetch(`${url}/locked`, { method: 'POST' })
+    expect([guarded.status, await guarded.json()]).toEqual([500, expect.objectContaining({ message: words })])
+    expect(await locks.isLocked('none')).toBe(false)
+    const key = { 'idempotency-key': 'none' }
+    expect(await (await post('', key, '/once')).json()).toMatchObject({ message: words })
+    expect((await (await post('', key, '/once')).json()) as object).toMatchObject({ type: '/problems/in-doubt' })
+    // Without a key nothing is recorded, and the mistake is the same.
+    const lax = await serve((app) =>
+      app.get(
+        '/',
+        idempotent({ locks, scope: 'none' }, () => undefined as never),
+      ),
+    )
+    expect(await (await fetch(lax.url)).json()).toMatchObject({ message: words })
+  })
+
   it('a mistake in an option is told when the route is made', () => {
     const work = () => new Response()
     expect(() => locked({ locks, key: () => 'k', ttl: -1 }, work)).toThrow(expect.objectContaining({ option: 'ttl' }))
     expect(() => idempotent({ locks, scope: '' }, work)).toThrow(expect.objectContaining({ option: 'scope' }))
-    expect(() => idempotent({ locks, scope: 'a' }, 5 as never)).toThrow(expect.objectContaining({ option: 'work' }))
+    expect(() => idempotent({ locks, scope: 'a' }, 5 as never)).toThrow('idempotent(options, handler)')
+    expect(() => locked({ locks, key: () => 'k' }, undefined as never)).toThrow('locked(options, handler)')
   })
 })

@@ -1,5 +1,5 @@
-import type { Locker } from '@leasehold/core'
-import { demandObject, demandOption } from '@leasehold/core/adapter'
+import { demandOption } from '@leasehold/core/adapter'
+import { answerOf } from '@leasehold/core/requests'
 import {
   type IdempotentOptions as HandleOptions,
   idempotent as idempotentHandle,
@@ -11,15 +11,7 @@ import { handlerOf } from './handler.ts'
 
 /** The options of `@leasehold/idempotency`, with a scope of the request of Fastify. */
 export interface IdempotentOptions<R extends RouteGenericInterface = RouteGenericInterface>
-  extends Omit<HandleOptions, 'scope'> {
-  /** Records are kept in the store of this locker. */
-  readonly locks: Locker
-  /**
-   * Whose keys these are, such as the tenant or the user: text, or a function of the request. Two callers with one scope share
-   * their keys, and one of them may be answered with what the other was. An empty scope is refused with a 500.
-   */
-  readonly scope: string | ((request: FastifyRequest<R>) => string | Promise<string>)
-}
+  extends HandleOptions<FastifyRequest<R>> {}
 
 /** Answers a web request, once for its key. `run` is undefined for a request that passes through unguarded. */
 export type IdempotentHandler<R extends RouteGenericInterface = RouteGenericInterface> = (
@@ -45,16 +37,9 @@ export function idempotent<R extends RouteGenericInterface = RouteGenericInterfa
   options: IdempotentOptions<R>,
   work: IdempotentHandler<R>,
 ): Handler<R> {
-  demandObject(options)
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
-  const calls = new WeakMap<Request, FastifyRequest<R>>()
-  const { scope, ...rest } = options
-  const handle = idempotentHandle({
-    ...rest,
-    scope: typeof scope === 'function' ? (web) => scope(calls.get(web) as FastifyRequest<R>) : scope,
-  })
-  return handlerOf<R>((web, call) => {
-    calls.set(web, call.request)
-    return handle(web, (handed, context) => work(handed, { ...call, ...context }))
-  })
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: idempotent(options, handler)')
+  const handle = idempotentHandle(options)
+  return handlerOf<R>((web, call) =>
+    handle(web, (handed, context) => answerOf(work(handed, { ...call, ...context })), { asked: call.request }),
+  )
 }

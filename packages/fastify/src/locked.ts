@@ -1,6 +1,6 @@
 import type { Lease } from '@leasehold/core'
 import { demandOption } from '@leasehold/core/adapter'
-import { type LockedRequestOptions, lockedRequest } from '@leasehold/core/requests'
+import { answerOf, type LockedRequestOptions, lockedRequest } from '@leasehold/core/requests'
 import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { FastifyCall, Handler } from './call.ts'
 import { handlerOf } from './handler.ts'
@@ -36,7 +36,9 @@ export function locked<R extends RouteGenericInterface = RouteGenericInterface>(
   options: LockedOptions<R>,
   work: LockedHandler<R>,
 ): Handler<R> {
-  demandOption(typeof work === 'function', 'work', 'a function of a request')
+  demandOption(typeof work === 'function', 'handler', 'a function of a request: locked(options, handler)')
   const handle = lockedRequest(options)
-  return handlerOf<R>((web, call) => handle(web, (handed, lease) => work(handed, { ...call, lease }), call.request))
+  return handlerOf<R>((web, call) =>
+    handle(web, (handed, lease) => answerOf(work(handed, { ...call, lease })), call.request),
+  )
 }

@@ -195,6 +195,17 @@ describe('what a handler throws', () => {
     expect(await saidBy(await appThat(() => 'text').request('/', sent()))).toBe('409 /problems/in-doubt')
   })
 
+  it('is that of Hono for a handler that answers nothing, and leaves the key in doubt', async () => {
+    const app = new Hono().post('/', once(), (async () => undefined) as never)
+    app.onError((error, c) => c.text(error.message, 500))
+    const [first, second] = await twice(app, '/')
+    expect([first.status, await first.text()]).toEqual([
+      500,
+      expect.stringContaining('Did you forget to return a Response'),
+    ])
+    expect(await saidBy(second)).toBe('409 /problems/in-doubt')
+  })
+
   it('while its body is read leaves the key in doubt, and is no half of an answer', async () => {
     const app = new Hono().post('/', once(), (c) => {
       const body = new ReadableStream({ pull: (controller) => controller.error(new Error('broken off')) })

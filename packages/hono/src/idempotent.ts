@@ -16,16 +16,11 @@ import { waitUntilOf } from './keep-alive.ts'
 import { checkLocks, type LocksOption, locksFor } from './locks.ts'
 import { readable } from './readable.ts'
 
-/** The options of `@leasehold/idempotency` pass through, but for those that are about the context here. */
+/** The options of `@leasehold/idempotency`, with a scope of the context, pass through. */
 export interface IdempotentOptions<E extends Env = Env, Name extends string = 'run'>
-  extends Omit<HandleOptions, 'locks' | 'scope'> {
+  extends Omit<HandleOptions<Context<E>>, 'locks'> {
   /** A locker, or a function that returns the one for a request. Records are kept in its store. */
   readonly locks: LocksOption<Locker, E>
-  /**
-   * Whose keys these are, such as the tenant or the user: text, or a function of the context. Two callers with one scope share
-   * their keys, and one of them may be answered with what the other was. An empty scope is refused with a 500.
-   */
-  readonly scope: string | ((c: Context<E>) => string | Promise<string>)
   /** The context variable that has the run; default `run`. It is undefined for a request that passes through unguarded. */
   readonly as?: Name | undefined
   /**
@@ -71,12 +66,13 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
       c.set(as, run)
       await next()
       ran = true
-      // Hono has made an answer of what the handler threw. The rules for what throws must see it.
-      if (c.error && !isAnswer(c.error)) throw c.error
+      // Hono has made an answer of what the handler threw. The rules for what throws must see it. Of a handler that answers nothing
+      // Hono makes an error later, unless somebody asks for `c.res`.
+      if (!c.finalized || (c.error && !isAnswer(c.error))) throw c.error
       return c.res
     }
     try {
-      const answer = await handleFor(c, request)(request, work, { waitUntil: waitUntilOf(c) })
+      const answer = await handleFor(c)(request, work, { waitUntil: waitUntilOf(c), asked: c })
       if (!ran || answer !== c.res) answerInstead(c, answer, { outer, recorded })
     } catch (error) {
       if (ran && error === c.error) return undefined
@@ -96,21 +92,18 @@ const handed = new WeakSet<Request>()
 const hasResponse = (error: Error): boolean => 'getResponse' in error
 
 /** Makes a handle for each locker, one if there is one locker. Options are checked now. */
-function handles<E extends Env>({ locks, scope, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {
+function handles<E extends Env>({ locks, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {
   checkLocks(locks, 'acquire')
-  const contexts = new WeakMap<Request, Context<E>>()
-  const made = new WeakMap<Locker, IdempotentHandle>()
-  function handleOver(locker: Locker): IdempotentHandle {
-    const ofRequest = (request: Request) => (scope as (c: Context<E>) => string)(contexts.get(request) as Context<E>)
-    const handle = idempotentHandle({ ...rest, locks: locker, scope: typeof scope === 'function' ? ofRequest : scope })
+  const made = new WeakMap<Locker, IdempotentHandle<Context<E>>>()
+  function handleOver(locker: Locker): IdempotentHandle<Context<E>> {
+    const handle = idempotentHandle<Context<E>>({ ...rest, locks: locker })
     made.set(locker, handle)
     return handle
   }
   if (typeof locks !== 'function') handleOver(locks)
-  else checkIdempotentOptions({ ...rest, scope: scope as HandleOptions['scope'] })
-  return (c: Context<E>, request: Request): IdempotentHandle => {
+  else checkIdempotentOptions<Context<E>>(rest)
+  return (c: Context<E>): IdempotentHandle<Context<E>> => {
     const locker = locksFor(c, locks)
-    contexts.set(request, c)
     return made.get(locker) ?? handleOver(locker)
   }
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type MemorySetting, memorySetting, requestOf } from '../test/memory-setting.ts'
+import { idempotent } from './idempotent.ts'
 import type { IdempotentWork } from './work.ts'
 
 let setting: MemorySetting
@@ -193,6 +194,13 @@ describe('before the store is asked', () => {
       { type: 'misconfigured', cause: { code: 'INVALID_OPTION', option: 'scope' } },
     ])
     expect([runs, setting.asked]).toEqual([0, []])
+  })
+
+  it('gives the scope what a framework has in place of the request', async () => {
+    const handle = idempotent<{ readonly user: string }>({ locks: setting.locks, scope: ({ user }) => user })
+    const send = (user: string) => handle(requestOf(), pay, { asked: { user } })
+    const answers = [await send('ada'), await send('bob'), await send('ada')]
+    expect(answers.map(replayed)).toEqual([false, false, true])
   })
 
   it('what the scope throws goes to the caller, such as a 401', async () => {

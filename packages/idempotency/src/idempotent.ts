@@ -17,11 +17,19 @@ import type { IdempotentWork } from './work.ts'
  * It rejects with what the work throws, with what `scope`, `fingerprint` or `inDoubt` throws, and with the reason of the request's
  * signal if the client leaves before the work has begun. Everything else is an answer.
  */
-export type IdempotentHandle = (
+export type IdempotentHandle<Asked = Request> = (
   request: Request,
   work: IdempotentWork,
-  call?: { readonly waitUntil?: WaitUntil | undefined },
+  ...call: Request extends Asked
+    ? [call?: IdempotentCall<Asked>]
+    : [call: IdempotentCall<Asked> & { readonly asked: Asked }]
 ) => Promise<Response>
+
+export interface IdempotentCall<Asked = Request> {
+  readonly waitUntil?: WaitUntil | undefined
+  /** What `scope` is given; default the request itself. */
+  readonly asked?: Asked | undefined
+}
 
 /**
  * Makes handlers idempotent by the `Idempotency-Key` header. It checks the options once, and does no I/O.
@@ -42,10 +50,10 @@ export type IdempotentHandle = (
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
-export function idempotent(options: IdempotentOptions): IdempotentHandle {
+export function idempotent<Asked = Request>(options: IdempotentOptions<Asked>): IdempotentHandle<Asked> {
   const settings = settingsOf(options)
-  return (request, work, { waitUntil } = {}) => {
-    const answered = answer(settings, request, work)
+  return (request, work, ...[{ waitUntil, asked = request } = {}]) => {
+    const answered = answer(settings, request, work, asked)
     if (waitUntil) unheeded(() => waitUntil(answered.catch(() => undefined)))
     return answered
   }
@@ -55,7 +63,7 @@ export function idempotent(options: IdempotentOptions): IdempotentHandle {
 const namesAround = new WeakMap<Request, readonly string[]>()
 
 /** Whatever can be refused is refused before the store is asked. */
-async function answer(settings: Settings, request: Request, work: IdempotentWork): Promise<Response> {
+async function answer(settings: Settings, request: Request, work: IdempotentWork, asked: unknown): Promise<Response> {
   const { methods, required, longestKey } = settings
   if (!methods.has(request.method.toUpperCase())) return work(request, { run: undefined, key: undefined })
   const found = keyOf(request, longestKey)
@@ -66,7 +74,7 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
   }
   const { key } = found
   const { scope, largestBody, bodyWithinMs, fingerprint, clock } = settings
-  const owner = typeof scope === 'function' ? await scope(request) : scope
+  const owner = typeof scope === 'function' ? await scope(asked as never) : scope
   const around = namesAround.get(request) ?? []
   let name: string
   try {

@@ -10,7 +10,7 @@ export type {
   UnavailableEvent,
   UnrecordedEvent,
 } from './events.ts'
-export { type IdempotentHandle, idempotent } from './idempotent.ts'
+export { type IdempotentCall, type IdempotentHandle, idempotent } from './idempotent.ts'
 export type { DoubtPolicy, InDoubt } from './in-doubt.ts'
 export { replayedHeaders } from './kept-headers.ts'
 export { checkIdempotentOptions, type IdempotentOptions } from './options.ts'

@@ -7,16 +7,17 @@ import * as figures from './figures.ts'
 import type { DoubtPolicy } from './in-doubt.ts'
 import { keptHeaders } from './kept-headers.ts'
 
-export interface IdempotentOptions {
+/** Functions are given the web request; `scope`, what a framework has in its place. */
+export interface IdempotentOptions<Asked = Request> {
   /** Records are kept in the store of this locker. A store of `@leasehold/ioredis` or `@leasehold/upstash` can, and the embedded one. */
   readonly locks: Locker
   /**
    * Whose keys these are, such as the tenant or the user: text, or a function of the request, which is given the very request
-   * that came. Two callers with one scope share their keys, and one of them may be answered with what the other was. So an empty
+   * that came, or what a framework has in its place. Two callers with one scope share their keys, and one of them may be answered with what the other was. So an empty
    * scope is refused with a 500. Callers whom nobody knows share a scope only if you name one for them, such as `'anonymous'`.
    * What the function throws goes to the caller of the handle.
    */
-  readonly scope: string | ((request: Request) => string | Promise<string>)
+  readonly scope: string | ((request: Asked) => string | Promise<string>)
   /** Whether a request needs a key; default true. Otherwise one without a key passes through unguarded. */
   readonly required?: boolean | undefined
   /** The methods that are guarded; default `POST` and `PATCH`. All others pass through. */
@@ -63,7 +64,8 @@ export interface IdempotentOptions {
 /** The options, complete and checked. */
 export interface Settings {
   readonly locks: Locker
-  readonly scope: IdempotentOptions['scope']
+  /** Its calls say what it is given. */
+  readonly scope: IdempotentOptions<never>['scope']
   readonly required: boolean
   readonly methods: ReadonlySet<string>
   readonly longestKey: number
@@ -84,7 +86,7 @@ export interface Settings {
 }
 
 /** @throws InvalidOptionError naming the first option that is unknown or bad */
-export function settingsOf(options: IdempotentOptions): Settings {
+export function settingsOf<Asked>(options: IdempotentOptions<Asked>): Settings {
   demandObject(options)
   const { locks, ...rest } = options ?? {}
   const settings = ownSettings(rest)
@@ -103,14 +105,14 @@ export function settingsOf(options: IdempotentOptions): Settings {
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
-export function checkIdempotentOptions(options: Omit<IdempotentOptions, 'locks'>): void {
+export function checkIdempotentOptions<Asked = Request>(options: Omit<IdempotentOptions<Asked>, 'locks'>): void {
   demandObject(options)
   const { ttl, wait, inDoubtFor } = ownSettings(options).claim
   checkAcquireOptions({ ttl, wait })
   if (inDoubtFor !== undefined) parseDuration('inDoubtFor', inDoubtFor)
 }
 
-function ownSettings(options: Omit<IdempotentOptions, 'locks'>): Omit<Settings, 'locks'> {
+function ownSettings<Asked>(options: Omit<IdempotentOptions<Asked>, 'locks'>): Omit<Settings, 'locks'> {
   const {
     scope,
     required = true,

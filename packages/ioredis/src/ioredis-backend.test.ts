@@ -1,8 +1,8 @@
 import { createLocker } from '@leasehold/core'
-import { ManualClock } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { backendClaims } from '../../../test/support/backend-claims.ts'
 import { clients } from '../test/clients.ts'
 import { ioredisBackend } from './ioredis-backend.ts'
 import { ioredisNotifier } from './ioredis-notifier.ts'
@@ -26,26 +26,17 @@ function connect(): Redis {
 const refused = (option: string): unknown => expect.objectContaining({ code: 'INVALID_OPTION', option })
 
 describe.each(clients)('ioredisBackend over $name', ({ create }) => {
-  it('gives a locker its store and notifier under one prefix, and a name that whoever reads the lock sees', async () => {
-    const client = create({ port: server.port })
-    const locks = createLocker({ ...ioredisBackend(client, { prefix: 'shop:' }), recheck: '1h' })
-    try {
-      const held = await locks.acquire('k')
-      const own = `-${process.pid}`
-      expect(await locks.inspect('k')).toMatchObject({ holder: expect.stringMatching(`${own}$`) })
-      expect(await server.command('GET', 'shop:k')).toContain(`${own}.`)
-      const other = createLocker({ ...ioredisBackend(client, { prefix: 'shop:', name: 'orders-7' }), recheck: '1h' })
-      // Only the notifier can tell it within its time.
-      const next = other.acquire('k', { wait: '20s' })
-      await expect.poll(() => server.command('PUBSUB', 'NUMSUB', 'shop:release:k')).toEqual(['shop:release:k', 1])
-      await held.release()
-      await next
-      expect(await locks.inspect('k')).toMatchObject({ holder: 'orders-7' })
-      await other.close({ grace: 0 })
-    } finally {
-      await locks.close({ grace: 0 })
-      client.disconnect()
-    }
+  let client: ReturnType<typeof create>
+  beforeAll(() => {
+    client = create({ port: server.port })
+  })
+  afterAll(() => client.disconnect())
+  backendClaims<ReturnType<typeof create>>({
+    server: () => server,
+    client: () => client,
+    backend: ioredisBackend,
+    store: ioredisStore,
+    notifier: ioredisNotifier,
   })
 })
 
@@ -61,47 +52,6 @@ describe('ioredisBackend', () => {
     await locks.acquire('named')
     expect(await locks.inspect('named')).toMatchObject({ holder: 'of-the-locker' })
     await locks.close({ grace: 0 })
-  })
-
-  it('hands each option to its part', async () => {
-    const client = connect()
-    const { store, notifier } = ioredisBackend(client, { prefix: 'p:', fenceMemory: '1m', mode: 'pattern' })
-    expect([store.prefix, notifier.prefix]).toEqual(['p:', 'p:'])
-    await notifier.subscribe('k', '-').ready
-    expect(await server.command('PUBSUB', 'NUMPAT')).toBe(1)
-    await notifier.close()
-    const locks = createLocker({ store })
-    await (await locks.acquire('k', { ttl: '1s' })).release()
-    const memoryMs = Number(await server.command('PTTL', '{p:k}:fence'))
-    expect(memoryMs).toBeGreaterThan(50_000)
-    expect(memoryMs).toBeLessThanOrEqual(60_000)
-  })
-
-  it('takes undefined for every option, as if it were left out', () => {
-    const options = { prefix: undefined, fenceMemory: undefined, mode: undefined, name: undefined, clock: undefined }
-    const { store, notifier, name } = ioredisBackend(connect(), options)
-    expect([store.prefix, notifier.prefix]).toEqual(['lock:', 'lock:'])
-    expect(name).toBe(ioredisBackend(connect()).name)
-    ioredisStore(connect(), { prefix: undefined, fenceMemory: undefined })
-    ioredisNotifier(connect(), { prefix: undefined, mode: undefined, clock: undefined })
-    ioredisNotifier(connect(), { clock: new ManualClock() })
-  })
-
-  it.each([
-    ['prefix', ''],
-    ['prefix', '{lock}:'],
-    ['fenceMemory', 'soon'],
-    ['mode', 'patern'],
-    ['keyPrefix', 'lock:'],
-  ])('refuses the option %s: %j by name', (option, value) => {
-    expect(() => ioredisBackend(connect(), { [option]: value } as never)).toThrow(refused(option))
-  })
-
-  it('refuses options that its parts do not have, on these, too', () => {
-    expect(() => ioredisStore(connect(), { mode: 'pattern' } as never)).toThrow(refused('mode'))
-    expect(() => ioredisNotifier(connect(), { fenceMemory: '1h' } as never)).toThrow(refused('fenceMemory'))
-    expect(() => ioredisNotifier(connect(), { mode: 'patern' } as never)).toThrow(refused('mode'))
-    expect(() => ioredisBackend(connect(), 'lock:' as never)).toThrow(refused('options'))
   })
 
   it.each(['', 'two words', 'n'.repeat(65)])('a locker refuses it with the name %j', (name) => {

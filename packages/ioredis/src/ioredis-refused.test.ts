@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { inspect } from 'node:util'
-import { createLocker } from '@leasehold/core'
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import { callUntil } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
@@ -8,6 +7,7 @@ import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { refusalClaims } from '../../../test/support/refusal-claims.ts'
 import { behindProxy, type ClientOptions, clients } from '../test/clients.ts'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisStore } from './ioredis-store.ts'
@@ -25,93 +25,35 @@ const increment = (key = 'lock:a'): ScriptCall => ({
 const run = async (client: IoredisClient, signal = never): Promise<ScriptReply | undefined> =>
   (await ioredisTransport(client).run([increment()], callUntil(signal)))[0]
 
+const once = (client: { once(event: string, heard: () => void): unknown }, event: string): Promise<unknown> =>
+  new Promise((resolve) => client.once(event, () => resolve(undefined)))
+
 const right = 'the-right-password'
 const wrong = 'the-wrong-password'
 
 describe.each(clients)('over $name', ({ create }) => {
   const network = behindProxy(create)
   const { connect, unwatched } = network
-  beforeEach(async () => {
-    await network.redis.command('ACL', 'SETUSER', 'lock', 'reset', 'on', `>${right}`, '~*', '&*', '+@all')
-  })
   afterEach(() => {
     vi.restoreAllMocks()
   })
 
-  it('a wrong password ends an acquire at once, with the server’s words as the cause', async () => {
-    const client = connect({ username: 'lock', password: wrong })
-    const locks = createLocker({ store: ioredisStore(client) })
-    // Longer than this test may take.
-    const error = await locks.acquire('a', { wait: '10m' }).catch((e: unknown) => e)
-    expect(error).toMatchObject({
-      code: 'STORE_UNAVAILABLE',
-      executed: 'no',
-      cause: { message: expect.stringMatching(/^WRONGPASS/) },
-    })
-    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(wrong)
-    await locks.close()
+  refusalClaims<ReturnType<typeof create>>({
+    network,
+    connect: (user, port) => connect({ ...user, ...(port !== undefined && { port }) }),
+    close: (client) => client.disconnect(),
+    transport: ioredisTransport,
+    store: ioredisStore,
+    listeners: (client) => client.listenerCount('end'),
+    failed: (client) => once(client, 'error'),
+    lost: (client) => once(client, 'close'),
+    ready: (client) => once(client, 'ready'),
   })
 
-  it('a call that waits until the client is ready is told the server’s words, and no listener is left', async () => {
-    const client = connect({ username: 'lock', password: wrong })
-    const listeners = (): number => client.listenerCount('end')
-    const before = listeners()
-    const transport = ioredisTransport(client)
-    const waits = [1, 2].map(() => transport.whenReady('lock:a', callUntil(never)))
-    expect(listeners()).toBe(before + 1)
-    expect(await Promise.all(waits)).toEqual(
-      waits.map(() => ({ type: 'error', message: expect.stringMatching(/^WRONGPASS/) })),
-    )
-    expect(listeners()).toBe(before)
-  })
-
-  it('a password that the server asks for and the client has not got ends a call at once', async () => {
+  it('a password that the server asks for ends a call at once also where the client does not ask whether it is ready', async () => {
     await using locked = await startRedis({ args: ['--requirepass', right] })
-    for (const enableReadyCheck of [true, false]) {
-      const client = connect({ port: locked.port, enableReadyCheck })
-      expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOAUTH/) })
-    }
-  })
-
-  it('a user who may not run scripts is told so at once', async () => {
-    await network.redis.command('ACL', 'SETUSER', 'lock', '-eval')
-    const client = connect({ username: 'lock', password: right })
-    expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOPERM/) })
-  })
-
-  it('a password that is changed is noticed when the connection is lost, and does no harm once it is right again', async () => {
-    const client = connect({ username: 'lock', password: right })
-    expect(await run(client)).toMatchObject({ value: 1 })
-    await network.redis.command('ACL', 'SETUSER', 'lock', 'resetpass', '>another-password')
-    expect(await run(client)).toMatchObject({ value: 2 })
-    const lost = new Promise((resolve) => client.once('close', resolve))
-    network.proxy.cut()
-    await lost
-    expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^WRONGPASS/) })
-    await network.redis.command('ACL', 'SETUSER', 'lock', `>${right}`)
-    const back = new Promise((resolve) => client.once('ready', resolve))
-    await back
-    expect(await run(client)).toMatchObject({ value: 3 })
-  })
-
-  it('a call that was not sent has as its cause what the client met with', async () => {
-    network.proxy.refuse()
-    const client = connect()
-    const controller = new AbortController()
-    const reply = run(client, controller.signal)
-    client.once('error', () => controller.abort())
-    expect(await reply).toMatchObject({
-      type: 'unknown',
-      executed: 'no',
-      cause: { message: expect.stringContaining('not connected in time'), cause: { code: 'ECONNREFUSED' } },
-    })
-    // Once it was connected, that is no reason for what comes.
-    await network.proxy.accept()
-    expect(await run(client)).toMatchObject({ value: 1 })
-    client.disconnect()
-    const late = await run(client)
-    expect(late).toMatchObject({ executed: 'no', cause: { message: expect.stringContaining('not connected') } })
-    expect((late as { cause?: Error }).cause?.cause).toBeUndefined()
+    const client = connect({ port: locked.port, enableReadyCheck: false })
+    expect(await run(client)).toEqual({ type: 'error', message: expect.stringMatching(/^NOAUTH/) })
   })
 
   it('a client to whose errors nobody listens says them on the console, while a call waits as at any time', async () => {

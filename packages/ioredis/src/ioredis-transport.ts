@@ -3,13 +3,13 @@ import {
   type ConnectedClient,
   connectedTransport,
   offerPlainCommands,
+  plainCommandOver,
   type RedisTransport,
 } from '@leasehold/core/redis'
 import { clientFindings } from './client-findings.ts'
 import { nodeNameOf } from './cluster-node.ts'
 import { areSame, connectionFor, inOneWrite, obstacle, sockets } from './connections.ts'
 import { checkClient, type IoredisClient, type IoredisConnection } from './ioredis-client.ts'
-import { plainCommand } from './plain-command.ts'
 import { failure, plainValue } from './script-reply.ts'
 import { slotsOnTheMove } from './slots-on-the-move.ts'
 
@@ -35,9 +35,10 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
-  const transport = connectedTransport(connectedIoredis(client))
+  const connected = connectedIoredis(client)
+  const transport = connectedTransport(connected)
   offerFindings(transport, () => clientFindings(client))
-  return offerPlainCommands(transport, plainCommand(client))
+  return offerPlainCommands(transport, plainCommandOver(connected, plainSending(client), failure))
 }
 
 function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient> {
@@ -61,7 +62,7 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
     send(call, _, answer) {
       const { command, body, keys, args } = call
       const before = sockets(client)
-      const words = ([body, keys.length] as (string | number)[]).concat(keys, args)
+      const words: (string | number)[] = [body, keys.length, ...keys, ...args]
       commands[command].apply(client, words).then(
         (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
         (error: unknown) => {
@@ -83,6 +84,12 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
     },
   }
 }
+
+/** A command goes over whichever connection the client chooses. */
+const plainSending =
+  (client: IoredisClient) =>
+  async ([name, ...words]: readonly [string, ...string[]]): Promise<unknown> =>
+    plainValue(await client.createBuiltinCommand(name.toLowerCase()).buffer.apply(client, words))
 
 function begin(connection: IoredisConnection): void {
   // Somebody else may have been quicker. A failed attempt shows in the status; the client's settings decide whether it tries

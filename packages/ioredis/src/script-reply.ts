@@ -1,4 +1,10 @@
-import { type ScriptCall, type ScriptReply, withoutArguments } from '@leasehold/core/redis'
+import {
+  noAnswer,
+  type ScriptCall,
+  type ScriptReply,
+  sentFromNodeToNode,
+  withoutArguments,
+} from '@leasehold/core/redis'
 
 /**
  * Turns a reply whose strings are buffers into text and numbers. They are buffers because of the client's option
@@ -23,11 +29,8 @@ export function failure(error: unknown, call: ScriptCall, resent = false): Scrip
   const sentOn =
     /^Too many Cluster redirections\. Last error: (ReplyError: (TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b.*)/s.exec(text)
   if (name === 'ReplyError' || sentOn) {
-    // Every node refused it, so it was not carried out. It may be once the slot has been moved.
-    const message = sentOn ? `TRYAGAIN The cluster's nodes sent the request from one to the other (${sentOn[1]})` : text
+    const { message } = sentOn ? sentFromNodeToNode(sentOn[1] as string) : { message: text }
     return { type: 'error', message, ...(resent && { resent }) }
   }
-  const cause = new Error(text)
-  cause.name = name
-  return { type: 'unknown', executed: 'unknown', cause }
+  return noAnswer('unknown', name, text)
 }

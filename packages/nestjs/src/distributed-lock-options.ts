@@ -4,22 +4,31 @@ import type { LockContendedError, LockedOptions } from '@leasehold/core/locked'
 /** A method that answers a promise. */
 export type AsyncMethod = (...args: never[]) => Promise<unknown>
 
-/** What becomes of a call when somebody holds the lock until the wait is over, and it is not skipped. */
-export type Answer<M extends AsyncMethod> = 409 | 423 | ((error: LockContendedError) => Awaited<ReturnType<M>>)
+/**
+ * What becomes of a call when somebody holds the lock until the wait is over. A status: it rejects with a `LockContendedException`
+ * of that status. `skip`: it answers undefined, as a scheduled job should; only for a method whose result may be undefined. A
+ * function answers in place of the method.
+ */
+export type OnContended<M extends AsyncMethod> =
+  | 409
+  | 423
+  | ((error: LockContendedError) => Awaited<ReturnType<M>>)
+  | (undefined extends Awaited<ReturnType<M>> ? 'skip' : never)
 
 /** How a method is guarded. The options of an acquire pass through. */
-export interface DistributedLockOptions<This extends object, M extends AsyncMethod, OnContended>
-  extends Omit<LockedOptions<This, M>, 'locks' | 'onContended'> {
+export interface DistributedLockOptions<This extends object, M extends AsyncMethod>
+  extends Omit<LockedOptions<This, M>, 'locks' | 'onContended' | 'failureMessage'> {
   /** The name of the locker, as given to the module; default: the one without a name. */
   readonly locker?: string | undefined
   /** Returns the locker of an instance that Nest does not make, such as one of a factory; default: Nest injects it. */
   readonly locks?: ((self: This) => Locker) | undefined
   /**
-   * What becomes of a call when somebody holds the lock until the wait is over. A status: it rejects with a
-   * `LockContendedException` of that status. `skip`: it answers undefined, as a scheduled job should. A function answers in place
-   * of the method. Default 409.
+   * What a client is told when somebody holds the lock until the wait is over, or a function that returns it, given the `this` and
+   * the arguments of the call; default: that the lock is held, and no more.
    */
-  readonly onContended?: OnContended
+  readonly failureMessage?: LockedOptions<This, M>['failureMessage']
+  /** What becomes of a call when somebody holds the lock until the wait is over; default 409. */
+  readonly onContended?: OnContended<M> | undefined
   /**
    * Leaves the lock taken for that long at least, from when it was acquired: for jobs that several instances fire at about the
    * same time. Longer than their timers may be apart, and shorter than the time between two runs.

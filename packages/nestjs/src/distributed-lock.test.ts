@@ -1,5 +1,11 @@
 import { type Locker, StoreUnavailableError } from '@leasehold/core'
-import { currentLease, DistributedLock, type DistributedLockOptions, LockContendedException } from '@leasehold/nestjs'
+import {
+  ApplicationClosingException,
+  currentLease,
+  DistributedLock,
+  type DistributedLockOptions,
+  LockContendedException,
+} from '@leasehold/nestjs'
 import { follow, requestLost, testLocker } from '@leasehold/testkit'
 import { Logger, SetMetadata } from '@nestjs/common'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -14,18 +20,19 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-type Options<Method> = Partial<DistributedLockOptions<{ locks: Locker }, never, Method>> & object
+type Run = (...args: string[]) => Promise<unknown>
+type Options = Partial<DistributedLockOptions<{ locks: Locker }, Run>>
 
 /** An instance whose method `run` is guarded. */
-function guarded(work: (...args: string[]) => Promise<unknown>, options: Options<unknown>) {
+function guarded(work: (...args: string[]) => Promise<unknown>, options: Options) {
   class Jobs {
     readonly locks = locks
     async run(...args: string[]): Promise<unknown> {
       return work(...args)
     }
   }
-  const all = { locks: (self: Jobs) => self.locks, key: 'k', ...options } as DistributedLockOptions<Jobs, never, 409>
-  decorate(Jobs, 'run', DistributedLock<Jobs, never>(all))
+  const all = { locks: (self: Jobs) => self.locks, key: 'k', ...options } as DistributedLockOptions<Jobs, Run>
+  decorate(Jobs, 'run', DistributedLock<Jobs, Run>(all))
   return new Jobs()
 }
 const rejection = (call: Promise<unknown>): Promise<unknown> =>
@@ -105,12 +112,32 @@ describe('a guarded method', () => {
     })
   })
 
+  it('that is contended tells clients nothing of who holds what, and operators all', async () => {
+    await elsewhere.acquire('k')
+    const exception = (await rejection(guarded(never, { wait: 0 }).run())) as LockContendedException
+    const message = 'Somebody else holds the lock; try again'
+    expect(exception.message).toBe(message)
+    expect(exception.getResponse()).toEqual({ statusCode: 409, message, error: 'Conflict' })
+    expect(exception.cause.message).toMatch(/^Lock "k" is held by another holder/)
+  })
+
   it.each([
-    ['ttl', { ttl: -1 }],
-    ['holdAtLeast', { holdAtLeast: 'soon' }],
-    ['retries', { retries: 3 }],
-  ])('with a mistake in %s is told when its class is made', (option, options) => {
-    expect(() => guarded(never, options as object)).toThrow(expect.objectContaining({ option }))
+    ['ttl', { ttl: -1 }, '-1'],
+    ['holdAtLeast', { holdAtLeast: 'soon' }, '"soon"'],
+    ['retries', { retries: 3 }, '3'],
+    ['onContended', { onContended: 429 }, '429'],
+    ['key', { key: '' }, '""'],
+    ['key', { key: undefined }, 'undefined'],
+  ])('with a mistake in %s is told when its class is made, by its name', (option, options, value) => {
+    const message = expect.stringMatching(`^Option "${option}" of @DistributedLock at Jobs.run .*; it is ${value}$`)
+    expect(() => guarded(never, options as object)).toThrow(expect.objectContaining({ option, message }))
+  })
+
+  it('whose key turns out to be none is told so, by its name', async () => {
+    const key = (id?: string): string => id as string
+    const error = await rejection(guarded(never, { key }).run())
+    const message = expect.stringMatching(/^Option "key" of @DistributedLock at Jobs.run must be .*; it is undefined$/)
+    expect(error).toMatchObject({ option: 'key', message })
   })
 
   it('is a method of an instance, and nothing else', () => {
@@ -119,6 +146,66 @@ describe('a guarded method', () => {
     const descriptor = Object.getOwnPropertyDescriptor(statics, 'run')
     const type = Object.assign(() => undefined, statics)
     expect(() => decorateStatic(type as never, 'run', descriptor as never)).toThrow('a method of an instance')
+  })
+})
+
+describe('when the application closes, a guarded method', () => {
+  it('that waits, or is called, is answered with 503', async () => {
+    await elsewhere.acquire('k')
+    const waiting = follow(guarded(never, { wait: '10s' }).run(), clock)
+    await expect.poll(() => store.called('acquire').length).toBeGreaterThan(1)
+    await locks.close()
+    const exceptions = [waiting.reason, await rejection(guarded(never, {}).run())]
+    for (const exception of exceptions as ApplicationClosingException[]) {
+      expect(exception).toBeInstanceOf(ApplicationClosingException)
+      const body = { statusCode: 503, message: 'The application is closing; try again', error: 'Service Unavailable' }
+      expect([exception.getStatus(), exception.getResponse(), exception.cause.code]).toEqual([503, body, 'CLOSED'])
+    }
+  })
+
+  it('that may be skipped is skipped, with and without a time that its lock is held', async () => {
+    await locks.close()
+    for (const holdAtLeast of [undefined, '30s'] as const) {
+      expect(await guarded(never, { onContended: 'skip', holdAtLeast }).run()).toBeUndefined()
+    }
+  })
+
+  it('that meets another closed locker has an error of its own', async () => {
+    await elsewhere.close()
+    const job = guarded(() => elsewhere.acquire('other'), { onContended: 'skip' })
+    expect(await rejection(job.run())).toMatchObject({ code: 'CLOSED' })
+  })
+
+  it('that outlasts the grace is warned of when its lock is given back, and its signal fires', async () => {
+    const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+    const gate = Promise.withResolvers<void>()
+    let signal: AbortSignal | undefined
+    const work = async (): Promise<void> => {
+      signal = currentLease()?.signal
+      await gate.promise
+    }
+    const running = rejection(guarded(work, {}).run())
+    await expect.poll(() => signal).toBeDefined()
+    const closing = follow(locks.close({ grace: '5s' }), clock)
+    await clock.advance(4_999)
+    expect([signal?.aborted, warn.mock.calls]).toEqual([false, []])
+    await clock.advance(1)
+    expect(signal?.aborted).toBe(true)
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(
+        /^Jobs\.run still runs, and the grace of the closing application is over: .* \(lock "k"\)$/,
+      ),
+    )
+    gate.resolve()
+    expect(await running).toMatchObject({ code: 'LEASE_LOST', reason: 'closed' })
+    await expect.poll(() => closing.state).toBe('fulfilled')
+  })
+
+  it('that loses its lease in another way is not warned of', async () => {
+    const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+    const job = guarded(async () => (await locks.revoke('k')) && currentLease()?.assertValid(), {})
+    expect(await rejection(job.run())).toMatchObject({ code: 'LEASE_LOST', reason: 'gone' })
+    expect(warn).not.toHaveBeenCalled()
   })
 })
 

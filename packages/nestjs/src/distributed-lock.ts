@@ -1,11 +1,13 @@
-import { demandOption, parseDuration } from '@leasehold/core/adapter'
-import { type LockCalls, type LockContendedError, type LockedOptions, lockedFunction } from '@leasehold/core/locked'
+import { InvalidOptionError } from '@leasehold/core'
+import { checkKey, demandOption, parseDuration } from '@leasehold/core/adapter'
+import { type LockContendedError, type LockedOptions, lockedFunction } from '@leasehold/core/locked'
 import { holdAtLeast as holding } from '@leasehold/core/schedule'
-import { leaseScope } from '#process-state'
 import { carryMetadata } from './carried-metadata.ts'
-import type { Answer, AsyncMethod, DistributedLockOptions, LockDecorator } from './distributed-lock-options.ts'
+import type { AsyncMethod, DistributedLockOptions, LockDecorator, OnContended } from './distributed-lock-options.ts'
+import { guardedCalls } from './guarded-calls.ts'
 import { injectedLocker, injectLocker } from './injected-locker.ts'
 import { LockContendedException } from './lock-contended-exception.ts'
+import { namedMistake } from './named-mistake.ts'
 import { Overruns } from './overruns.ts'
 
 /**
@@ -30,50 +32,58 @@ import { Overruns } from './overruns.ts'
  * }
  * ```
  *
- * @throws InvalidOptionError naming the first option that is unknown or bad. The method rejects with
+ * @throws InvalidOptionError naming the method, and the first option that is unknown or bad. The method rejects with
  *   - what it throws itself
  *   - {@link LockContendedException} if somebody held the lock until the wait was over
+ *   - {@link ApplicationClosingException} if the application closes before it is called
  *   - whatever else `withLock` rejects with: a store that does not answer is a `StoreUnavailableError`
  */
-export function DistributedLock<This extends object, M extends (...args: never[]) => Promise<void>>(
-  options: DistributedLockOptions<This, M, 'skip'> & { readonly onContended: 'skip' },
-): LockDecorator<This, M>
 export function DistributedLock<This extends object, M extends AsyncMethod>(
-  options: DistributedLockOptions<This, M, Answer<M> | undefined>,
-): LockDecorator<This, M>
-export function DistributedLock<This extends object, M extends AsyncMethod>(
-  options: DistributedLockOptions<This, M, Answer<M> | 'skip' | undefined>,
+  options: DistributedLockOptions<This, M>,
 ): LockDecorator<This, M> {
-  const { locker, locks, onContended = 409, holdAtLeast, ...rest } = options
-  const atLeast = holdAtLeast === undefined ? undefined : parseDuration('holdAtLeast', holdAtLeast)
   return (target, name, descriptor) => {
     const method = descriptor?.value
     demandOption(typeof target === 'object' && typeof method === 'function', 'method', 'a method of an instance')
-    if (!locks) injectLocker(target, locker)
-    const overruns = new Overruns(`${target.constructor.name}.${String(name)}`)
-    const guard: LockedOptions<This, M> = {
-      ...rest,
-      locks: (self) => {
-        const own = locks?.(self) ?? injectedLocker(self, locker)
-        return noted(atLeast === undefined ? own : holding(own, atLeast), overruns)
-      },
-      onContended: answerTo<M>(onContended, overruns),
+    const title = `${target.constructor.name}.${String(name)}`
+    try {
+      descriptor.value = wrapped(method, title, options)
+    } catch (error) {
+      throw error instanceof InvalidOptionError ? namedMistake(error, title, Object(options)) : error
     }
-    descriptor.value = lockedFunction(method, guard as LockedOptions<ThisParameterType<M>, M>) as unknown as M
+    if (!options.locks) injectLocker(target, options.locker)
     carryMetadata(method, descriptor.value)
   }
 }
 
-/** The calls of a locker, with the lease in the async context of the work, and each run noted. */
-const noted = (calls: LockCalls, overruns: Overruns): LockCalls => ({
-  withLock: (key, options, work) =>
-    calls.withLock(key, options, (lease) => leaseScope.run(lease, () => overruns.run(key, () => work(lease)))),
-})
+function wrapped<This extends object, M extends AsyncMethod>(
+  method: M,
+  title: string,
+  options: DistributedLockOptions<This, M>,
+): M {
+  demandOption(typeof options === 'object' && options !== null, 'options', 'an object with a key')
+  const { locker, locks, holdAtLeast, ...rest } = options
+  const onContended: OnContended<M> | 'skip' = options.onContended ?? 409
+  const isKnown = [409, 423, 'skip'].includes(onContended as string) || typeof onContended === 'function'
+  demandOption(isKnown, 'onContended', '409, 423, "skip" or a function')
+  if (typeof rest.key === 'string') checkKey(rest.key)
+  const atLeast = holdAtLeast === undefined ? undefined : parseDuration('holdAtLeast', holdAtLeast)
+  const overruns = new Overruns(title)
+  const guard: LockedOptions<This, M> = {
+    ...rest,
+    locks: (self) => {
+      const own = locks?.(self) ?? injectedLocker(self, locker)
+      const calls = atLeast === undefined ? own : holding(own, atLeast)
+      return guardedCalls(calls, { method: title, skips: onContended === 'skip', overruns })
+    },
+    onContended: answerTo<M>(onContended, overruns),
+  }
+  return lockedFunction(method, guard as LockedOptions<ThisParameterType<M>, M>) as unknown as M
+}
 
-function answerTo<M extends AsyncMethod>(onContended: Answer<M> | 'skip', overruns: Overruns) {
+function answerTo<M extends AsyncMethod>(onContended: OnContended<M> | 'skip', overruns: Overruns) {
   return (error: LockContendedError): Awaited<ReturnType<M>> => {
     if (typeof onContended === 'function') return onContended(error)
-    if (onContended !== 'skip') throw new LockContendedException(error, onContended)
+    if (onContended !== 'skip') throw new LockContendedException(error, onContended as 409 | 423)
     overruns.skipped(error.key)
     return undefined as Awaited<ReturnType<M>>
   }

@@ -152,11 +152,13 @@ describe('an application', () => {
     const waiting = b?.ask(path)
     await expect.poll(() => redis.command('PUBSUB', 'CHANNELS', '*ending*')).toHaveLength(1)
     for (const each of [a, b]) each?.program.terminate()
-    expect((await waiting)?.status).toBe(500)
+    expect((await waiting)?.status).toBe(503)
     expect(await redis.command('EXISTS', 'lock:order:ending:7')).toBe(1)
     await redis.command('RPUSH', 'ending', 'go')
     expect(await (await running)?.text()).toBe('order:ending:7 true')
-    await Promise.all([a, b].map((each) => each?.program.ended))
+    const ended = await Promise.all([a, b].map((each) => each?.program.ended))
+    for (const each of ended)
+      expect([each?.err, each?.lines.filter((line) => line.includes('ERROR'))]).toEqual(['', []])
     expect([await redis.command('EXISTS', 'lock:order:ending:7'), await subscribers()]).toEqual([0, 0])
   })
 
@@ -175,6 +177,14 @@ describe('an application', () => {
   })
 })
 
+/** With the filter of the README, as it says that one is registered. */
+const withFilter = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  const { 'app.module.ts': module = '', ...others } = files
+  const [provider] = /\{ provide: APP_FILTER.*? \}/.exec(readme) ?? []
+  const imports = `import { APP_FILTER } from '@nestjs/core'\nimport { UnavailableFilter } from './unavailable.filter.js'\n`
+  return { ...others, 'app.module.ts': imports + module.replace('[OrdersService]', `[OrdersService, ${provider}]`) }
+}
+
 /** The same with half of the times that the README shows. */
 const shorter = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { 'orders.service.ts': service = '', ...others } = files
@@ -184,22 +194,35 @@ const shorter = (files: Readonly<Record<string, string>>): Readonly<Record<strin
 }
 
 describe('the README', () => {
+  let project: NestProject
+  beforeAll(async () => {
+    project = await nestProject(installed, newest, withFilter(shorter(readmeFiles)))
+  }, buildTimeoutMs)
+  afterAll(() => project[Symbol.asyncDispose]())
+
+  async function started(redisUrl: string, onTestFinished: (end: () => Promise<void>) => void): Promise<string> {
+    const port = await freePort()
+    const program = runProgram([process.execPath, project.main], project.folder, {
+      REDIS_URL: redisUrl,
+      PORT: String(port),
+    })
+    onTestFinished(program.kill)
+    await program.line(/successfully started/)
+    // It says so before it listens.
+    await eventually(() => fetch(`http://localhost:${port}/`).then(Boolean, () => false))
+    return `http://localhost:${port}/orders/ada/book`
+  }
+
   it('has an application in which three instances contend for a method', async ({ onTestFinished }) => {
-    await using project = await nestProject(installed, newest, shorter(readmeFiles))
-    const urls = await Promise.all(
-      [0, 1, 2].map(async () => {
-        const port = await freePort()
-        const env = { REDIS_URL: redis.url, PORT: String(port) }
-        const program = runProgram([process.execPath, project.main], project.folder, env)
-        onTestFinished(program.kill)
-        await program.line(/successfully started/)
-        // It says so before it listens.
-        await eventually(() => fetch(`http://localhost:${port}/`).then(Boolean, () => false))
-        return `http://localhost:${port}/orders/ada/book`
-      }),
-    )
+    const urls = await Promise.all([0, 1, 2].map(() => started(redis.url, onTestFinished)))
     const answers = await Promise.all(urls.map(async (url) => (await fetch(url)).text()))
     const shown = readme.match(/(?<=^# )(?:book|\{).*$/gm)
     expect(answers.toSorted()).toEqual(shown?.toSorted())
+  })
+
+  it('has a filter that answers 503 when Redis does not answer', async ({ onTestFinished }) => {
+    const url = await started(`redis://127.0.0.1:${await freePort()}`, onTestFinished)
+    const answer = await fetch(url)
+    expect([answer.status, await answer.json()]).toEqual([503, expect.objectContaining({ message: 'Try again' })])
   })
 })

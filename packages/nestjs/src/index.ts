@@ -1,8 +1,9 @@
 /** `@leasehold/nestjs`: a module that offers a locker, and a decorator that runs methods under a lock. */
 
+export { ApplicationClosingException } from './application-closing-exception.ts'
 export { currentLease } from './current-lease.ts'
 export { DistributedLock } from './distributed-lock.ts'
-export type { Answer, AsyncMethod, DistributedLockOptions, LockDecorator } from './distributed-lock-options.ts'
+export type { AsyncMethod, DistributedLockOptions, LockDecorator, OnContended } from './distributed-lock-options.ts'
 export { LeaseholdLocker } from './leasehold-locker.ts'
 export { LeaseholdModule } from './leasehold-module.ts'
 export { LockContendedException } from './lock-contended-exception.ts'

@@ -1,5 +1,5 @@
 import type { Locker } from '@leasehold/core'
-import { memoryStore } from '@leasehold/core/memory'
+import { memoryNotifier, memoryStore } from '@leasehold/core/memory'
 import {
   DistributedLock,
   InjectLocker,
@@ -123,6 +123,30 @@ describe('a module', () => {
   })
 })
 
+describe('a module without what it needs says so', () => {
+  const mistake = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
+  const { forRoot, forRootAsync } = LeaseholdModule as unknown as Record<string, (options?: unknown) => never>
+
+  it('at once, if it is given nothing', () => {
+    expect(() => forRoot?.()).toThrow(
+      mistake('Option "options" must be what createLocker takes, such as { ...ioredisBackend(redis) }'),
+    )
+    for (const given of [undefined, {}, { useFactory: options() }]) {
+      expect(() => forRootAsync?.(given)).toThrow(
+        mistake('Option "options" must be an object with useFactory, useClass or useExisting'),
+      )
+    }
+  })
+
+  it.each([
+    ['useFactory', () => undefined, 'returned by the factory of LeaseholdModule'],
+    ['useClass', class {}, 'made by a class that has createLeaseholdOptions()'],
+  ])('when it starts, if its %s makes nothing of use', async (how, factory, words) => {
+    const starting = start({ imports: [forRootAsync?.({ [how]: factory }) as never] })
+    await expect(starting).rejects.toMatchObject({ option: 'options', message: expect.stringContaining(words) })
+  })
+})
+
 describe('the locker of a guarded method', () => {
   it('is that of the application that made the instance', async () => {
     const [a, b] = await Promise.all(
@@ -165,6 +189,18 @@ describe('the locker of a guarded method', () => {
     for (const call of [extended.process('1'), extended.cancel('1'), app.get(Orders).process('1')]) {
       await expect(call).rejects.toMatchObject({ status: 409 })
     }
+  })
+})
+
+describe('in a test', () => {
+  it('the embedded store and its notifier are enough', async () => {
+    const store = memoryStore()
+    const embedded = LeaseholdModule.forRoot({ store, notifier: memoryNotifier(store), grace: 0 })
+    const app = await start({ imports: [embedded], providers: [Orders] })
+    const lease = await app.get(LeaseholdLocker).acquire('order:1')
+    const waiting = app.get(Orders).process('1')
+    await lease.release()
+    expect(await waiting).toBe(true)
   })
 })
 

@@ -1,4 +1,5 @@
 import { createLocker, type Locker } from '@leasehold/core'
+import { demandOption } from '@leasehold/core/adapter'
 import { type DynamicModule, Module, type Provider } from '@nestjs/common'
 import { LeaseholdLocker } from './leasehold-locker.ts'
 import { LockerLifecycle } from './locker-lifecycle.ts'
@@ -24,9 +25,10 @@ export class LeaseholdModule {
    * LeaseholdModule.forRoot({ ...ioredisBackend(redis), grace: '10s', onClosed: () => redis.disconnect() })
    * ```
    *
-   * @throws InvalidOptionError when the application starts, naming the first option that is unknown or bad
+   * @throws InvalidOptionError for no options; when the application starts, naming the first option that is unknown or bad
    */
   static forRoot(options: LeaseholdModuleOptions & LeaseholdModuleSetting): DynamicModule {
+    demandOption(isObject(options), 'options', `what createLocker takes${example}`)
     const { as, isGlobal, ...rest } = options
     // From a function: Nest 10 makes text of every value that a module provides, to tell modules apart, and a client is large.
     return moduleOf({ as, isGlobal }, [{ provide: optionsToken(as), useFactory: () => rest }])
@@ -44,13 +46,19 @@ export class LeaseholdModule {
    * })
    * ```
    *
-   * @throws InvalidOptionError when the application starts, naming the first option that is unknown or bad
+   * @throws InvalidOptionError without a factory; when the application starts, naming the first option that is unknown or bad
    */
   static forRootAsync(options: LeaseholdModuleAsyncOptions): DynamicModule {
+    const { useFactory, useClass, useExisting } = Object(options)
+    const isFactory = typeof useFactory === 'function' || typeof useClass === 'function' || useExisting !== undefined
+    demandOption(isFactory, 'options', 'an object with useFactory, useClass or useExisting')
     return { ...moduleOf(options, optionProviders(options)), imports: options.imports ?? [] }
   }
 }
 Module({})(LeaseholdModule)
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const example = ', such as { ...ioredisBackend(redis) }'
 
 const optionsToken = (as?: string): string => `${lockerToken(as)}:options`
 
@@ -59,7 +67,7 @@ function moduleOf({ as, isGlobal = true }: LeaseholdModuleSetting, options: Prov
   const locker: Provider[] = [
     {
       provide: token,
-      useFactory: ({ grace: _, onClosed: __, ...rest }: LeaseholdModuleOptions) => createLocker(rest),
+      useFactory: madeBy,
       inject: [optionsToken(as)],
     },
     {
@@ -77,6 +85,13 @@ function moduleOf({ as, isGlobal = true }: LeaseholdModuleSetting, options: Prov
   }
 }
 
+/** @throws InvalidOptionError if a factory has not returned options, or one of them is bad */
+function madeBy(options: LeaseholdModuleOptions): Locker {
+  demandOption(isObject(options), 'options', `returned by the factory of LeaseholdModule${example}`)
+  const { grace: _, onClosed: __, ...rest } = options
+  return createLocker(rest)
+}
+
 function optionProviders(options: LeaseholdModuleAsyncOptions): Provider[] {
   const token = optionsToken(options.as)
   if ('useFactory' in options) {
@@ -84,6 +99,10 @@ function optionProviders(options: LeaseholdModuleAsyncOptions): Provider[] {
   }
   const factory = 'useClass' in options ? `${token}:factory` : options.useExisting
   const made: Provider[] = 'useClass' in options ? [{ provide: factory, useClass: options.useClass }] : []
-  const useFactory = (by: LeaseholdOptionsFactory) => by.createLeaseholdOptions()
+  const useFactory = (by: LeaseholdOptionsFactory) => {
+    const isFactory = typeof Object(by).createLeaseholdOptions === 'function'
+    demandOption(isFactory, 'options', 'made by a class that has createLeaseholdOptions()')
+    return by.createLeaseholdOptions()
+  }
   return [...made, { provide: token, useFactory, inject: [factory] }]
 }

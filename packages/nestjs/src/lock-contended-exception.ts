@@ -1,6 +1,9 @@
 import type { LockContendedError } from '@leasehold/core/locked'
 import { HttpException } from '@nestjs/common'
 
+/** What a client is told unless the application says something: not the key, and nothing of the holder. */
+const neutral = 'Somebody else holds the lock; try again'
+
 /** What Nest calls the status, in the body of the answer. */
 const names = { 409: 'Conflict', 423: 'Locked' } as const
 
@@ -11,12 +14,14 @@ const names = { 409: 'Conflict', 423: 'Locked' } as const
 export class LockContendedException extends HttpException {
   /** The lock's key. */
   readonly key: string
-  /** Says how long the call waited: `cause.cause.waitedMs`. */
+  /** Says how long the call waited, and for whom: `cause.cause.waitedMs`, `cause.cause.holder`. */
   declare readonly cause: LockContendedError
 
   /** @param status 409 or 423 */
   constructor(error: LockContendedError, status: keyof typeof names) {
-    super(HttpException.createBody(error.message, names[status], status), status, { cause: error })
+    // By default the message is that of the cause, which tells operators who holds what.
+    const message = error.message === error.cause.message ? neutral : error.message
+    super(HttpException.createBody(message, names[status], status), status, { cause: error })
     this.key = error.key
   }
 }

@@ -1,8 +1,12 @@
-import { keySlot } from '@leasehold/core/redis'
+import type { ScriptCall, Sent } from '@leasehold/core/redis'
+import { nodeOf } from './connections.ts'
 import type { NodeRedisClient, NodeRedisCluster } from './node-redis-client.ts'
 
 /** How often at most another node is asked, in milliseconds. Each time the client reads all slots over a new connection. */
 const askEveryMs = 250
+
+/** A call that is given up sooner than this, in milliseconds, says nothing about its node. */
+const silentAfterMs = 100
 
 /** Keys that are tried to find one in a slot of a node. A node with a hundredth of all slots is missed once in 20,000 times. */
 const mostTries = 1_000
@@ -10,23 +14,26 @@ const mostTries = 1_000
 /** A client sends a command on after this time only where a node has sent it on, in milliseconds. */
 const sentByMs = 20
 
-const askedAtMs = new WeakMap<NodeRedisCluster, number>()
+/** When each cluster was asked last, and how often. */
+const asked = new WeakMap<NodeRedisCluster, { readonly atMs: number; readonly times: number }>()
 
 /**
- * Has a cluster client find out who has a key's slot now, while its node cannot be reached. By itself it waits until that node
- * comes back, and would not learn that a replica has taken its place; node-redis 6 learns it after some attempts.
+ * Has a cluster client find out who has a key's slot now, while its node cannot be reached or does not answer. By itself it
+ * waits until that node comes back, and would not learn that a replica has taken its place; node-redis 6 learns it after some
+ * attempts, but not while the connection to a silent node is open.
  *
- * The client reads the slots anew when a node answers that another one has the key. So a node that can be reached is asked for
- * the key, and what the client would send after that is withheld.
+ * The client reads the slots anew when a node answers that another one has the key. So another node is asked for the key, and
+ * what the client would send after that is withheld.
  */
 function askAround(cluster: NodeRedisCluster, key: string): void {
   const nowMs = performance.now()
-  if (nowMs - (askedAtMs.get(cluster) ?? -Infinity) < askEveryMs) return
-  const reachable = keyOfReachableNode(cluster)
-  if (reachable === undefined) return
-  askedAtMs.set(cluster, nowMs)
+  const { atMs, times } = asked.get(cluster) ?? { atMs: -Infinity, times: 0 }
+  if (nowMs - atMs < askEveryMs) return
+  const elsewhere = keyElsewhere(cluster, key, times * mostTries)
+  if (elsewhere === undefined) return
+  asked.set(cluster, { atMs: nowMs, times: times + 1 })
   const words = ['GET', key]
-  cluster.sendCommand(reachable, false, words, { abortSignal: once() }).catch(() => undefined)
+  cluster.sendCommand(elsewhere, false, words, { abortSignal: once() }).catch(() => undefined)
   // For node-redis 4, which has no such option.
   setTimeout(() => words.splice(0, words.length, 'PING'), sentByMs)
 }
@@ -38,10 +45,28 @@ export function keepAskingAround(cluster: NodeRedisCluster, key: string): () => 
   return () => clearInterval(asking)
 }
 
-function keyOfReachableNode({ slots }: NodeRedisCluster): string | undefined {
-  for (let tried = 0; tried < mostTries; tried++) {
-    const client = slots[keySlot(String(tried))]?.master.client as Partial<NodeRedisClient> | undefined
-    if (client && 'isReady' in client && client.isReady) return String(tried)
+/**
+ * Asks when a call is given up that its node has left unanswered for a while: a node that stands still keeps its connections.
+ *
+ * @param sent the call as it was handed over
+ */
+export function askOnceSilent(cluster: NodeRedisCluster, { keys }: ScriptCall, sent: Sent): Sent {
+  const sentAtMs = performance.now()
+  return {
+    withdraw() {
+      const executed = sent.withdraw()
+      if (performance.now() - sentAtMs >= silentAfterMs) askAround(cluster, keys[0] ?? '')
+      return executed
+    },
+  }
+}
+
+/** A key of another node, whose connection is ready. Each time another key is tried first, in case that node is silent, too. */
+function keyElsewhere(cluster: NodeRedisCluster, key: string, from: number): string | undefined {
+  const own = nodeOf(cluster, key)?.client
+  for (let tried = from; tried < from + mostTries; tried++) {
+    const client = nodeOf(cluster, String(tried))?.client as Partial<NodeRedisClient> | undefined
+    if (client && client !== own && 'isReady' in client && client.isReady) return String(tried)
   }
   return undefined
 }

@@ -14,8 +14,12 @@ export const nodeOf = (cluster: NodeRedisCluster, key: string): NodeRedisNode | 
 /** The connection that a call for this key is sent on; undefined if a cluster client has to make or find it. */
 export function connectionFor(client: NodeRedisClient, key: string | undefined): NodeRedisClient | undefined {
   if (!isCluster(client)) return client
-  const connection = key === undefined ? undefined : nodeOf(client, key)?.client
-  return connection && isConnection(connection) ? connection : undefined
+  const node = key === undefined ? undefined : nodeOf(client, key)
+  if (!node?.client || !isConnection(node.client)) return undefined
+  if (node.client.isOpen) return node.client
+  // The client would send on it for ever after, and be told that it is closed. Without it, it makes another.
+  node.client = undefined
+  return undefined
 }
 
 /** The connection that is not ready and has to be before a call for this key can be sent. */

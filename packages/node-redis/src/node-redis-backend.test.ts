@@ -1,10 +1,10 @@
 import { createLocker } from '@leasehold/core'
-import { ManualClock } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import * as redis6 from 'redis'
 import * as redis4 from 'redis-4'
 import * as redis5 from 'redis-5'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { backendClaims } from '../../../test/support/backend-claims.ts'
 import { close, newest, type TestClient } from '../test/clients.ts'
 import { nodeRedisBackend } from './node-redis-backend.ts'
 import { nodeRedisNotifier } from './node-redis-notifier.ts'
@@ -22,8 +22,6 @@ afterAll(async () => {
   await close(connected)
   await server.stop()
 })
-
-const refused = (option: string): unknown => expect.objectContaining({ code: 'INVALID_OPTION', option })
 
 describe('nodeRedisBackend', () => {
   it('takes the clients of all versions and topologies as they are, and does no I/O', () => {
@@ -44,55 +42,11 @@ describe('nodeRedisBackend', () => {
     for (const backend of backends) createLocker(backend)
   })
 
-  it('gives a locker its store and notifier under one prefix, and a name that whoever reads the lock sees', async () => {
-    const locks = createLocker({ ...nodeRedisBackend(connected, { prefix: 'shop:' }), recheck: '1h' })
-    const held = await locks.acquire('k')
-    expect(await locks.inspect('k')).toMatchObject({ holder: expect.stringMatching(`-${process.pid}$`) })
-    expect(await server.command('GET', 'shop:k')).toContain(`-${process.pid}.`)
-    const other = createLocker({ ...nodeRedisBackend(connected, { prefix: 'shop:', name: 'orders-7' }), recheck: '1h' })
-    // Only the notifier can tell it within its time.
-    const next = other.acquire('k', { wait: '20s' })
-    await expect.poll(() => server.command('PUBSUB', 'NUMSUB', 'shop:release:k')).toEqual(['shop:release:k', 1])
-    await held.release()
-    await next
-    expect(await locks.inspect('k')).toMatchObject({ holder: 'orders-7' })
-    await Promise.all([locks.close({ grace: 0 }), other.close({ grace: 0 })])
-  })
-
-  it('hands each option to its part', async () => {
-    const { store, notifier } = nodeRedisBackend(connected, { prefix: 'p:', fenceMemory: '1m', mode: 'pattern' })
-    expect([store.prefix, notifier.prefix]).toEqual(['p:', 'p:'])
-    await notifier.subscribe('k', '-').ready
-    expect(await server.command('PUBSUB', 'NUMPAT')).toBe(1)
-    await notifier.close()
-    const locks = createLocker({ store })
-    await (await locks.acquire('k', { ttl: '1s' })).release()
-    const memoryMs = Number(await server.command('PTTL', '{p:k}:fence'))
-    expect(memoryMs).toBeGreaterThan(50_000)
-    expect(memoryMs).toBeLessThanOrEqual(60_000)
-  })
-
-  it('takes undefined for every option, as if it were left out', () => {
-    const options = { prefix: undefined, fenceMemory: undefined, mode: undefined, name: undefined, clock: undefined }
-    const { store, notifier, name } = nodeRedisBackend(connected, options)
-    expect([store.prefix, notifier.prefix]).toEqual(['lock:', 'lock:'])
-    expect(name).toBe(nodeRedisBackend(connected).name)
-    nodeRedisNotifier(connected, { clock: new ManualClock() })
-  })
-
-  it.each([
-    ['prefix', ''],
-    ['fenceMemory', 'soon'],
-    ['mode', 'patern'],
-    ['keyPrefix', 'lock:'],
-  ])('refuses the option %s: %j by name', (option, value) => {
-    expect(() => nodeRedisBackend(connected, { [option]: value } as never)).toThrow(refused(option))
-  })
-
-  it('refuses options that its parts do not have, on these, too', () => {
-    expect(() => nodeRedisStore(connected, { mode: 'pattern' } as never)).toThrow(refused('mode'))
-    expect(() => nodeRedisNotifier(connected, { fenceMemory: '1h' } as never)).toThrow(refused('fenceMemory'))
-    expect(() => nodeRedisBackend(connected, 'lock:' as never)).toThrow(refused('options'))
-    expect(() => nodeRedisNotifier({} as never)).toThrow(refused('client'))
+  backendClaims<TestClient>({
+    server: () => server,
+    client: () => connected,
+    backend: nodeRedisBackend,
+    store: nodeRedisStore,
+    notifier: nodeRedisNotifier,
   })
 })

@@ -35,7 +35,7 @@ export interface NodeRedisNode {
   /** As `host:port`. */
   readonly address: string
   /** Undefined if nobody needed it yet; in node-redis 4 a promise while it connects for the first time. */
-  readonly client?: object | undefined
+  client?: object | undefined
 }
 
 /** Of node-redis 5 and 6. */

@@ -1,5 +1,12 @@
 import { inspect } from 'node:util'
-import { keySlot, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
+import {
+  type ConfirmedRun,
+  keySlot,
+  type RedisTransport,
+  replicaWaitOf,
+  type ScriptCall,
+  type ScriptReply,
+} from '@leasehold/core/redis'
 import { callUntil, startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -16,6 +23,12 @@ const increment = (key: string): ScriptCall => ({
 })
 const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', value: of, resent })
 const never = new AbortController().signal
+const withWait =
+  (transport: RedisTransport): RedisTransport['run'] =>
+  async (calls, deadline) => {
+    const run = replicaWaitOf(transport) as ConfirmedRun
+    return (await run(calls, { replicas: 0, timeoutMs: 10 }, deadline)).map(({ reply }) => reply)
+  }
 
 describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name', ({ create }) => {
   let cluster: RedisCluster
@@ -88,13 +101,13 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     const [moved, stays] = [await keyOn(0), await keyOn(0)]
     await transport.run([increment(moved), increment(stays)], callUntil(never))
     const [from, to] = cluster.nodes as [RedisServer, RedisServer]
-    await moveSlot(keySlot(moved), from, to, cluster.nodes)
+    await (await cluster.slotMove(moved, to)).whole()
     expect(await transport.run([increment(stays), increment(moved), increment(stays)], callUntil(never))).toEqual([
       value(2),
-      value(1),
+      value(2),
       value(3),
     ])
-    await moveSlot(keySlot(moved), to, from, cluster.nodes)
+    await (await cluster.slotMove(moved, from)).whole()
   })
 
   it('says that a slot is being moved, and that the call was not carried out', async () => {
@@ -158,6 +171,42 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     expect(await transport.run([increment(a)], callUntil(never))).toMatchObject([{ type: 'value' }])
   })
 
+  it.each([
+    ['', (transport: RedisTransport) => transport.run],
+    [', with WAIT, too', withWait],
+  ])(
+    'is held up by a silent node for its own keys alone, and finds who has them once another does%s',
+    async (_, way) => {
+      const run = way(nodeRedisTransport(await connect()))
+      const [moved, stays, b] = [await keyOn(0), await keyOn(0), await keyOn(1)]
+      const calls = [increment(moved), increment(stays), increment(b)]
+      await run(calls, callUntil(never))
+      const release = proxies[0]?.holdReplies()
+      const given = run(calls, callUntil(AbortSignal.timeout(300)))
+      expect(await run([increment(b)], callUntil(never))).toEqual([value(3)])
+      const unanswered = { type: 'unknown', executed: 'unknown' }
+      expect(await given).toMatchObject([unanswered, unanswered, value(2)])
+
+      const [from, to] = cluster.nodes as [RedisServer, RedisServer]
+      await (await cluster.slotMove(moved, to)).whole()
+      const answer = async (): Promise<unknown> =>
+        (await run([increment(moved)], callUntil(AbortSignal.timeout(300))))[0]
+      await expect.poll(answer, { timeout: 10_000 }).toMatchObject({ type: 'value' })
+      release?.()
+      expect(await run([increment(stays)], callUntil(never))).toEqual([value(3)])
+      await (await cluster.slotMove(moved, from)).whole()
+    },
+  )
+
+  it('has a node connected anew whose connection was closed', async () => {
+    const client = await connect()
+    const transport = nodeRedisTransport(client)
+    const key = await keyOn(0)
+    await transport.run([increment(key)], callUntil(never))
+    await close(client.slots[keySlot(key)]?.master.client as object)
+    expect(await transport.run([increment(key)], callUntil(never))).toEqual([value(2)])
+  })
+
   it('never sends what was aborted while it waited for the cluster', async () => {
     const client = idle()
     const transport = nodeRedisTransport(client)
@@ -184,18 +233,3 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     expect(counts()).toEqual(before)
   })
 })
-
-/** Gives a slot to another node, and drops its keys. */
-async function moveSlot(
-  slot: number,
-  from: RedisServer,
-  to: RedisServer,
-  nodes: readonly RedisServer[],
-): Promise<void> {
-  const [source, target] = [await from.command('CLUSTER', 'MYID'), await to.command('CLUSTER', 'MYID')].map(String)
-  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source as string)
-  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target as string)
-  const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 10)) as string[]
-  for (const key of keys) await from.command('DEL', key)
-  for (const node of [to, from, ...nodes]) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target as string)
-}

@@ -4,9 +4,10 @@ import {
   connectedTransport,
   offerPlainCommands,
   offerReplicaWait,
+  plainCommandOver,
   type RedisTransport,
 } from '@leasehold/core/redis'
-import { keepAskingAround } from './asking-around.ts'
+import { askOnceSilent, keepAskingAround } from './asking-around.ts'
 import { clientFindings } from './client-findings.ts'
 import { connectionFor, describe, nodeOf, obstacle } from './connections.ts'
 import { listen } from './listening.ts'
@@ -15,11 +16,12 @@ import {
   isCluster,
   isSentinel,
   type NodeRedisClient,
+  type NodeRedisCluster,
   type NodeRedisConnection,
 } from './node-redis-client.ts'
-import { plainCommand } from './plain-command.ts'
 import { confirmedBySentinel, waitOn } from './replicas.ts'
-import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
+import { failure } from './script-reply.ts'
+import { plain, sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
 /**
  * Runs scripts over a client of node-redis: standalone, Sentinel or Cluster. It is for stores that you write; `nodeRedisStore` is
@@ -28,8 +30,9 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
  * over, and a call that is still in a queue of the client then becomes a `PING`. On a connection a call is sent once at most. A
  * Sentinel client may send it again after a failover; `resent` says that it may have. When a thousand calls were given up on a
- * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. If the
- * server refuses to let the client in, the call ends at once with the server's words.
+ * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. On a
+ * cluster another node is asked who has the key of a call that got no answer, so that the client leaves a node that stands still.
+ * If the server refuses to let the client in, the call ends at once with the server's words.
  *
  * It changes no option of the client, and neither connects nor closes it. Its commands have none of the client's own options, such
  * as a timeout or a mapping of types.
@@ -43,10 +46,15 @@ import { sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  */
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
-  const transport = connectedTransport(connectedNodeRedis(client))
+  const connected = connectedNodeRedis(client)
+  const transport = connectedTransport(connected)
   if (isSentinel(client)) offerReplicaWait(transport, confirmedBySentinel(client, transportOf))
   offerFindings(transport, () => clientFindings(client))
-  return offerPlainCommands(transport, plainCommand(client))
+  // On a cluster one would need a key.
+  if (isCluster(client)) return transport
+  const send = (words: readonly string[]): Promise<unknown> =>
+    isSentinel(client) ? client.sendCommand(false, [...words], plain) : client.sendCommand([...words], plain)
+  return offerPlainCommands(transport, plainCommandOver(connected, send, failure))
 }
 
 /** Of a connection that a Sentinel client lends. The same connection has the same. */
@@ -66,8 +74,10 @@ function lineOf(connection: NodeRedisClient): object {
   return line
 }
 
-function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisClient> {
+/** @param within the cluster whose node this connection leads to, if it is not the user's own client */
+function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster): ConnectedClient<NodeRedisClient> {
   const cluster = isCluster(client)
+  const asked = cluster ? client : within
   /** A key that each node's connection was needed for. */
   const keys = new WeakMap<NodeRedisClient, string>()
   let wasReady = false
@@ -103,12 +113,14 @@ function connectedNodeRedis(client: NodeRedisClient): ConnectedClient<NodeRedisC
         answer(reply)
       }
       if (isSentinel(client)) return sendBySentinel(client, call, heard)
-      if (!isCluster(client)) return sendOn(client, call, heard)
-      return sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
+      const sent = isCluster(client)
+        ? sendInCluster(client, connection as NodeRedisConnection | undefined, call, heard)
+        : sendOn(client, call, heard)
+      return asked ? askOnceSilent(asked, call, sent) : sent
     },
     ...(!isSentinel(client) && {
       alone: (connection) => ({
-        to: connectedNodeRedis(connection),
+        to: connectedNodeRedis(connection, asked),
         wait: (replicas, timeoutMs) => waitOn(connection as NodeRedisConnection, replicas, timeoutMs),
       }),
     }),

@@ -1,4 +1,10 @@
-import { type ScriptCall, type ScriptReply, withoutArguments } from '@leasehold/core/redis'
+import {
+  noAnswer,
+  type ScriptCall,
+  type ScriptReply,
+  sentFromNodeToNode,
+  withoutArguments,
+} from '@leasehold/core/redis'
 
 /** What the client says before it has sent anything. */
 const notSent = /^(The client is (closed|offline)|The queue is full|The command was aborted)$/
@@ -13,25 +19,14 @@ export function failure(error: unknown, call: ScriptCall): ScriptReply {
   const text = withoutArguments(message, call)
   if (isReply(error)) return { type: 'error', message: text }
   if (text.startsWith('Too many Cluster redirections')) {
-    return sentOn(last instanceof Error ? withoutArguments(last.message, call) : text)
+    return sentFromNodeToNode(last instanceof Error ? withoutArguments(last.message, call) : text)
   }
-  const cause = new Error(text)
-  cause.name = name
-  return { type: 'unknown', executed: notSent.test(text) ? 'no' : 'unknown', cause }
+  return noAnswer(notSent.test(text) ? 'no' : 'unknown', name, text)
 }
 
 /** Whether a node of a cluster answered that another one has the slot. */
 export const isRedirection = (reply: ScriptReply): boolean =>
   reply.type === 'error' && /^(MOVED|ASK) /.test(reply.message)
-
-/**
- * The reply to a call that the nodes sent from one to the other until the client had enough of it. All refused it, so it was not
- * carried out. It may be once the slot has been moved.
- */
-export const sentOn = (last: string): ScriptReply => ({
-  type: 'error',
-  message: `TRYAGAIN The cluster's nodes sent the request from one to the other (${last})`,
-})
 
 /**
  * Whether the server said this. Its class says so, unless a bundler has renamed that: then the code in capitals with which the

@@ -1,6 +1,6 @@
-import type { ScriptCall, ScriptReply, Sent } from '@leasehold/core/redis'
+import { type ScriptCall, type ScriptReply, type Sent, sentFromNodeToNode } from '@leasehold/core/redis'
 import type { CommandOptions, NodeRedisCluster, NodeRedisConnection, NodeRedisSentinel } from './node-redis-client.ts'
-import { failure, isRedirection, sentOn } from './script-reply.ts'
+import { failure, isRedirection } from './script-reply.ts'
 
 type Answer = (reply: ScriptReply) => void
 
@@ -57,7 +57,8 @@ export function sendInCluster(
       (words, options) => cluster.sendCommand(call.keys[0] ?? '', false, words, options),
       call,
       // It is sent again only where a node says that another one has the slot.
-      (reply) => answer(reply.type === 'error' && isRedirection(reply) ? sentOn(reply.message) : sentOnce(reply)),
+      (reply) =>
+        answer(reply.type === 'error' && isRedirection(reply) ? sentFromNodeToNode(reply.message) : sentOnce(reply)),
     )
   let sent = connection
     ? sendOn(connection, call, (reply) => {

@@ -1,4 +1,5 @@
-import type { Rooms, RoomView } from '@leasehold/core/presence'
+import type { RoomEntry, Rooms, RoomView } from '@leasehold/core/presence'
+import type { Entrant } from './displaced.ts'
 import { leastPauseMs } from './figures.ts'
 import { type Member, membersOf } from './members.ts'
 import { listenerOf, type Settings } from './options.ts'
@@ -54,6 +55,13 @@ export class RoomWatch {
     }
   }
 
+  /** The entries that were seen in a room last, if it is watched: of a user, or of an exclusive role. */
+  seen({ resource, userId, role, exclusive }: Entrant): readonly RoomEntry[] {
+    const members = this.#watched.get(resource)?.members ?? []
+    const found = members.filter((member) => member.userId === userId || (exclusive && member.roles.includes(role)))
+    return found.flatMap(({ sessions }) => sessions)
+  }
+
   close(): void {
     this.#isOver = true
     this.#cancel?.()
@@ -106,14 +114,15 @@ export class RoomWatch {
     const sinceMs = clock.monotonicMs()
     const rooms = [...this.#watched]
     for (const [, room] of rooms) room.isHinted = false
-    // Those that enter while the look is under way need not be in its answer.
-    const newest = new Map(rooms.map(([resource]) => [resource, this.#own.in(resource)]))
+    // Those that enter while the look is under way need not be in its answer, unless later ones are.
+    const before = new Map(rooms.map(([resource]) => [resource, new Set(this.#own.in(resource))]))
     try {
       const views = await this.#rooms.look(rooms.map(([key, { version }]) => ({ key, version })))
       for (const [at, [resource, room]] of rooms.entries()) {
         const view = views[at] ?? null
         if (view instanceof Error) this.#lose(room, view)
-        else this.#take(room, view, newest.get(resource) ?? [])
+        else this.#take(room, view)
+        if (view && 'entries' in view) this.#checkOwn(view.entries, resource, before.get(resource))
       }
     } catch (cause) {
       for (const [, room] of rooms) this.#lose(room, cause)
@@ -125,7 +134,7 @@ export class RoomWatch {
     this.#plan(Math.max(isHinted ? 0 : recheckMs, tookMs, leastPauseMs))
   }
 
-  #take(room: Watched, view: RoomView, own: readonly LiveSession[]): void {
+  #take(room: Watched, view: RoomView): void {
     const before = room.members
     const members = view ? membersOf(view.entries) : (before ?? [])
     room.version = view?.version ?? room.version
@@ -134,14 +143,15 @@ export class RoomWatch {
     if (!before || room.unreachable) events.push({ type: 'present', members })
     room.unreachable = undefined
     for (const event of events) for (const listener of room.listeners) listener(event)
-    if (view) this.#checkOwn(view, own)
   }
 
   /** The store has spoken of all who are there. One of ours that is missing asks at once what became of it. */
-  #checkOwn({ entries }: NonNullable<RoomView>, own: readonly LiveSession[]): void {
+  #checkOwn(entries: readonly RoomEntry[], resource: string, before: ReadonlySet<LiveSession> | undefined): void {
     const fences = new Set(entries.map(({ fence }) => fence))
-    for (const session of own) {
-      if (session.end === undefined && !fences.has(session.fence)) session.check(this.#settings.ttlMs)
+    const highest = Math.max(...fences)
+    for (const session of this.#own.in(resource)) {
+      const isMissing = !fences.has(session.fence) && (before?.has(session) || session.fence < highest)
+      if (isMissing) session.check(this.#settings.ttlMs)
     }
   }
 

@@ -1,4 +1,6 @@
 import type { Lease, LossReason } from '@leasehold/core'
+import type { TakeOver } from '@leasehold/core/presence'
+import type { Entrant } from './displaced.ts'
 import { vouchedShare } from './figures.ts'
 
 /** How a session ended: see {@link SessionEvent}. */
@@ -43,13 +45,13 @@ export interface Keeper {
   onEnd(session: LiveSession, end: SessionEnd, reason: LossReason | undefined): void
 }
 
-type Identity = Pick<Session, 'resource' | 'role' | 'sessionId' | 'userId'>
-
-export class LiveSession implements Session {
+export class LiveSession implements Session, Entrant {
   readonly resource: string
   readonly role: string
   readonly sessionId: string
   readonly userId: string
+  readonly exclusive: boolean
+  readonly takeOver: TakeOver
   readonly ended: Promise<SessionEnd>
   /** When its client was heard of last. */
   seenMs: number
@@ -59,11 +61,13 @@ export class LiveSession implements Session {
   #settle: (end: SessionEnd) => void = () => undefined
   #released: Promise<unknown> | undefined
 
-  constructor(identity: Identity, lease: Lease, keeper: Keeper) {
-    this.resource = identity.resource
-    this.role = identity.role
-    this.sessionId = identity.sessionId
-    this.userId = identity.userId
+  constructor(entrant: Entrant, lease: Lease, keeper: Keeper) {
+    this.resource = entrant.resource
+    this.role = entrant.role
+    this.sessionId = entrant.sessionId
+    this.userId = entrant.userId
+    this.exclusive = entrant.exclusive
+    this.takeOver = entrant.takeOver
     this.#lease = lease
     this.#keeper = keeper
     this.seenMs = keeper.now()

@@ -1,6 +1,7 @@
 import { LeaseholdError, type Locker, type LossReason } from '@leasehold/core'
 import { demandObject, refuseUnknown } from '@leasehold/core/adapter'
-import { type Rooms, rooms, type TakeOver } from '@leasehold/core/presence'
+import { type Rooms, rooms } from '@leasehold/core/presence'
+import { displaces, type Entrant, type Entry } from './displaced.ts'
 import { Entrance } from './entrance.ts'
 import type { SessionEvent } from './events.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -12,7 +13,7 @@ import { RoomWatch } from './room-watch.ts'
 import { type Keeper, LiveSession, type Session, type SessionEnd } from './session.ts'
 import { Sockets } from './socket.ts'
 
-/** Contention is an answer: another user has the role. */
+/** Contention is an answer: another user has the role. A session may have ended by the time of the answer, if another displaced it. */
 export type Entered =
   | { readonly type: 'entered'; readonly session: Session }
   | { readonly type: 'held'; readonly by: Member }
@@ -83,6 +84,8 @@ class SessionRegistry implements Sessions {
   readonly #keeper: Keeper
   /** Enters under way. */
   readonly #entering = new Set<Promise<unknown>>()
+  /** Those of them that were sent, and who has been let into their rooms since. */
+  readonly #sent = new Map<Entrant, Entry[]>()
   #closing: Promise<void> | undefined
 
   constructor(settings: Settings, found: Rooms) {
@@ -154,18 +157,23 @@ class SessionRegistry implements Sessions {
     const { resource, role, sessionId, userId, takeOver = this.#settings.takeOver, socket, signal, ...rest } = options
     refuseUnknown(rest)
     const exclusive = !this.#settings.shared.has(role)
+    const entrant: Entrant = { resource, role, sessionId, userId, exclusive, takeOver }
     const { ttlMs } = this.#settings
     const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
     if (socket) this.#sockets.hold(socket)
     try {
-      const entered = await this.#entrance.pass(() => this.#rooms.enter(request), signal)
+      const send = () => {
+        this.#sent.set(entrant, [])
+        return this.#rooms.enter(request)
+      }
+      const entered = await this.#entrance.pass(send, signal)
       if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
-      const session = new LiveSession({ resource, role, sessionId, userId }, entered.lease, this.#keeper)
+      const session = new LiveSession(entrant, entered.lease, this.#keeper)
       this.#own.add(session)
       this.#settings.tell({ type: 'entered', session })
       session.begin()
       if (socket) this.#sockets.attach(socket, session)
-      this.#settleDisplaced(session, exclusive ? takeOver : 'nobody')
+      this.#settleDisplaced(session, this.#sent.get(entrant) ?? [])
       if (this.#closing !== undefined) {
         await session.leave()
         this.#assertOpen()
@@ -173,22 +181,30 @@ class SessionRegistry implements Sessions {
       this.#heartbeat.start()
       return { type: 'entered', session }
     } finally {
+      this.#sent.delete(entrant)
       if (socket) this.#sockets.letGo(socket)
     }
   }
 
-  /** The store has displaced the sessions whose place this one has. Those of this server need not wait for their renewal to learn it. */
-  #settleDisplaced(session: LiveSession, takeOver: TakeOver): void {
-    for (const other of this.#own.in(session.resource)) {
-      if (other === session) continue
-      const isSame = other.userId === session.userId && other.sessionId === session.sessionId
-      const isMine = other.userId === session.userId || takeOver === 'anyone'
-      const isDisplaced = takeOver !== 'nobody' && other.role === session.role && isMine
-      if (!isSame && !isDisplaced) continue
-      // Of two that entered at once, the store let the one with the lower fence in first.
-      if (other.fence < session.fence) other.finish('taken-over')
-      else if (isSame) session.finish('taken-over')
+  /**
+   * Ends what the store has displaced, as far as this server knows: sessions whose place this one has need not wait for their renewal to
+   * learn it. This one is displaced itself if its answer was overtaken by that of a later enter, whose session may have left again.
+   */
+  #settleDisplaced(session: LiveSession, since: readonly Entry[]): void {
+    const { resource, sessionId, exclusive, fence } = session
+    for (const [entrant, later] of this.#sent) {
+      if (entrant.resource === resource && displaces(session, entrant)) later.push(session)
     }
+    const others = (exclusive ? this.#own.in(resource) : this.#own.of(sessionId)).filter(
+      (other) => other.resource === resource,
+    )
+    for (const other of others) {
+      if (other.fence < fence && displaces(session, other)) other.finish('taken-over')
+    }
+    const isDisplaced = [...others, ...since, ...this.#watch.seen(session)].some(
+      (other) => other.fence > fence && displaces(other, session),
+    )
+    if (isDisplaced) session.finish('taken-over')
   }
 
   #onEnd(session: LiveSession, end: SessionEnd, reason: LossReason | undefined): void {

@@ -6,6 +6,8 @@ const mostTimersPerAdvance = 100_000
 interface Timer {
   readonly dueMs: number
   readonly background: boolean
+  /** It may be left over. */
+  readonly standing: boolean
   readonly callback: () => void
 }
 
@@ -41,11 +43,12 @@ export class ManualClock implements Clock {
     return this.#wallMs
   }
 
-  schedule(callback: () => void, delayMs: number, mode?: 'background'): () => void {
+  schedule(callback: () => void, delayMs: number, mode?: 'background' | 'standing'): () => void {
     if (!Number.isFinite(delayMs)) throw new RangeError(`A timer needs a finite delay, not ${delayMs}`)
     const timer = {
       dueMs: this.#monotonicMs + Math.max(0, delayMs),
-      background: mode === 'background',
+      background: mode !== undefined,
+      standing: mode === 'standing',
       callback,
     }
     this.#timers.add(timer)
@@ -54,9 +57,9 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** How many timers are armed: 0 once everything under test has finished. */
+  /** How many timers are armed, without those that may be left over: 0 once everything under test has finished. */
   get pending(): number {
-    return this.#timers.size
+    return [...this.#timers].filter(({ standing }) => !standing).length
   }
 
   /** The armed timers, soonest first. */

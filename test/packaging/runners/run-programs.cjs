@@ -1,5 +1,5 @@
 /*
- * Loads compiled programs as their format does, runs one after another, and prints what each answered, or the code of the
+ * Loads compiled programs as their format does, runs them side by side, and prints what each answered, or the code of the
  * error that it failed with. Arguments: their files, and where servers are, as JSON.
  */
 const { basename } = require('node:path')
@@ -17,9 +17,8 @@ async function run(file) {
 }
 
 async function runAll() {
-  const answers = {}
-  for (const file of JSON.parse(files)) answers[basename(file, '.js')] = await run(file)
-  console.log(JSON.stringify(answers))
+  const answers = JSON.parse(files).map(async (file) => [basename(file, '.js'), await run(file)])
+  console.log(JSON.stringify(Object.fromEntries(await Promise.all(answers))))
 }
 
 void runAll()

@@ -3,11 +3,13 @@
 
 import { env } from 'cloudflare:workers'
 import { bridgeNotifier } from '@leasehold/bridge-client'
+import { eventStreams } from '@leasehold/bridge-client/event-streams'
 import { createLocker, type WaitStrategy } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
-const { BRIDGE_URL: url, BRIDGE_TOKEN: token, BRIDGE_MODE: mode } = env
+const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = env
+const mode = env.BRIDGE_MODE === 'sse' ? eventStreams : 'long-poll'
 /** A waiter with this one never checks by itself within a test. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 

@@ -1,3 +1,5 @@
+import type { Locker } from '@leasehold/core'
+import { revokeFrom } from '@leasehold/core/listing'
 import type { CliCommand, Invocation } from '../cli-command.ts'
 import { openConnection } from '../connection/connection.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -13,7 +15,7 @@ export const revoke: CliCommand = {
   description:
     'Takes a lock away from whoever has it, and wakes who waits for it. A holder that is alive learns of it by its next ' +
     'renewal: its signal fires. Its later writes are refused only where the guarded resource checks the fence.\n\n' +
-    'It says whom it takes the lock from, and asks. If another has the lock by the time of your answer, nothing is revoked. ' +
+    'It says whom it takes the lock from, and asks. If another has the lock by then, nothing is revoked, with --yes neither. ' +
     'Of a lock for several, all holders lose it.',
   options: [{ flags: '--yes', description: 'do not ask; needed where nobody can answer' }],
   examples: [
@@ -48,19 +50,30 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     if (!/^y(es)?$/i.test(said.trim())) {
       return answer({ revoked: false, reason: 'declined', from: [] }, 'Nothing is revoked')
     }
-    const now = await lockReport(locks, key, signal)
-    if (fencesOf(now) !== fencesOf(seen)) {
-      const others = now && now.holders.length > 0 ? `now ${whom(now)}` : 'now nobody'
-      return answer(
-        { revoked: false, reason: 'changed-hands', from: [] },
-        `${name} has changed hands meanwhile (${others}): nothing is revoked`,
-      )
-    }
   }
-  const revoked = await locks.revoke(key)
-  if (!revoked)
-    return answer({ revoked, reason: 'free', from: [] }, `${name} was given back just now: nothing to revoke`)
-  return answer({ revoked, from: seen.holders }, `${name} is taken from ${whom(seen)}`)
+  const outcome = await revokeFromSeen(locks, seen, signal)
+  if (outcome === 'revoked') return answer({ revoked: true, from: seen.holders }, `${name} is taken from ${whom(seen)}`)
+  const now = await lockReport(locks, key, signal)
+  if (outcome === 'free' && !now?.holders.length) {
+    return answer({ revoked: false, reason: 'free', from: [] }, `${name} was given back just now: nothing to revoke`)
+  }
+  return answer(
+    { revoked: false, reason: 'changed-hands', from: [] },
+    `${name} has changed hands meanwhile (now ${now ? whom(now) : 'nobody'}): nothing is revoked`,
+  )
+}
+
+/** Takes the lock from the holder of whom was told. Of several there is no one step: who comes after the second look may be hit. */
+async function revokeFromSeen(
+  locks: Locker,
+  seen: LockReport,
+  signal: AbortSignal,
+): Promise<'revoked' | 'free' | 'held'> {
+  const { key, kind, holders } = seen
+  const [holder] = holders
+  if (kind === 'exclusive' && holder) return revokeFrom(locks, key, holder.fence)
+  if (fencesOf(await lockReport(locks, key, signal)) !== fencesOf(seen)) return 'held'
+  return (await locks.revoke(key)) ? 'revoked' : 'free'
 }
 
 interface Result {

@@ -6,25 +6,30 @@ import type { StressOrders, StressReport } from './orders.ts'
 type Done = Extract<StressReport, { readonly type: 'done' }>
 
 /** How much longer than it is to take a process may be on its way, in milliseconds: it starts, connects, waits and reports. */
-const graceMs = 30_000
+const defaultGraceMs = 30_000
 
-const program = fileURLToPath(new URL(`../bin/stress-process${extname(import.meta.url)}`, import.meta.url))
+const defaultProgram = fileURLToPath(new URL(`../bin/stress-process${extname(import.meta.url)}`, import.meta.url))
 
 /**
  * Runs so many processes, and answers what each did. All of them have ended by then, whatever happens.
  *
- * @throws Error if one ends without a report, or the signal's reason
+ * @throws Error if one ends without a report or does not report in time, or the signal's reason
  */
-export async function runProcesses(count: number, orders: StressOrders, signal: AbortSignal): Promise<readonly Done[]> {
+export async function runProcesses(
+  count: number,
+  orders: StressOrders,
+  signal: AbortSignal,
+  { program = defaultProgram, graceMs = defaultGraceMs }: { readonly program?: string; readonly graceMs?: number } = {},
+): Promise<readonly Done[]> {
   const children: ChildProcess[] = []
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(orders.forMs + graceMs)])
   try {
+    signal.throwIfAborted()
     return await Promise.all(
-      Array.from({ length: count }, () => {
+      Array.from({ length: count }, (_, at) => {
         // No arguments and no flags of ours: the secrets in the orders go by a message.
         const child = fork(program, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] })
         children.push(child)
-        return reportOf(child, orders, limit)
+        return reportOf(child, `process ${at + 1} of ${count} (pid ${child.pid})`, orders, graceMs, signal)
       }),
     )
   } finally {
@@ -33,18 +38,36 @@ export async function runProcesses(count: number, orders: StressOrders, signal: 
   }
 }
 
-function reportOf(child: ChildProcess, orders: StressOrders, limit: AbortSignal): Promise<Done> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(limit.reason)
-    limit.addEventListener('abort', stop, { once: true })
+/** @param name which process it is, for whoever reads why the test ended */
+function reportOf(
+  child: ChildProcess,
+  name: string,
+  { callers, ...orders }: StressOrders,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<Done> {
+  const forS = orders.forMs / 1_000
+  const over = new AbortController()
+  let isConnected = false
+  const reporting = new Promise<Done>((resolve, reject) => {
+    const fail = (what: string): void => reject(new Error(`${name} of the test ${what}`))
+    const isSilent = (): void => {
+      const waited = `within ${forS + graceMs / 1_000} s. It was to contend for ${forS} s with ${callers} callers`
+      fail(isConnected ? `connected, and did not report ${waited}` : `did not connect ${waited}`)
+    }
+    const limit = AbortSignal.timeout(orders.forMs + graceMs)
+    limit.addEventListener('abort', isSilent, { signal: over.signal })
+    signal.addEventListener('abort', () => reject(signal.reason), { signal: over.signal })
     child.on('message', (report: StressReport) => {
+      if (report.type === 'ready') isConnected = true
       if (report.type === 'done') resolve(report)
-      if (report.type === 'failed') reject(new Error(report.reason))
+      if (report.type === 'failed') fail(`failed: ${report.reason}`)
     })
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`a process of the test ended with ${code} and without a report`)))
-    child.send(orders, (error) => error && reject(error))
+    child.once('exit', (code, killedBy) => fail(`ended with ${killedBy ?? code} and without a report`))
+    child.send({ callers, ...orders }, (error) => error && reject(error))
   })
+  return reporting.finally(() => over.abort())
 }
 
 const ended = (child: ChildProcess): Promise<void> =>

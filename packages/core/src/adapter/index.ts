@@ -39,6 +39,7 @@ export {
   offerQueue,
   offerRecords,
   offerReleaseAfter,
+  offerRevokeFrom,
 } from '../store/offers.ts'
 export { type Granted, type PassOn, type PassOnOutcome, type PassOnRequest, passOnOf } from '../store/pass-on.ts'
 export { httpAliveMs, mostRecheckMs } from '../store/queue-figures.ts'

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
 import { Budget } from './budget.ts'
 import { type ClockReading, clockFindings } from './clock-step.ts'
-import { look } from './look.ts'
+import { examine } from './examination.ts'
 import type { CheckReport, CheckTarget } from './report.ts'
 import { mostRounds } from './timing.ts'
 
@@ -29,7 +29,7 @@ export interface Checker {
 }
 
 /**
- * Looks at a store, and at its notifier, for what endangers locks: a server that evicts keys, forgets them or takes no writes,
+ * Examines a store, and its notifier, for what endangers locks: a server that evicts keys, forgets them or takes no writes,
  * permissions that are missing, a client of the wrong kind or with a risky option, different prefixes.
  *
  * It takes a lock of its own, with a name that nobody else has, and gives it back. Its fence record is left, for `fenceMemory`. What is
@@ -65,7 +65,7 @@ export function checker(target: CheckTarget, clock: Clock = systemClock): Checke
     async run(options = {}) {
       const { signal, budget, rounds } = settings(options, clock)
       signal?.throwIfAborted()
-      const { findings, facts, clocks } = await look(target, rounds, budget)
+      const { findings, facts, clocks } = await examine(target, rounds, budget)
       const steps = Array.from(clocks, ([name, last]) => clockFindings(readings.get(name), last))
       readings = new Map([...readings, ...clocks])
       return { findings: ordered([...findings, ...steps.flat()]), facts }

@@ -26,7 +26,7 @@ export interface RedisCheck {
 const namesTried = 256
 const slotsTried = 16
 
-/** Looks at the servers behind a Redis store: each node of a cluster, or the one that there is. */
+/** Examines the servers behind a Redis store: each node of a cluster, or the one that there is. */
 export async function checkRedis(
   behind: RedisBehind,
   store: LeaseStore,

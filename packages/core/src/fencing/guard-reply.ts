@@ -5,23 +5,39 @@ import type { Refused, Unknown } from '../store/lease-store.ts'
 import { isFence } from './fence.ts'
 
 /** What became of a guarded write. */
-export type GuardOutcome =
-  | { readonly type: 'stored' }
-  /** A higher fence has written there. */
-  | { readonly type: 'fenced'; readonly highest: number }
+export type GuardOutcome = { readonly type: 'stored' } | Fenced
 
-export const guardOutcome: (reply: ScriptReply) => GuardOutcome | Unknown | Refused = decoder<GuardOutcome>({
-  stored: itself,
-  fenced: ([fence]) => {
+/** A higher fence has been there. */
+interface Fenced {
+  readonly type: 'fenced'
+  readonly highest: number
+}
+
+/** What became of a guarded read. */
+export type GuardedRead = Fenced | { readonly type: 'read'; readonly value: string | null }
+
+const refusals = {
+  fenced: ([fence]: readonly unknown[]): Fenced | false => {
     // Some clients turn "123" into a number, so it is taken as either.
     const highest = Number(fence)
     return isFence(highest) && { type: 'fenced', highest }
   },
-  other: () => ({
+  other: (): Refused => ({
     type: 'refused',
     error: new LeaseholdError(
       'KIND_MISMATCH',
       'The key, or the record beside it, holds something else; use another key',
     ),
   }),
+}
+
+export const guardOutcome: (reply: ScriptReply) => GuardOutcome | Unknown | Refused = decoder<GuardOutcome>({
+  stored: itself,
+  ...refusals,
+})
+
+export const guardedReadOutcome: (reply: ScriptReply) => GuardedRead | Unknown | Refused = decoder<GuardedRead>({
+  // A text begins with "=". So no client takes it for a number, and an empty one is not none.
+  read: ([text]) => typeof text === 'string' && { type: 'read', value: text === '' ? null : text.slice(1) },
+  ...refusals,
 })

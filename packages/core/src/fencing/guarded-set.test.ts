@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createLocker } from '../locker.ts'
 import { redisStore } from '../redis/redis-store.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from '../redis/redis-transport.ts'
+import { guardedGet } from './guarded-get.ts'
 import { guardedDelete, guardedSet } from './guarded-set.ts'
 
 let server: RedisServer
@@ -126,9 +127,46 @@ describe('a guard in Redis', () => {
     for (const key of ['hash', 'list', 'text']) {
       await expect(guardedSet(transport, key, 'x', { fence: 1 })).rejects.toMatchObject({ code: 'KIND_MISMATCH' })
       await expect(guardedDelete(transport, key, { fence: 1 })).rejects.toMatchObject({ code: 'KIND_MISMATCH' })
+      await expect(guardedGet(transport, key, { fence: 1 })).rejects.toMatchObject({ code: 'KIND_MISMATCH' })
     }
     expect(await admin.command('HGETALL', 'hash')).toEqual(['a', '1'])
     expect(await admin.command('DBSIZE')).toBe(3)
+  })
+})
+
+describe('a guarded read', () => {
+  test('refuses every lower fence from then on, so that nothing is written behind its reader', async () => {
+    await guardedSet(transport, 'k', 'from A', { fence: 1 })
+    expect(await guardedGet(transport, 'k', { fence: 2 })).toEqual({ read: true, value: 'from A' })
+    expect(await guardedSet(transport, 'k', 'late', { fence: 1 })).toEqual({ stored: false, highest: 2 })
+    expect(await guardedGet(transport, 'k', { fence: 1 })).toEqual({ read: false, highest: 2 })
+    expect(await guardedGet(transport, 'k', { fence: 2 })).toEqual({ read: true, value: 'from A' })
+    expect(await guardedSet(transport, 'k', 'from B', { fence: 2 })).toEqual({ stored: true })
+    expect(await get('k')).toBe('from B')
+  })
+
+  test('does not take what its own writer wrote before for overtaken', async () => {
+    await guardedSet(transport, 'k', 'first', { fence: 1 })
+    const record = await get('{k}:guard')
+    await guardedGet(transport, 'k', { fence: 1 })
+    expect(await get('{k}:guard')).toBe(record)
+  })
+
+  test('tells no data from an empty text, and keeps any other as it is', async () => {
+    expect(await guardedGet(transport, 'none', { fence: 1 })).toEqual({ read: true, value: null })
+    for (const value of ['', '007', '=', ' 1\r\n"é\u0000🔒']) {
+      await guardedSet(transport, 'k', value, { fence: 1 })
+      expect(await guardedGet(transport, 'k', { fence: 1 })).toEqual({ read: true, value })
+    }
+  })
+
+  test('is remembered for as long as the data lives, and ten minutes at least', async () => {
+    await guardedSet(transport, 'k', 'x', { fence: 1 })
+    await guardedSet(transport, 'long', 'x', { fence: 1, ttl: '1h' })
+    for (const key of ['none', 'k', 'long']) await guardedGet(transport, key, { fence: 2 })
+    expect(await pttl('{k}:guard')).toBe(-1)
+    expect(Math.abs((await pttl('{none}:guard')) - 600_000)).toBeLessThan(5_000)
+    expect(Math.abs((await pttl('{long}:guard')) - (await pttl('long')))).toBeLessThan(5_000)
   })
 })
 
@@ -184,6 +222,7 @@ describe('what is refused before anything is sent', () => {
     const refusal = { code: 'INVALID_OPTION', option: 'fence' }
     await expect(guardedSet(silent, 'k', 'x', { fence: fence as number })).rejects.toMatchObject(refusal)
     await expect(guardedDelete(silent, 'k', { fence: fence as number })).rejects.toMatchObject(refusal)
+    await expect(guardedGet(silent, 'k', { fence: fence as number })).rejects.toMatchObject(refusal)
   })
 
   test.each([

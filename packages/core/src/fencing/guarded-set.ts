@@ -3,15 +3,11 @@ import { InvalidOptionError } from '../errors.ts'
 import { recordBeside } from '../redis/keys.ts'
 import type { RedisTransport } from '../redis/redis-transport.ts'
 import { runScript } from '../redis/run-script.ts'
-import { answered, only } from '../store/answered.ts'
-import { ask } from '../store/ask.ts'
 import { checkKey } from '../store/key.ts'
-import type { Refused, Unknown } from '../store/lease-store.ts'
 import { drawAcquisitionId } from '../store/token.ts'
-import type { CallDeadline } from '../timing/call-deadline.ts'
-import { type Clock, systemClock } from '../timing/clock.ts'
+import type { Clock } from '../timing/clock.ts'
 import { type Duration, parseDuration } from '../timing/duration.ts'
-import { Span } from '../timing/span.ts'
+import { askGuard } from './ask-guard.ts'
 import { checkFence } from './fence.ts'
 import { guardedSet as script } from './generated/guarded-set.ts'
 import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
@@ -103,7 +99,7 @@ async function write(
   key: string,
   value: string,
   ttlMs: number,
-  { fence, fenceMemory = '10m', signal, clock = systemClock }: GuardedWriteOptions,
+  { fence, fenceMemory = '10m', signal, clock }: GuardedWriteOptions,
 ): Promise<number | null> {
   checkKey(key)
   checkFence(fence)
@@ -121,14 +117,8 @@ async function write(
     String(ttlMs),
   ]
 
-  const run = (call: CallDeadline): Promise<GuardOutcome | Unknown | Refused | undefined> =>
-    only(runScript(transport, script, args, 2, [each], (request) => request, guardOutcome, call))
-  const span = new Span()
-  const withdraw = signal && span.endWith(signal)
-  const asked = await ask<GuardOutcome | Refused>({ store: transport, clock }, Infinity, {
-    span,
-    send: (attempt) => attempt.follow(run(attempt)),
-  }).finally(withdraw)
-  const outcome = answered('the guarded write', key, asked.outcome, asked.before)
+  const outcome = await askGuard<GuardOutcome>(transport, 'the guarded write', key, { signal, clock }, (call) =>
+    runScript(transport, script, args, 2, [each], (request) => request, guardOutcome, call),
+  )
   return outcome.type === 'fenced' ? outcome.highest : null
 }

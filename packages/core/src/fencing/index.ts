@@ -2,6 +2,7 @@
 export { type AcceptFence, type FenceGateOptions, fenceGate } from './fence-gate.ts'
 export { fenceHeader, readFence, writeFence } from './fence-header.ts'
 export { type FencePredicate, type FencePredicateOptions, fencePredicate } from './fence-predicate.ts'
+export { type GuardedGetOutcome, guardedGet } from './guarded-get.ts'
 export {
   type GuardedDeleteOutcome,
   type GuardedSetOptions,

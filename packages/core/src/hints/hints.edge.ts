@@ -1,5 +1,5 @@
 /*
- * The shortest messages that still say what to do. This file replaces `hints.ts` under `workerd`, `edge-light` and `browser`.
+ * The shortest messages that still say what to do. They replace the longer ones under `workerd`, `edge-light` and `browser`.
  * The functions that do nothing are declarations, because bundlers then remove even the calls.
  */
 

@@ -1,6 +1,6 @@
 /*
  * What error messages add to the fact: what was probably meant, and what to do. Under `workerd`, `edge-light` and `browser`,
- * where every byte is downloaded or adds to a cold start, the package's `imports` replace this file with `hints.edge.ts`.
+ * where every byte is downloaded or adds to a cold start, the package's `imports` replace these messages with the shortest.
  */
 
 /**

@@ -54,7 +54,7 @@ class DelegatedRenewal implements Watch {
     this.#context = context
     this.#port = port
     // There is one grant.
-    this.#renewal = new Renewal(context, (_, grants) => this.#askFor(grants[0] as Grant))
+    this.#renewal = new Renewal(context, false, (_, grants) => this.#askFor(grants[0] as Grant))
   }
 
   watch(grant: Grant, plan: Plan): void {

@@ -32,7 +32,7 @@ export class Grant {
   /** How its release may bring the next waiter of this process a grant, if it may. */
   declare passing: Passing | undefined
 
-  // The schedule of `renewal.ts`, in monotonic milliseconds:
+  // The schedule of its renewals, in monotonic milliseconds:
   /** Whether it is renewed. */
   renews = false
   /** When its next renewal is due, or the event `expiring` if it is not renewed. */

@@ -1,15 +1,13 @@
 import { printLeases } from '#hints'
 import type { Context } from '../context.ts'
-import { demandOption, LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
-import { answered } from '../store/answered.ts'
+import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
-import { parseDuration } from '../timing/duration.ts'
 import { Span } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
+import { extend } from './extend.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 import { type EndGrant, type Releasing, releaseGrant } from './release.ts'
-import { renewGrant } from './renew.ts'
 import type { Watch } from './watch.ts'
 
 /** The waiters of this process, who may get a grant when its holder gives it back. */
@@ -95,17 +93,9 @@ export class HeldLease implements Lease, Releasing {
     if (this.lostBecause) throw this.lostError()
   }
 
-  async renew(extension: Extension): Promise<void> {
-    const { ttl, by }: Partial<Extension> = extension ?? {}
-    demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
-    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
-    this.assertValid()
-    // Computed once, before anything is sent, so that a repeat of the request does not add `by` again.
-    const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
+  renew(extension: Extension): Promise<void> {
     this.#renewals ??= new Span()
-    const outcome = await renewGrant(this.#context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
-    this.assertValid()
-    answered('renew', this.key, outcome)
+    return extend(this.#context, this.#grant, this, this.#renewals, extension)
   }
 
   release(): Promise<ReleaseResult> {

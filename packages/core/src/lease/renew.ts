@@ -3,7 +3,6 @@ import { type Answer, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { RenewOutcome, Unknown } from '../store/lease-store.ts'
 import type { Question } from '../store/question.ts'
-import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
@@ -42,31 +41,6 @@ export async function renewGrants(
   })
   onLate(answer.outcome, answer.sentAt)
   return answer
-}
-
-/**
- * Asks for more time for one grant, which applies the answer in any case.
- *
- * @param boundingTtlMs the request may stay unanswered for a third of it
- * @param span          ends the request early
- * @throws the reason with which the span was ended, at once
- */
-export async function renewGrant(
-  context: Context,
-  grant: Grant,
-  ttlMs: number,
-  boundingTtlMs: number,
-  span: Span,
-): Promise<RenewOutcome> {
-  const request = { key: grant.key, token: grant.token, ttlMs }
-  const onLate = (outcome: RenewOutcome, sentAt: Instant): void => grant.take(outcome, { sentAt, ttlMs })
-  const { outcome, sentAt } = await ask<RenewOutcome>(context, boundingTtlMs, {
-    span,
-    onLate,
-    send: (attempt) => context.calls.send('renew', request, attempt),
-  })
-  onLate(outcome, sentAt)
-  return outcome
 }
 
 /** Without an answer for any of them, the request itself has none: so it is repeated. */

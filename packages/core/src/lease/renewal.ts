@@ -7,6 +7,7 @@ import type { RenewOutcome } from '../store/lease-store.ts'
 import { commandDeadlineMs } from '../store/question.ts'
 import { doublingMs, jitter } from '../timing/backoff.ts'
 import { deadline } from '../timing/deadline.ts'
+import { StandingTimer } from '../timing/standing-timer.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import { firstRenewalPauseMs, leastRenewalPauseMs, longHeldWithinMs, warnAt } from './figures.ts'
 import type { Grant } from './grant.ts'
@@ -25,13 +26,16 @@ export class Renewal {
   readonly #watched = new Roster<Grant>()
   readonly #send: (due: readonly Grant[]) => void
   readonly #ask: AskForTime
-  #timerAtMs = Infinity
-  #cancelTimer: (() => void) | undefined
+  readonly #timer: StandingTimer
 
-  /** @param ask asks for more time, of the store by default */
-  constructor(context: Context, ask: AskForTime = renewGrants) {
+  /**
+   * @param isJoint whether it is for all grants of a locker, and not for those of one call
+   * @param ask     asks for more time, of the store by default
+   */
+  constructor(context: Context, isJoint = false, ask: AskForTime = renewGrants) {
     this.#context = context
     this.#ask = ask
+    this.#timer = new StandingTimer(context.background, () => this.#onTimer(), isJoint ? 'standing' : 'background')
     this.#send = renewalLanes(
       context,
       (batch) => this.#renew(batch),
@@ -57,28 +61,18 @@ export class Renewal {
   /** Takes a grant off the schedule. */
   forget(grant: Grant): void {
     this.#watched.delete(grant)
-    if (this.#watched.size === 0) this.#disarm()
-  }
-
-  #disarm(): void {
-    this.#cancelTimer?.()
-    this.#timerAtMs = Infinity
+    if (this.#watched.size === 0) this.#timer.rest()
   }
 
   /** Makes sure that the timer fires no later than this grant needs it. */
   #arm(grant: Grant, now: Instant): void {
     const longHeldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
     const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), longHeldAtMs)
-    if (atMs >= this.#timerAtMs) return
-    this.#disarm()
-    this.#timerAtMs = atMs
-    const delayMs = Math.max(1, Math.ceil(atMs - now.monotonicMs))
-    this.#cancelTimer = this.#context.background.schedule(() => this.#onTimer(), delayMs, 'background')
+    this.#timer.setBy(atMs, now.monotonicMs)
   }
 
   /** Goes through all grants: which are lost, what must be told, which are renewed now. */
   #onTimer(): void {
-    this.#disarm()
     const now = instant(this.#context.clock)
     const nowMs = now.monotonicMs
     const joining: Grant[] = []

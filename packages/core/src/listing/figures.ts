@@ -7,5 +7,10 @@
 export const mostRead = 200
 /** How often a search begins again at most because keys moved between nodes meanwhile. */
 export const mostRestarts = 5
-/** Among the hash tags `{0}`, `{1}` … so many reach every slot of a cluster. */
-export const slotProbes = 109_758
+/**
+ * The first of the numbers whose binary digits, as hash tags, reach every slot of a cluster; there are as many of them as slots. A slot
+ * is 14 bits of a checksum that is linear, and in 14 characters of these tags one bit differs: so each tag has a slot of its own.
+ */
+export const firstTag: number = 2 ** 14
+/** How many tags are looked up in one turn of the event loop: one or two milliseconds. */
+export const tagsATurn = 512

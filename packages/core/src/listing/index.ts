@@ -1,4 +1,4 @@
-/** Listing: which locks there are, who holds them and how many wait. */
+/** Listing: which locks there are, who holds them and how many wait; and a revocation from the holder that was seen. */
 
 export type {
   FindOutcome,
@@ -7,7 +7,9 @@ export type {
   ListingStore,
   ReadOutcome,
 } from '../store/listing.ts'
+export type { RevokeFromOutcome, RevokeFromStore } from '../store/revoke-from.ts'
 export { globMatcher } from './glob.ts'
 export { type ListOptions, listLocks } from './list-locks.ts'
 export { listingOf } from './listing-of.ts'
 export { readLocks } from './read-locks.ts'
+export { revokeFrom, revokeFromOf } from './revoke-from.ts'

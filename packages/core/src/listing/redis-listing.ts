@@ -29,13 +29,14 @@ export function redisListing([transport]: Makings, keys: KeyLayout): ListingStor
       // A cluster client that is still connecting knows no nodes.
       const reply = from ? undefined : await transport.whenReady(prefix, call)
       if (reply) return unsent(reply)
-      const place = from ?? beginning(transport, prefix, 0)
+      const place = from ?? (await beginning(transport, prefix, 0))
       if (place.restarts > mostRestarts) return unsteady()
       const args: [string, string, string] = [place.cursor, `*${literally(prefix)}${pattern}*`, prefix]
       const node = place.nodes.slice(0, 1).map(({ key }) => key)
       const outcome = await only(runScript(transport, find, args, 1, node, itself, found, call))
       if (outcome?.type !== 'found') return outcome ?? { type: 'found', keys: [], next: undefined }
-      return { type: 'found', keys: outcome.keys, next: following(transport, prefix, place, outcome.cursor) }
+      const next = await following(transport, prefix, place, outcome.cursor)
+      return { type: 'found', keys: outcome.keys, next }
     },
 
     async read(locks, call) {

@@ -18,7 +18,7 @@ export interface LockedOptions<This, F extends Lockable> extends Omit<AcquireOpt
   readonly key: string | ((this: This, ...args: Parameters<F>) => string)
   /**
    * The message of the {@link LockContendedError}, or a function that returns it, given what `key` is given; default: that of the
-   * error behind it.
+   * error behind it, which names the key and the holder, and so is not for clients.
    */
   readonly failureMessage?: string | ((this: This, ...args: Parameters<F>) => string) | undefined
   /** Answers in place of the function when somebody held the lock until the wait was over; default: the error is thrown. */

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Attempt } from '../store/attempt.ts'
 import { Command } from '../store/command.ts'
+import { CommandTimes } from '../store/command-times.ts'
 import { type AnyVerb, sendAlone, type Verb } from '../store/lone-call.ts'
 import { mostKeys } from './figures.ts'
 
@@ -11,6 +12,7 @@ import { mostKeys } from './figures.ts'
 export function together(context: Context): Context {
   const { store, clock } = context
   const anyVerb = store as unknown as AnyVerb
+  const times = new CommandTimes(clock)
   /** Not sent yet, by verb and node. The last of each may be joined. */
   const open = new Map<string, { readonly verb: Verb; readonly commands: Command[] }>()
 
@@ -22,7 +24,7 @@ export function together(context: Context): Context {
     const { commands } = lane
     // Those whose deadlines differ too much go apart.
     if (!commands[commands.length - 1]?.join(request, attempt, mostKeys))
-      commands.push(new Command(clock, request, attempt))
+      commands.push(new Command(times, request, attempt))
   }
 
   function leave(): void {
@@ -32,6 +34,7 @@ export function together(context: Context): Context {
   }
 
   function carry(verb: Verb, command: Command): void {
+    command.time()
     const reject = (error: unknown): void =>
       command.reject(error, (request, attempt) => sendAlone(anyVerb, verb, request, attempt))
     try {

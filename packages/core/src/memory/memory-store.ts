@@ -21,6 +21,7 @@ import {
   offerQueue,
   offerRecords,
   offerReleaseAfter,
+  offerRevokeFrom,
 } from '../store/offers.ts'
 import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
@@ -33,6 +34,7 @@ import { memoryMany } from './memory-many.ts'
 import { memoryPresence } from './memory-presence.ts'
 import { memoryRecords } from './memory-records.ts'
 import { memoryReleaseAfter } from './memory-release-after.ts'
+import { memoryRevokeFrom } from './memory-revoke-from.ts'
 import { memoryQueue } from './queue/memory-queue.ts'
 import type { MakeQueue } from './queue/queue-visit.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
@@ -115,6 +117,10 @@ export class MemoryStore implements LeaseStore {
     offerReleaseAfter(
       this,
       memoryReleaseAfter(keeper, (request) => this.#release(request)),
+    )
+    offerRevokeFrom(
+      this,
+      memoryRevokeFrom(keeper, (key) => this.#revoke(key)),
     )
     offerFindings(this, () => [oneProcess])
   }

@@ -31,15 +31,18 @@ local function enter()
   end
   local displaced = {}
   if exclusive == '1' then
-    for _, entry in ipairs(holders(role)) do
-      local isMine = entry.user == user
-      if not isMine and takeover ~= 'anyone' then return {'held', entry.text, entry.left} end
-      if takeover ~= '' and not (isMine and entry.session == session) then displaced[#displaced + 1] = entry end
+    local holder = call('HGET', room, 'r:' .. role)
+    if holder and holder ~= user and takeover ~= 'anyone' then
+      local entry = entriesOf(holder, role, 1)[1]
+      if entry then return {'held', entry.text, entry.left} end
+    elseif holder and takeover ~= '' then
+      for _, entry in ipairs(entriesOf(holder, role)) do
+        if entry.user ~= user or entry.session ~= session then displaced[#displaced + 1] = entry end
+      end
     end
   end
-  for _, entry in ipairs(entriesOf(user)) do
-    if entry.session == session then displaced[#displaced + 1] = entry end
-  end
+  local earlier = entryOf(call('HGET', room, sessionOf({user = user, session = session})) or '')
+  if earlier and earlier.state == 'in' then displaced[#displaced + 1] = earlier end
   if call('ZCARD', entries) >= mostEntries then return {'full'} end
   leave(displaced, 'taken')
   local fence = change()

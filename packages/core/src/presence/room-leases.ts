@@ -20,15 +20,15 @@ export class RoomLeases {
   readonly #joint: Renewal
 
   constructor(context: Context, port: PresenceStore) {
-    const { clock, home } = context
+    const { clock, background, home } = context
     const store = storeWith(context.store, {
       renew: (requests, call) => port.renew(requests, call),
       release: (requests, call) => port.leave(requests, call),
     })
-    this.context = { ...context, store, calls: jointCalls({ store, clock, home }) }
+    this.context = { ...context, store, calls: jointCalls({ store, clock, background, home }) }
     this.#port = port
     this.#paced = new PacedCalls(this.context)
-    this.#joint = new Renewal(this.context)
+    this.#joint = new Renewal(this.context, true)
   }
 
   /** Where calls share nothing, each lease has a watchdog of its own. */

@@ -5,6 +5,7 @@
 -- room     a hash. e:<random> → "<state>\n<fence>\n<name>\n<since>\n<exclusive>\n<role>\n<user>\n<session>", where the state is in, left
 --          or taken, the name is that of the locker, and exclusive is 1 or empty
 --          u:<user> → the random parts of the user's entries, end to end
+--          s:<user>\n<session> → the random part of the session's entry: a user may have thousands
 --          r:<role> → the user who has that exclusive role
 --          n → how many e: there are; f → the last fence, or time of a change
 --
@@ -60,10 +61,12 @@ local function write(entry)
   }, '\n'))
 end
 
+local function sessionOf(entry) return 's:' .. entry.user .. '\n' .. entry.session end
+
 -- Writes down that an entry belongs to its user, and its role too.
 local function attach(entry)
   local field = 'u:' .. entry.user
-  call('HSET', room, field, (call('HGET', room, field) or '') .. entry.random)
+  call('HSET', room, field, (call('HGET', room, field) or '') .. entry.random, sessionOf(entry), entry.random)
   if entry.exclusive == '1' then call('HSET', room, 'r:' .. entry.role, entry.user) end
 end
 
@@ -72,6 +75,8 @@ local function detach(gone)
   local isGone, users, roles = {}, {}, {}
   for _, entry in ipairs(gone) do
     isGone[entry.random], users[entry.user] = true, true
+    local field = sessionOf(entry)
+    if call('HGET', room, field) == entry.random then call('HDEL', room, field) end
     if entry.exclusive == '1' then roles[entry.role] = true end
   end
   for user in pairs(users) do

@@ -1,6 +1,6 @@
 /*
- * The figures of this room, beside those of `store/queue-figures.ts`. They have a module of their own that imports nothing, because
- * bundlers inline the constants of such modules only.
+ * The figures of this room; those that stores go by, too, are in their room. They have a module of their own that imports nothing,
+ * because bundlers inline the constants of such modules only.
  */
 
 /** The most keys in one look. */

@@ -73,6 +73,6 @@ function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
     waiters: notifier && inboxes && new Waiters(view, port, notifier, inboxes),
     // Renewing a lock with one holder is the same with a queue and without.
     exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
-    others: { view, joint: new Renewal(view) },
+    others: { view, joint: new Renewal(view, true) },
   }
 }

@@ -19,13 +19,13 @@ export interface QueuedContext extends Context {
  * It renews them too, where the lock is one for several holders. Everything else goes to the store, as ever.
  */
 export function queuedContext(context: Context, port: QueueStore, exclusive: boolean): QueuedContext {
-  const { clock, home } = context
+  const { clock, background, home } = context
   const store = queuedStore(context.store, port, exclusive)
   const paced = new PacedCalls(context)
   return {
     ...context,
     store,
-    calls: jointCalls({ store, clock, home }),
+    calls: jointCalls({ store, clock, background, home }),
     enter: (key, send, attempt) => paced.send(key, send, attempt),
     leave: (request, attempt) =>
       paced.send(request.key, async (call) => asReleased(await port.leave(request, call)), attempt),

@@ -1,11 +1,9 @@
 import { printLeases } from '#hints'
-import { demandOption, LeaseholdError, type LeaseLostError, type LossReason } from '../errors.ts'
+import { LeaseholdError, type LeaseLostError, type LossReason } from '../errors.ts'
+import { extend } from '../lease/extend.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Extension, Lease } from '../lease/lease.ts'
-import { renewGrant } from '../lease/renew.ts'
-import { answered } from '../store/answered.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
-import { parseDuration } from '../timing/duration.ts'
 import { Span } from '../timing/span.ts'
 import type { Holds } from './holds.ts'
 
@@ -61,16 +59,8 @@ export class NestedLease implements Lease {
     if (this.lostBecause) throw this.lostError()
   }
 
-  async renew(extension: Extension): Promise<void> {
-    const { ttl, by }: Partial<Extension> = extension ?? {}
-    demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
-    const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
-    this.assertValid()
-    // As in `HeldLease`: computed once, so that a repeat of the request does not add `by` again.
-    const ttlMs = Math.ceil(by === undefined ? askedMs : this.#grant.expiresInMs() + askedMs)
-    const outcome = await renewGrant(this.#holds.context, this.#grant, ttlMs, this.#grant.ttlMs, this.#renewals)
-    this.assertValid()
-    answered('renew', this.key, outcome)
+  renew(extension: Extension): Promise<void> {
+    return extend(this.#holds.context, this.#grant, this, this.#renewals, extension)
   }
 
   release(): Promise<ReleaseResult> {

@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts'
-import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
+import { LeaseholdError } from '../errors.ts'
 import type { Grant } from '../lease/grant.ts'
-import { type Releasing, releaseGrant } from '../lease/release.ts'
-import type { Watch } from '../lease/watch.ts'
+import type { HeldLease } from '../lease/held-lease.ts'
 import { failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
@@ -15,84 +14,62 @@ import { deadline } from '../timing/deadline.ts'
 import { parseDuration } from '../timing/duration.ts'
 import { defaultKeep } from './figures.ts'
 import { isTooLarge } from './is-too-large.ts'
-import { keepRecord } from './record-keeping.ts'
 import type { Abandonment, CompleteOptions, Completion, Run, Unanswered } from './run.ts'
 
 /**
  * A claim as its run sees it.
  *
- * States: *running*, with its lease or without → *ending*, asked of the store → *ended*. Renewal stops first: after an ending
- * whose answer was lost it would find the lock gone, and tell of a loss that is none.
+ * States: *running*, with its lease or without → *ending*, asked of the store → *ended*. Its lease ends first: renewed after an ending
+ * whose answer was lost, it would find the lock gone, and tell of a loss that is none. When its locker is closed, the lease ends and the
+ * run goes on: its record may still be completed, or given up.
  */
-export class ClaimedRun implements Run, Releasing {
+export class ClaimedRun implements Run {
   declare readonly key: string
   declare readonly fence: number
   declare readonly overtook: number | undefined
-  /** Where it is among the leases of its locker. */
-  place = 0
   readonly #context: Context
   readonly #records: RecordStore
-  readonly #watch: Watch
+  readonly #lease: HeldLease
   readonly #grant: Grant
   readonly #claim: ClaimRequest
-  #abort: AbortController | undefined
-  #lostBecause: LossReason | undefined
   #ending: { readonly how: 'complete' | 'abandon' | 'leave'; readonly answer: Promise<unknown> } | undefined
-  /** The lock's release, by leaving the run or by closing its locker. */
-  #release: Promise<ReleaseResult> | undefined
-  /** The locker has told how the lease ended. */
-  #told = false
-  #heldMs = 0
   /** How long the lock is surely ours, once it is ending. */
   #leftMs: (() => number) | undefined
-  #keepNoLonger: (() => void) | undefined
+  /** Tells the lease how it ended, if it ended with the run. */
+  #tell: ((result: ReleaseResult) => void) | undefined
   #ended: (() => void) | undefined
 
-  /** @param repeatMs how often the claim is repeated, so that its record is kept, in milliseconds; false for a lease without renewal */
-  constructor(
-    context: Context,
-    records: RecordStore,
-    watch: Watch,
-    grant: Grant,
-    claim: ClaimRequest,
-    overtook: number | undefined,
-    repeatMs: number | false,
-  ) {
+  constructor(records: RecordStore, lease: HeldLease, claim: ClaimRequest, overtook: number | undefined) {
+    const [context, grant] = lease.parts()
     this.#context = context
     this.#records = records
-    this.#watch = watch
+    this.#lease = lease
     this.#grant = grant
     this.#claim = claim
-    this.key = grant.key
-    this.fence = grant.fence
+    this.key = lease.key
+    this.fence = lease.fence
     this.overtook = overtook
-    grant.holder = this
-    context.work.hold(this)
     // The caller may leave, and the work goes on.
     context.work.handOver(
       new Promise<void>((resolve) => {
         this.#ended = resolve
       }),
     )
-    if (repeatMs) this.#keepNoLonger = keepRecord(context, records, claim, grant, repeatMs)
   }
 
   get signal(): AbortSignal {
-    if (!this.#abort) {
-      this.#abort = new AbortController()
-      if (this.#lostBecause) this.#abort.abort(this.#lostError())
-    }
-    return this.#abort.signal
+    return this.#lease.signal
   }
 
   remaining(): number {
-    return this.#ending ? 0 : Math.max(0, this.#grant.remainingMs())
+    return this.#ending ? 0 : this.#lease.remaining()
   }
 
   assertValid(): void {
     if (this.#ending) throw this.#endedError()
-    this.#grant.check()
-    if (this.#lostBecause) throw this.#lostError()
+    // A closed locker gives its leases back. To a run that is a loss.
+    if (this.#lease.lostBecause) throw this.#lease.lostError()
+    this.#lease.assertValid()
   }
 
   complete(result: Uint8Array | null, { keep, resultOnly }: CompleteOptions = {}): Promise<Completion> {
@@ -131,36 +108,11 @@ export class ClaimedRun implements Run, Releasing {
       await this.#ending.answer
       return 'released'
     }
-    return this.#end('leave', () => {
-      this.#forget()
-      return this.#giveBack()
-    })
+    return this.#end('leave', () => this.#lease.release())
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.leave()
-  }
-
-  /** For the locker that is closed. The lease is lost, and the run goes on: its record may still be completed, or given up. */
-  release(): Promise<unknown> {
-    return this.#ending?.answer ?? this.#giveBack()
-  }
-
-  lose(reason: LossReason): void {
-    this.#grant.lose(reason)
-  }
-
-  onReleased(result: ReleaseResult): void {
-    this.#over(result)
-  }
-
-  onLost(reason: LossReason): void {
-    this.#lostBecause = reason
-    this.#forget()
-    const error = this.#lostError()
-    this.#abort?.abort(error)
-    this.#context.emit?.({ type: 'lost', key: this.key, fence: this.fence, reason, cause: error.cause })
-    this.#context.work.drop(this)
   }
 
   /** Begins the first ending, and answers a repeat of it as the first. */
@@ -169,9 +121,7 @@ export class ClaimedRun implements Run, Releasing {
       return this.#ending.how === how ? (this.#ending.answer as Promise<T>) : Promise.reject(this.#endedError())
     }
     try {
-      const heldMs = Math.round(this.#grant.heldMs())
       const answer = begin()
-      this.#heldMs = heldMs
       this.#ending = { how, answer }
       answer.then(this.#ended, this.#ended)
       this.#context.work.handOver(answer)
@@ -179,11 +129,6 @@ export class ClaimedRun implements Run, Releasing {
     } catch (error) {
       return Promise.reject(error)
     }
-  }
-
-  #giveBack(): Promise<ReleaseResult> {
-    this.#release ??= releaseGrant(this.#context, this.#grant, this)
-    return this.#release
   }
 
   /**
@@ -199,13 +144,13 @@ export class ClaimedRun implements Run, Releasing {
     const outcome = await this.#ask<O>(question as Question<O>)
     if (!isUnknown(outcome)) {
       const { type } = outcome
-      this.#over(type === 'gone' ? 'expired' : type === 'superseded' ? type : 'released')
+      this.#tell?.(type === 'gone' ? 'expired' : type === 'superseded' ? type : 'released')
       return type === 'gone' || type === 'superseded' ? (outcome as NotMine) : mine(outcome)
     }
     const leftMs = this.#leftMs ?? (() => 0)
     this.#context.work.background(async () => {
       const last = leftMs() > 1 ? await this.#ask<O>({ ...(question as Question<O>), leftMs }) : outcome
-      this.#over(isUnknown(last) ? 'unknown' : 'released')
+      this.#tell?.(isUnknown(last) ? 'unknown' : 'released')
     })
     return { type: 'unknown', cause: outcome.cause }
   }
@@ -217,30 +162,14 @@ export class ClaimedRun implements Run, Releasing {
     return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
   }
 
-  /** It ends, and can be lost no more. */
+  /** Its lease ends, and can be lost no more. The answer tells how. */
   #stop(): void {
     this.#leftMs = deadline(this.#context.clock, Math.max(0, this.#grant.remainingMs()))
-    this.#forget()
     this.#grant.end()
-  }
-
-  /** Renews no more. */
-  #forget(): void {
-    this.#keepNoLonger?.()
-    this.#watch.forget(this.#grant)
-  }
-
-  #over(outcome: ReleaseResult): void {
-    this.#context.work.drop(this)
-    if (this.#told) return
-    this.#told = true
-    const { key, fence } = this
-    this.#context.emit?.({ type: 'released', key, fence, outcome, heldMs: this.#heldMs })
-  }
-
-  #lostError(): LeaseLostError {
-    const reason = this.#lostBecause as LossReason
-    return new LeaseLostError(this.key, reason, reason === 'unreachable' ? this.#grant.trouble : undefined)
+    void this.#lease.end((_context, _grant, holder) => {
+      this.#tell = (result) => holder.onReleased(result, null)
+      return 'released'
+    })
   }
 
   #endedError(): LeaseholdError {

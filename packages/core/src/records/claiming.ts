@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import { failedCall, type Shared } from '../key-locker.ts'
 import { Grant } from '../lease/grant.ts'
-import { watchFor } from '../lease/watch.ts'
+import { HeldLease } from '../lease/held-lease.ts'
+import { type Watch, watchFor } from '../lease/watch.ts'
 import type { Plan } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
@@ -23,6 +24,7 @@ import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { Waiter } from '../waiting/release-notifier.ts'
 import { ClaimedRun } from './claimed-run.ts'
 import { longestUndoPauseMs } from './figures.ts'
+import { keepingRecord } from './record-keeping.ts'
 import type { Run } from './run.ts'
 
 /** What a claim finds. */
@@ -168,8 +170,11 @@ export class Claiming {
     this.#waiter?.granted?.()
     this.#accepted = grant.token
     this.#open = false
-    const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
-    const run = new ClaimedRun(this.#context, this.#records, watch, grant, this.#request, overtook, this.#repeatMs)
+    const { commands } = this.#plan
+    const watch = this.#watchFor(grant)
+    const waited = { waitedMs: waitedMs(clock, this.#since), commands }
+    const lease = new HeldLease(this.#context, watch, undefined, grant, waited)
+    const run = new ClaimedRun(this.#records, lease, this.#request, overtook)
     if (signal?.aborted || grant.lostBecause) {
       // The caller gave up in that very moment, or the locker was closed, and nothing has begun.
       work.background(() => run.abandon())
@@ -178,8 +183,14 @@ export class Claiming {
     }
     watch.watch(grant, this.#plan)
     const { key, fence } = grant
-    emit?.({ type: 'acquired', key, fence, waitedMs: waitedMs(clock, this.#since), commands: this.#plan.commands })
+    emit?.({ type: 'acquired', key, fence, ...waited })
     return { type: 'claimed', run }
+  }
+
+  #watchFor(grant: Grant): Watch {
+    const watch = watchFor(this.#context, this.#plan, this.#shared.queue() && this.#shared.jointRenewal)
+    if (!this.#repeatMs) return watch
+    return keepingRecord(watch, this.#context, this.#records, this.#request, grant, this.#repeatMs)
   }
 
   /** A claim was answered after its attempt had been given up. The next try finds it; if there is none, nobody will run it. */

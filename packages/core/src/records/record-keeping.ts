@@ -1,31 +1,29 @@
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
+import type { Watch } from '../lease/watch.ts'
 import { ask } from '../store/ask.ts'
 import type { AbandonOutcome, ClaimOutcome, ClaimRequest, RecordStore } from '../store/records.ts'
 
 /**
  * Sees to it that the record outlives its run, however long that takes. A repeat of the claim extends both.
  *
+ * @param watch what watches over the run's lease
  * @param repeatMs how often, in milliseconds
- * @returns what ends that
  */
-export function keepRecord(
+export function keepingRecord(
+  watch: Watch,
   context: Context,
   records: RecordStore,
   claim: ClaimRequest,
   grant: Grant,
   repeatMs: number,
-): () => void {
+): Watch {
   // If another run has the record by now and has left it in doubt, this one does not take it.
   const again = { ...claim, rerun: false }
-  let cancel = schedule()
-
-  function schedule(): () => void {
-    return context.background.schedule(repeat, repeatMs, 'background')
-  }
+  let cancel: (() => void) | undefined
 
   function repeat(): void {
-    cancel = schedule()
+    cancel = context.background.schedule(repeat, repeatMs, 'background')
     void ask<ClaimOutcome>(context, again.ttlMs, {
       send: (attempt) => attempt.follow(records.claim(again, attempt)),
     }).then(
@@ -46,5 +44,14 @@ export function keepRecord(
     grant.lose('gone')
   }
 
-  return () => cancel()
+  return {
+    watch(its, plan) {
+      watch.watch(its, plan)
+      cancel = context.background.schedule(repeat, repeatMs, 'background')
+    },
+    forget(its) {
+      cancel?.()
+      watch.forget(its)
+    },
+  }
 }

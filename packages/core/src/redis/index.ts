@@ -1,9 +1,11 @@
 /** Redis: a store over a transport, a notifier over a subscriber, and the ports that a client's adapter implements. */
 export { plainError, refusalIn } from './connected/client-error.ts'
+export { noAnswer, sentFromNodeToNode } from './connected/client-reply.ts'
 export type { ConnectedClient, LoneConnection, Sent } from './connected/connected-client.ts'
 export { connectedTransport } from './connected/connected-transport.ts'
 export { withoutArguments } from './connected/error-text.ts'
 export { keySlot } from './connected/key-slot.ts'
+export { plainCommandOver } from './connected/plain-command.ts'
 export { offerReplicaWait, replicaWaitOf } from './offer-replica-wait.ts'
 export { passingRedisStore } from './pass-on.ts'
 export { offerPlainCommands, type PlainCommand } from './plain-commands.ts'

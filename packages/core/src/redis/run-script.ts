@@ -47,15 +47,21 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
   /** Takes the outcomes from the replies, and sends again what has to be. */
   const send = (parts: readonly Part[]): Promise<readonly O[]> =>
     transport.run(parts.map(callFor), call).then((replies) => {
-      const again = parts.flatMap((part, at) => retries(transport, part, replies[at]) ?? take(part, replies[at]))
+      const again: Part[] = []
+      for (let at = 0; at < parts.length; at++) {
+        const part = parts[at] as Part
+        const reply = replies[at] ?? noReply
+        const instead = retries(transport, part, reply)
+        if (instead) again.push(...instead)
+        else take(part, reply)
+      }
       return again.length > 0 ? send(again) : outcomes
     })
 
-  function take({ members, resent = false }: Part, reply: ScriptReply = noReply): readonly never[] {
+  function take({ members, resent = false }: Part, reply: ScriptReply): void {
     for (let place = 0; place < members.length; place++) {
       outcomes[members[place] as number] = decode(replyTo(reply, place, resent))
     }
-    return []
   }
 
   return send(grouped(transport, encoded))
@@ -80,9 +86,9 @@ const indexOf = (_: unknown, index: number): number => index
 function retries(
   transport: RedisTransport,
   { members, withText, resent }: Part,
-  reply: ScriptReply | undefined,
+  reply: ScriptReply,
 ): readonly Part[] | undefined {
-  if (reply?.type !== 'error') return undefined
+  if (reply.type !== 'error') return undefined
   const { message } = reply
   const isResent = resent || reply.resent
   if (/^CROSSSLOT/.test(message)) splitTransports.add(transport)

@@ -1,4 +1,5 @@
 /** Web requests under a lock, and what adapters of frameworks need. */
+export { answerOf } from './answer-of.ts'
 export { lockRefusal } from './lock-refusal.ts'
 export {
   type LockedRequestHandle,

@@ -163,7 +163,7 @@ describe('calls that share a command', () => {
       clock,
     )
     await clock.advance(50)
-    expect(seen).toEqual([{ what: 'acquire', tenant: 'the locker’s own' }])
+    expect(seenBy('acquire')).toEqual(['the locker’s own'])
     stop.abort('left')
     await clock.advance(0)
     expect(gone.reason).toBe('left')

@@ -130,7 +130,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#state = 'attempting'
     this.#latest = attempt
     this.#uncertain++
-    this.#pending = this.#pending.concat(attempt)
+    this.#pending = this.#pending.length === 0 ? [attempt] : [...this.#pending, attempt]
     this.#isWhole = this.#lifeMs <= leftMs
     this.#dueMs = now.monotonicMs + this.#lifeMs
     this.#cancelTimer?.()
@@ -145,8 +145,10 @@ class Repetition<O> implements Asker<O>, SpanListener {
       this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
   }
 
-  sent(): void {
+  sent(attempt: Attempt<O>): void {
     this.#question.onSent?.()
+    // It waited for its turn, so less time may be left than its sender gives it from now on.
+    if (attempt.isQueued) this.#setTimer(Math.max(1, this.#leftMs(attempt.sentAt)), attempt.sentAt)
   }
 
   timeUp(attempt: Attempt<O>): void {

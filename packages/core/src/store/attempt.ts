@@ -5,7 +5,7 @@ import type { Unknown } from './lease-store.ts'
 /** The one that made an attempt, and learns how it goes. */
 export interface Asker<O> {
   /** The request has left. */
-  sent(): void
+  sent(attempt: Attempt<O>): void
   /** Undefined means no answer. */
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
@@ -36,7 +36,7 @@ export class Attempt<O> extends Call {
   send(at: Instant): void {
     this.isSent = true
     this.sentAt = at
-    this.asker.sent()
+    this.asker.sent(this)
   }
 
   /** The request was sent when the attempt was made, and this brings its answer. */

@@ -1,8 +1,8 @@
 import { Call, type CallDeadline } from '../timing/call-deadline.ts'
-import type { Clock } from '../timing/clock.ts'
 import type { SpanListener } from '../timing/span.ts'
 import { instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
+import type { CommandTimes, Timed } from './command-times.ts'
 import { mostPerCommand } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
@@ -11,20 +11,22 @@ import type { Unknown } from './lease-store.ts'
  *
  * States: *open*, perhaps *queued* behind other commands → *sent* → *answered*, or over.
  */
-export class Command extends Call implements SpanListener {
+export class Command extends Call implements SpanListener, Timed {
   requests: unknown[]
   attempts: Attempt<unknown>[]
-  readonly #clock: Clock
+  /** Where it is among those whose time is running. */
+  place = 0
+  dueMs = 0
+  readonly #times: CommandTimes
   /** The longest of their deadlines, in milliseconds. */
   #longestMs: number
   #isQueued = false
   #isSent = false
   #givenUp = 0
-  #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock, request: unknown, attempt: Attempt<unknown>) {
+  constructor(times: CommandTimes, request: unknown, attempt: Attempt<unknown>) {
     super(attempt.withinMs)
-    this.#clock = clock
+    this.#times = times
     this.#longestMs = attempt.withinMs
     this.requests = [request]
     this.attempts = [attempt]
@@ -55,7 +57,7 @@ export class Command extends Call implements SpanListener {
     const requests = this.requests.splice(from)
     const attempts = this.attempts.splice(from)
     for (const attempt of attempts) attempt.remove(this)
-    const half = new Command(this.#clock, requests[0], attempts[0] as Attempt<unknown>)
+    const half = new Command(this.#times, requests[0], attempts[0] as Attempt<unknown>)
     for (let at = 1; at < attempts.length; at++) half.join(requests[at], attempts[at] as Attempt<unknown>)
     return half
   }
@@ -65,21 +67,19 @@ export class Command extends Call implements SpanListener {
     if (this.#isQueued) return
     this.#isQueued = true
     for (const attempt of this.attempts) attempt.isQueued = true
-    this.#time()
+    this.time()
   }
 
   /** It leaves now, without those who have given up. Answers whether anybody is left. */
   send(): boolean {
     this.#isSent = true
-    const sentAt = instant(this.#clock)
+    const sentAt = instant(this.#times.clock)
     for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.send(sentAt)
-    const isLeft = this.attempts.length > 0
-    if (isLeft) this.#time()
-    return isLeft
+    return this.attempts.length > 0
   }
 
   settle(outcomes: readonly unknown[]): void {
-    this.#cancelTimer?.()
+    this.#times.end(this)
     for (let at = 0; at < this.attempts.length; at++) this.attempts[at]?.settle(outcomes?.[at])
   }
 
@@ -87,7 +87,7 @@ export class Command extends Call implements SpanListener {
   reject(error: unknown, sendAlone: (request: unknown, attempt: Attempt<unknown>) => void): void {
     const [first, ...others] = this.attempts
     if (others.length === 0) {
-      this.#cancelTimer?.()
+      this.#times.end(this)
       first?.reject(error)
       return
     }
@@ -102,7 +102,7 @@ export class Command extends Call implements SpanListener {
   onSpanEnd(): void {
     if (!this.#isSent) this.#takeOut()
     else if (++this.#givenUp === this.attempts.length) {
-      this.#cancelTimer?.()
+      this.#times.end(this)
       this.end()
     }
   }
@@ -114,19 +114,20 @@ export class Command extends Call implements SpanListener {
     attempt.add(this)
   }
 
-  /** One timer serves all: those whose time is up together ask again together. */
-  #time(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = this.#clock.schedule(() => {
-      for (const attempt of [...this.attempts]) attempt.asker.timeUp(attempt)
-    }, this.withinMs)
+  /** Its time begins. Those whose time is up together ask again together. */
+  time(): void {
+    this.#times.begin(this, this.withinMs)
+  }
+
+  timeUp(): void {
+    for (const attempt of [...this.attempts]) attempt.asker.timeUp(attempt)
   }
 
   #takeOut(): void {
     const { requests, attempts } = this
     this.requests = requests.filter((_, at) => !attempts[at]?.isOver)
     this.attempts = attempts.filter(({ isOver }) => !isOver)
-    if (this.attempts.length === 0) this.#cancelTimer?.()
+    if (this.attempts.length === 0) this.#times.end(this)
     for (const attempt of attempts) if (attempt.isOver) attempt.settle(notSent)
   }
 }

@@ -321,6 +321,15 @@ describe('a burst', () => {
     for (const { boundMs, joined } of waits) expect(joined.atMs).toBeLessThanOrEqual(boundMs)
   })
 
+  it('holds nobody beyond his wait whose command had to wait for its turn and then meets silence', async () => {
+    for (let command = 0; command < 16; command++) store.next('acquire', replyAfter(900))
+    store.always('acquire', requestLost)
+    for (const key of keys(1_024)) locks.acquire(key, { wait: '1m' }).catch(() => undefined)
+    const late = follow(locks.acquire('late', { wait: 1_500 }), clock)
+    await clock.advance(10_000)
+    expect(late.atMs).toBe(1_500)
+  })
+
   it('waits for the answer to the last command that a budget allows', async () => {
     store.always('acquire', replyAfter(900))
     const all = keys(3_000).map((key) => follow(locks.acquire(key, { budget: 1 }), clock))

@@ -3,6 +3,7 @@ import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
 import { Command } from './command.ts'
+import { CommandTimes } from './command-times.ts'
 import { leastToHalve, mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
 import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
@@ -28,6 +29,8 @@ const sendLane = (lane: Lane): void => lane.send()
 interface Joining {
   readonly store: LeaseStore
   readonly clock: Clock
+  /** The clock whose timers run at home. */
+  readonly background: Clock
   readonly home: Home
 }
 
@@ -36,9 +39,10 @@ interface Traffic {
   commands: number
 }
 
-export function jointCalls({ store, clock, home }: Joining): JointCalls {
+export function jointCalls({ store, clock, background, home }: Joining): JointCalls {
   const anyVerb = store as unknown as AnyVerb
   const traffic: Traffic = { commands: 0 }
+  const times = new CommandTimes(clock, background)
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands left last. */
   let joined = 0
@@ -50,7 +54,7 @@ export function jointCalls({ store, clock, home }: Joining): JointCalls {
     const node = store.nodeOf(key)
     const known = lanes[verb].get(node)
     if (known) return known
-    const made = new Lane(anyVerb, clock, verb, traffic)
+    const made = new Lane(anyVerb, times, verb, traffic)
     lanes[verb].set(node, made)
     return made
   }
@@ -98,7 +102,7 @@ export function jointCalls({ store, clock, home }: Joining): JointCalls {
 /** The commands of one verb to one node. */
 class Lane {
   readonly #store: AnyVerb
-  readonly #clock: Clock
+  readonly #times: CommandTimes
   readonly #verb: Verb
   readonly #traffic: Traffic
   /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
@@ -106,16 +110,16 @@ class Lane {
   /** How many commands are under way. One with a single request is not counted if none was under way when it left. */
   #underWay = 0
 
-  constructor(store: AnyVerb, clock: Clock, verb: Verb, traffic: Traffic) {
+  constructor(store: AnyVerb, times: CommandTimes, verb: Verb, traffic: Traffic) {
     this.#store = store
-    this.#clock = clock
+    this.#times = times
     this.#verb = verb
     this.#traffic = traffic
   }
 
   add(request: unknown, attempt: Attempt<unknown>): void {
     const last = this.#open[this.#open.length - 1]
-    if (!last?.join(request, attempt)) this.#open.push(new Command(this.#clock, request, attempt))
+    if (!last?.join(request, attempt)) this.#open.push(new Command(this.#times, request, attempt))
   }
 
   /**
@@ -148,14 +152,18 @@ class Lane {
       ended?.()
       command.reject(error, (request, attempt) => sendAlone(this.#store, this.#verb, request, attempt))
     }
+    let answer: Promise<readonly unknown[]>
     try {
-      this.#store[this.#verb](requests, call).then((outcomes) => {
-        ended?.()
-        command.settle(outcomes)
-      }, reject)
+      answer = this.#store[this.#verb](requests, call)
     } catch (error) {
-      reject(error)
+      answer = Promise.reject(error)
     }
+    // Once it has left: the store works on it meanwhile.
+    command.time()
+    answer.then((outcomes) => {
+      ended?.()
+      command.settle(outcomes)
+    }, reject)
   }
 
   /** Counts a command as under way. Returns what to call when it has ended. */

@@ -7,6 +7,7 @@ import type { PresenceStore } from './presence.ts'
 import type { QueueStore } from './queue.ts'
 import type { RecordStore } from './records.ts'
 import type { ReleaseAfterStore } from './release-after.ts'
+import type { RevokeFromStore } from './revoke-from.ts'
 
 /**
  * Stores that offer one further port, each with that port. It is beside the store and not on it, so that a bundle carries nothing of
@@ -47,3 +48,8 @@ export const releaseAfterOffers = beside.releaseAfterOffers as Offers<ReleaseAft
 /** Offers releases that take effect later, and answers the store. A Redis store need not: `releaseAfterOf` makes the port. */
 export const offerReleaseAfter = (store: LeaseStore, port: ReleaseAfterStore): LeaseStore =>
   offer(releaseAfterOffers, store, port)
+
+export const revokeFromOffers = beside.revokeFromOffers as Offers<RevokeFromStore>
+/** Offers revocations from one holder, and answers the store. A Redis store need not: its port is made. */
+export const offerRevokeFrom = (store: LeaseStore, port: RevokeFromStore): LeaseStore =>
+  offer(revokeFromOffers, store, port)

@@ -21,9 +21,10 @@ describe('a timer of the system clock', () => {
     vi.useFakeTimers()
   })
   afterEach(() => {
-    vi.restoreAllMocks() // of fake timers: restored later, they would replace the real ones
-    vi.useRealTimers()
+    // Of fake timers: restored later, they would replace the real ones.
+    vi.restoreAllMocks()
     vi.unstubAllGlobals()
+    vi.useRealTimers()
   })
 
   it('calls back once, when its time has come', () => {

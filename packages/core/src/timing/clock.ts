@@ -11,9 +11,10 @@ export interface Clock {
   wallMs(): number
   /**
    * Calls `callback` once, `delayMs` from now or later, and returns a function that cancels it. A `background` timer does not
-   * keep the process alive, if the runtime supports that. Any finite delay is allowed.
+   * keep the process alive, if the runtime supports that. A `standing` timer is one of these that may be left over: once nothing
+   * needs it, it comes for nothing. Any finite delay is allowed.
    */
-  schedule(callback: () => void, delayMs: number, mode?: 'background'): () => void
+  schedule(callback: () => void, delayMs: number, mode?: 'background' | 'standing'): () => void
 }
 
 /** Runtimes keep a timer's delay in 32 bits, and a longer one would fire at once. So a long wait is a chain of timers. */

@@ -70,13 +70,14 @@ export function acquireClaims(probe: Probe): void {
   })
 
   it('a retry is granted the whole ttl from its own sending', async () => {
-    const ttlMs = 4 * shortMs
-    const request = asked(probe, { key: probe.key(), ttlMs })
+    const request = asked(probe, { key: probe.key() })
     await probe.grant(request)
-    await probe.advance(0.6 * ttlMs)
-    await probe.grant(request)
-    await probe.advance(0.6 * ttlMs)
-    await probe.contention({ key: request.key })
+    await probe.advance(shortMs)
+    await probe.expectWholeLife(
+      longMs,
+      () => probe.grant(request),
+      () => probe.leftMs(request.key),
+    )
   })
 
   it('a retry never shortens what is left', async () => {

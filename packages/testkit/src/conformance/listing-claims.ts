@@ -1,10 +1,10 @@
 import { createLocker } from '@leasehold/core'
-import { type ListedLock, listingOf, listLocks, readLocks } from '@leasehold/core/listing'
+import { type ListedLock, listingOf, listLocks, readLocks, revokeFrom, revokeFromOf } from '@leasehold/core/listing'
 import { queueOf } from '@leasehold/core/queue'
 import { type ReleaseAfterStore, releaseAfterOf } from '@leasehold/core/schedule'
 import { expect, it, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
 /** More than one read takes. */
@@ -53,6 +53,20 @@ export function listingClaims(probe: Probe): void {
     }
     expect(await list(`${group}:10?1`)).toHaveLength(10)
     expect((await list(`${group}:110[13-5]`)).map(({ key }) => key.slice(-1))).toEqual(['1', '3', '4', '5'])
+  })
+
+  claim('a lock is revoked from the holder that was seen, and from nobody who came after', async (context) => {
+    if (!revokeFromOf(probe.store)) context.skip('revocations from one holder: the store does not offer them')
+    const locks = createLocker({ store: probe.store })
+    const key = probe.key()
+    const seen = await probe.grant({ key })
+    expect(await revokeFrom(locks, key, seen.fence + 1)).toBe('held')
+    expect(await revokeFrom(locks, key, null)).toBe('held')
+    expect(await revokeFrom(locks, key, seen.fence)).toBe('revoked')
+    expect(await revokeFrom(locks, key, seen.fence)).toBe('free')
+    const successor = await probe.grant({ key })
+    expect(await revokeFrom(locks, key, seen.fence)).toBe('held')
+    expect(await locks.inspect(key)).toMatchObject({ held: true, fence: successor.fence })
   })
 
   claim('has nothing of what is released, expired or beside a lock', async () => {
@@ -114,13 +128,13 @@ export function listingClaims(probe: Probe): void {
     const kind = semaphoreOf(3)
     const { fence } = await queues.take({ key: pool, kind, acquisitionId: probe.acquisitionId('first') })
     expect(await list(pool)).toMatchObject([{ kind: 'semaphore', capacity: 3, holders: 1, holder: 'first', fence }])
-    await queues.take({ key: pool, kind, ttlMs: shortMs })
+    await queues.take({ key: pool, kind, ttlMs: ampleMs })
     await queues.take({ key: doc, kind: readWrite, permits: readWrite.capacity })
     const [two, written] = await list(`${group}:*`)
     expect(two).toMatchObject({ key: pool, holders: 2, holder: null, fence: null, since: null, waiting: 0 })
     expect(two?.expiresInMs).toBeGreaterThan(longMs - slackMs)
     expect(written).toMatchObject({ key: doc, kind: 'read-write', holders: 1 })
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     expect(await list(pool)).toMatchObject([{ holders: 1, holder: 'first', fence }])
   })
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { exclusive, QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
 /** Locks for several holders at once: semaphores, and locks for readers and writers. */
@@ -62,7 +62,7 @@ export function permitClaims(probe: Probe): void {
   claim('an expired lease gives its permits back, and cannot be renewed or released', async () => {
     const key = probe.key()
     const short = await queues.take({ key, kind: pool, permits: 2, ttlMs: shortMs })
-    const kept = await queues.take({ key, kind: pool, ttlMs: 4 * shortMs })
+    const kept = await queues.take({ key, kind: pool, ttlMs: ampleMs })
     expect(await queues.renew(key, kept.token)).toBe('renewed')
     expect(await queues.renew(key, kept.token, 1)).toBe('renewed')
     await probe.advance(shortMs)

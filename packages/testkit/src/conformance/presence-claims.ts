@@ -8,7 +8,7 @@ import {
 } from '@leasehold/core/presence'
 import { expect, it, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
-import { longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
 
 type Granted = Extract<EnterOutcome, { readonly type: 'granted' }>
 
@@ -129,15 +129,15 @@ export function presenceClaims(probe: Probe): void {
 
   claim('a renewal extends an entry and never shortens it, and each is answered by itself', async () => {
     const [key, other] = [probe.key(), probe.key()]
-    const [mine, short] = [await entered({ key }), await entered({ key: other, ttlMs: shortMs })]
+    const [mine, short] = [await entered({ key }), await entered({ key: other, ttlMs: ampleMs })]
     const requests = [
-      { key, token: mine.token, ttlMs: shortMs },
+      { key, token: mine.token, ttlMs: 1 },
       { key, token: withOtherFence(mine.token), ttlMs: longMs },
       { key: other, token: short.token, ttlMs: longMs },
     ]
     const outcomes = await port().renew(requests, call())
     expect(outcomes.map(({ type }) => type)).toEqual(['renewed', 'gone', 'renewed'])
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     for (const room of [key, other])
       expect((await present({ key: room }))[0]?.expiresInMs).toBeGreaterThan(longMs - slackMs)
   })

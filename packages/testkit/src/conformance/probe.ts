@@ -18,6 +18,9 @@ export const longMs = 60_000
 /** A ttl that a claim waits out. Long enough for a slow machine between two requests, beside other claims. */
 export const shortMs = 1_000
 
+/** The same, where a claim calls the store once more before it is over. */
+export const ampleMs = 4_000
+
 /** How far a remaining time may be below what was asked for: what a slow machine may take between two requests. */
 export const slackMs = 10_000
 
@@ -115,6 +118,16 @@ export class Probe {
     const left = await this.admin.expiresInMs(key)
     expect(left, `no entry with an expiry at ${key}`).toBeTypeOf('number')
     return left as number
+  }
+
+  /** Carries out what makes a lifetime begin anew, and claims that it was whole then, however long the calls took. */
+  async expectWholeLife(wholeMs: number, renew: () => Promise<unknown>, leftMs: () => Promise<number>): Promise<void> {
+    const sentAtMs = performance.now()
+    await renew()
+    const left = await leftMs()
+    const tookMs = performance.now() - sentAtMs
+    // Half of what claims let pass before that.
+    expect(left).toBeGreaterThan(wholeMs - tookMs - shortMs / 2)
   }
 
   /** Every entry that belongs to the lock. */

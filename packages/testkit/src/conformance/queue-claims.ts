@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { QueueProbe } from './queue-probe.ts'
 
 /** The queue of a lock for one holder: order, turns, and what plain requests see of it. */
@@ -99,14 +99,14 @@ export function queueClaims(probe: Probe): void {
   })
 
   claim('a plain acquire may go first: then the turn is withdrawn, and its waiter keeps its place', async () => {
-    const [key, inbox] = [probe.key(), queues.inbox({ windowMs: shortMs })]
+    const [key, inbox] = [probe.key(), queues.inbox({ windowMs: ampleMs })]
     const { token } = await queues.take({ key })
     const first = await queues.enter({ key, waiter: inbox.waiter(1) })
     await queues.enter({ key, waiter: queues.inbox().waiter(1) })
     await queues.release({ key, token })
     const barging = await probe.grant({ key })
     expect(await queues.look(key, inbox.name, [1])).toMatchObject({ turns: [], missing: [] })
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     expect(await queues.ask(first.request)).toMatchObject({ type: 'queued', position: 0 })
     await probe.release({ key, token: barging.token })
     expect(await queues.ask(first.request)).toMatchObject({ type: 'granted' })

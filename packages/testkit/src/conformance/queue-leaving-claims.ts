@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { longMs, type Probe, shortMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs } from './probe.ts'
 import { QueueProbe, semaphoreOf } from './queue-probe.ts'
 
 /** How waiters go: they leave, die, or do not take their turn. And that nothing of them stays. */
@@ -38,12 +38,12 @@ export function queueLeavingClaims(probe: Probe): void {
 
   claim('an inbox dies with its waiters if nothing is heard of it; a look keeps it alive', async () => {
     const key = probe.key()
-    const [dead, alive] = [queues.inbox({ aliveMs: shortMs }), queues.inbox({ aliveMs: shortMs })]
+    const [dead, alive] = [queues.inbox({ aliveMs: ampleMs }), queues.inbox({ aliveMs: ampleMs })]
     const { token } = await queues.take({ key })
     await queues.enter({ key, waiter: dead.waiter(1) })
     await queues.enter({ key, waiter: alive.waiter(1) })
     await queues.look(key, alive.name, [])
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     await queues.release({ key, token })
     expect(await queues.look(key, alive.name, [1])).toMatchObject({ turns: [1], missing: [] })
     expect(await queues.look(key, dead.name, [1])).toMatchObject({ turns: [], missing: [1] })
@@ -68,14 +68,14 @@ export function queueLeavingClaims(probe: Probe): void {
 
   claim('its other turns go with it', async () => {
     const [key, kind] = [probe.key(), semaphoreOf(2)]
-    const [frozen, next] = [queues.inbox({ windowMs: 4 * shortMs }), queues.inbox()]
+    const [frozen, next] = [queues.inbox({ windowMs: ampleMs }), queues.inbox()]
     const { token } = await queues.take({ key, kind, permits: 2 })
     await queues.enter({ key, kind, waiter: frozen.waiter(1) })
     await queues.enter({ key, kind, waiter: { ...frozen.waiter(2), windowMs: longMs / 2 } })
     const both = await queues.enter({ key, kind, permits: 2, waiter: next.waiter(1) })
     await queues.release({ key, exclusive: false, token })
     expect([...(await queues.look(key, frozen.name, [])).turns].sort()).toEqual([1, 2])
-    await probe.advance(4 * shortMs)
+    await probe.advance(ampleMs)
     expect(await queues.ask(both.request)).toMatchObject({ type: 'granted' })
   })
 
@@ -119,7 +119,7 @@ export function queueLeavingClaims(probe: Probe): void {
   })
 
   claim('every entry of a queue has an expiry, and the last waiter takes all of them with it', async () => {
-    const [key, inbox, kind] = [probe.key(), queues.inbox({ aliveMs: shortMs, windowMs: shortMs }), semaphoreOf(1)]
+    const [key, inbox, kind] = [probe.key(), queues.inbox(), semaphoreOf(1)]
     const fenceOnly = async (): Promise<void> => {
       const entries = await probe.entriesOf(key)
       expect(entries.map(({ name }) => name)).toEqual([expect.stringMatching(/fence/)])

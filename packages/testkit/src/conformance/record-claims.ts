@@ -1,6 +1,6 @@
 import { type ClaimOutcome, mostResultBytes } from '@leasehold/core/records'
 import { expect } from 'vitest'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { bytes, claimOn, every } from './record-probe.ts'
 
 /** What a record says, of a store that keeps one of the work under each key. */
@@ -122,11 +122,11 @@ export function recordClaims(probe: Probe): void {
 
   claim('a run that lost its lease leaves its key in doubt, until its record is forgotten', async (records) => {
     const key = probe.key()
-    const { fence } = await records.begin({ key, ttlMs: shortMs, keepMs: 3 * shortMs })
+    const { fence } = await records.begin({ key, ttlMs: shortMs, keepMs: shortMs + ampleMs })
     await probe.advance(shortMs)
     expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record: { state: 'running', fence } })
     expect(await records.state(key)).toBe('running')
-    await probe.advance(2 * shortMs)
+    await probe.advance(ampleMs)
     expect(await records.state(key)).toBe('absent')
     expect((await records.begin({ key })).overtook).toBeUndefined()
   })

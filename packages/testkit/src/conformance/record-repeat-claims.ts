@@ -2,7 +2,7 @@ import { InvalidOptionError } from '@leasehold/core'
 import { mostResultBytes } from '@leasehold/core/records'
 import { expect } from 'vitest'
 import { callUntil } from '../call-until.ts'
-import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { bytes, claimOn } from './record-probe.ts'
 
 /** Requests for a record that come twice or late, and how a run ends without a result. */
@@ -171,9 +171,9 @@ export function recordRepeatClaims(probe: Probe): void {
 
   claim('the lease of a claim is renewed as any other, and its record stays', async (records) => {
     const key = probe.key()
-    const { token } = await records.begin({ key, ttlMs: shortMs })
+    const { token } = await records.begin({ key, ttlMs: ampleMs })
     expect(await probe.renew(key, token, longMs)).toBe('renewed')
-    await probe.advance(shortMs)
+    await probe.advance(ampleMs)
     expect(await records.state(key)).toBe('running, locked')
   })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
+import { ampleMs, longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
 
 export function renewClaims(probe: Probe): void {
   it('a renewal extends the expiry to the asked ttl', async () => {
@@ -13,13 +13,11 @@ export function renewClaims(probe: Probe): void {
 
   it('a renewed lock is still held when its first ttl is over', async () => {
     const key = probe.key()
-    const ttlMs = 4 * shortMs
-    const { token } = await probe.grant({ key, ttlMs })
-    await probe.advance(0.6 * ttlMs)
-    await probe.renew(key, token, ttlMs)
-    await probe.advance(0.6 * ttlMs)
+    const { token } = await probe.grant({ key, ttlMs: ampleMs })
+    await probe.renew(key, token, longMs)
+    await probe.advance(ampleMs)
     await probe.contention({ key })
-    expect(await probe.renew(key, token, ttlMs)).toBe('renewed')
+    expect(await probe.renew(key, token, longMs)).toBe('renewed')
   })
 
   it('a late, shorter renewal does not shorten the expiry', async () => {

@@ -12,13 +12,13 @@ import { timeCalls, timing } from './timing.ts'
 /** A script that takes so large a part of the store's command deadline leaves little of a short ttl. */
 const slowPart = 1 / 4
 
-/** What one look brings: findings in no order, some of them twice, and what the clocks of the nodes said. */
-export interface Look extends CheckReport {
+/** What one examination brings: findings in no order, some of them twice, and what the clocks of the nodes said. */
+export interface Examination extends CheckReport {
   readonly clocks: ReadonlyMap<string, ClockReading>
 }
 
-/** Looks at all there is, once. What nobody answers in time is left out, and a finding says so. */
-export async function look(target: CheckTarget, rounds: number | undefined, budget: Budget): Promise<Look> {
+/** Examines all there is, once. What nobody answers in time is left out, and a finding says so. */
+export async function examine(target: CheckTarget, rounds: number | undefined, budget: Budget): Promise<Examination> {
   const { store, notifier } = target
   const key = `leasehold-check:${drawAcquisitionId()}`
   const behind = redisBehind(store)

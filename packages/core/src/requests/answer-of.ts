@@ -1,0 +1,11 @@
+/**
+ * The answer of a handler. For authors of adapters: handlers of their frameworks are used to answer in another way.
+ *
+ * @throws TypeError for what is no `Response`, of whichever realm
+ */
+export async function answerOf(answer: Response | Promise<Response>): Promise<Response> {
+  const made = await answer
+  const { status, arrayBuffer } = Object(made) as Partial<Response>
+  if (typeof status === 'number' && typeof arrayBuffer === 'function') return made
+  throw new TypeError('The handler must answer a Response, such as Response.json(...)')
+}

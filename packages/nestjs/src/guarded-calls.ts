@@ -1,0 +1,45 @@
+import { InvalidOptionError, LeaseholdError } from '@leasehold/core'
+import type { LockCalls } from '@leasehold/core/locked'
+import { leaseScope } from '#process-state'
+import { ApplicationClosingException } from './application-closing-exception.ts'
+import { namedMistake } from './named-mistake.ts'
+import type { Overruns } from './overruns.ts'
+import { warnOfClose } from './warn-of-close.ts'
+
+/** The method whose calls are guarded. */
+interface Guarded {
+  /** Its name, with that of its class. */
+  readonly method: string
+  /** Whether a call that cannot run answers undefined. */
+  readonly skips: boolean
+  readonly overruns: Overruns
+}
+
+/** The calls of a locker, with the lease in the async context of the work, each run noted, and errors that fit Nest. */
+export function guardedCalls(calls: LockCalls, { method, skips, overruns }: Guarded): LockCalls {
+  return {
+    async withLock(key, options, work) {
+      let began = false
+      try {
+        return await calls.withLock(key, options, async (lease) => {
+          began = true
+          const end = warnOfClose(method, lease)
+          try {
+            return await leaseScope.run(lease, () => overruns.run(key, () => work(lease)))
+          } finally {
+            end()
+          }
+        })
+      } catch (error) {
+        // What the method itself meets is its own error.
+        if (began) throw error
+        if (error instanceof InvalidOptionError) throw namedMistake(error, method, { ...options, key })
+        if (!isClosed(error)) throw error
+        if (!skips) throw new ApplicationClosingException(error)
+        return undefined as Awaited<ReturnType<typeof work>>
+      }
+    },
+  }
+}
+
+const isClosed = (error: unknown): error is LeaseholdError => error instanceof LeaseholdError && error.code === 'CLOSED'
