@@ -237,6 +237,14 @@ describe('what goes wrong', () => {
     expect(err).toMatch(/NOPERM|can't run this command/)
   })
 
+  test('watch says what follows if it may not listen', async () => {
+    await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${secret}`, '~*', '&*', '+@all', '-psubscribe')
+    const { code, err } = await run(['watch', '--for', '300ms'], {
+      LEASEHOLD_REDIS: `redis://deaf:${secret}@127.0.0.1:${server.port}`,
+    })
+    expect([code, err]).toEqual([0, expect.stringMatching(/not heard, so a lease that ends is "gone".*psubscribe/)])
+  })
+
   test('a reader who leaves ends the program with 130, and without a word', async () => {
     const program = start(['watch', 'unread:*', '--every', '50ms', '--json'], tcp())
     await locks.acquire('unread:1', { ttl: '30s' })

@@ -100,6 +100,15 @@ describe('a command line that is wrong', () => {
   })
 })
 
+test('a token that is not used is told, and not shown', async () => {
+  const { code, err } = await run(['ls', '--redis', 'redis://127.0.0.1:1', '--token', secret])
+  expect([code, err]).toMatchObject([
+    3,
+    expect.stringMatching(/^--token is for a REST endpoint, and is not used here\n/),
+  ])
+  expect(err).not.toContain(secret)
+})
+
 describe('capacity', () => {
   test('answers what the model says, and the price', async () => {
     const args = ['--processes', '4', '--locks', '250', '--held', '100', '--ttl', '30s', '--price', '0.2', '--json']
