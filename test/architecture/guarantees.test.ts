@@ -4,10 +4,16 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const page = readFileSync(join(root, 'docs/guarantees.md'), 'utf8')
-const section = page.slice(page.indexOf('## Several servers'), page.indexOf('\n## Records'))
-/** What the last column of each row names. */
-const shownBy = Array.from(section.matchAll(/^\| (?!what|---).*\| ([^|]+) \|$/gm), ([, cell = '']) => cell)
+/** The rows of the table in the section "Several servers" of a page: the first cell and the last. */
+function rowsIn(page: string): readonly (readonly [claim: string, last: string])[] {
+  const [, section = ''] = readFileSync(join(root, page), 'utf8').split('\n## Several servers\n')
+  const [table = ''] = section.split('\n## ')
+  return Array.from(table.matchAll(/^\| (?!what holds)([^|]+) \|.*?([^|]+) \|$/gm), ([, claim = '', last = '']) => [
+    claim,
+    last,
+  ])
+}
+const shownBy = rowsIn('docs/testing.md')
 
 const files = globSync(['test/topologies/*.test.ts', 'packages/ioredis/src/wait-for-replicas.test.ts'], { cwd: root })
 const titles = files
@@ -16,7 +22,8 @@ const titles = files
 
 test('every row of the table about several servers names tests that there are', () => {
   expect(shownBy.length).toBeGreaterThan(10)
-  for (const cell of shownBy) {
+  expect(shownBy.map(([claim]) => claim)).toEqual(rowsIn('docs/guarantees.md').map(([claim]) => claim))
+  for (const [, cell] of shownBy) {
     const names = Array.from(cell.matchAll(/\*([^*]+)\*/g), ([, name = '']) => name)
     const paths = Array.from(cell.matchAll(/`((?:test|packages)\/[^`]+)`/g), ([, path]) => `${path}.test.ts`)
     expect(names.length + paths.length, cell).toBeGreaterThan(0)

@@ -213,12 +213,14 @@ describe('a user who may not do all', () => {
   })
 
   test('is told what queues need, and what a check cannot see', async () => {
-    await rule(...all, '-zadd', '-hset', '-pubsub', '-info')
+    await rule(...all, '-zadd', '-hset', '-pubsub', '-info', '-ping')
     const seen = await report({ server, options: { ...options, enableReadyCheck: false } })
     expect(seen.findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
       'info QUEUES_FORBIDDEN',
       'info INFO_FORBIDDEN',
+      'info PING_FORBIDDEN',
     ])
+    expect(seen.facts.ping).toBeNull()
     expect(seen.findings[0]?.message).toMatch(/: pubsub hset zadd \(/)
     for (const { remedy: text } of seen.findings) {
       await rule(...(/`ACL SETUSER <user> ([^`]+)`/.exec(text)?.[1] ?? '').split(' '))

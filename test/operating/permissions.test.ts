@@ -14,6 +14,9 @@ import { ioredisBackend, ioredisStore } from '@leasehold/ioredis'
 import { sessions } from '@leasehold/sessions'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { createClient as createClient4 } from 'redis-4'
+import { createClient as createClient5 } from 'redis-5'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { elapse, eventually, limit } from '../support/scale.ts'
@@ -174,6 +177,8 @@ async function attempt(name: string, rules: readonly string[], withinMs: number)
   const access = { port: server.port, username: user, password: 'password' }
   const client = new Redis({ ...access, enableReadyCheck, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
+  // What keeps an idle connection: node-redis sends it by `pingInterval`, and notifiers to a connection that has gone quiet.
+  if (enableReadyCheck) client.ping().catch(() => undefined)
   const locks = createLocker({ ...ioredisBackend(client), name, wait: '2s' })
   const failures: string[] = []
   await Promise.race([
@@ -209,6 +214,31 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
     needed.push(...(await Promise.all(rest.map(isNeeded))))
     expect([...first, ...rest].filter((_, rule) => !needed[rule])).toEqual([])
   })
+})
+
+interface PingingClient {
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  connect(): Promise<unknown>
+  disconnect(): Promise<unknown>
+}
+type Options = { readonly url: string; readonly pingInterval: number }
+
+test.each([
+  ['6', (options: Options): PingingClient => createClient(options)],
+  ['5', (options: Options): PingingClient => createClient5(options)],
+  ['4', (options: Options): PingingClient => createClient4(options)],
+] as const)('the line for "app" is enough for the pings of node-redis %s', async (_, create) => {
+  await admin.acl('SETUSER', 'pings', 'reset', 'on', '>password', ...(lines[0]?.rules ?? []))
+  const client = create({ url: `redis://pings:password@127.0.0.1:${server.port}`, pingInterval: 20 })
+  const errors: unknown[] = []
+  client.on('error', (error: unknown) => errors.push(error))
+  await client.connect()
+  const pings = async (): Promise<string> =>
+    (await admin.info('commandstats')).match(/cmdstat_ping:calls=(\d+)/)?.[1] ?? '0'
+  const before = Number(await pings())
+  await eventually(async () => Number(await pings()) >= before + 3)
+  await client.disconnect()
+  expect(errors).toEqual([])
 })
 
 test('the page has a line for each', () => {

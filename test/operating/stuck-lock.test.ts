@@ -66,12 +66,17 @@ describe('the page', () => {
   })
 
   test('shows what the program shows', async () => {
-    expect(blocks.map(({ args }) => args[0])).toEqual(['ls', 'show', 'revoke'])
+    expect(blocks.map(({ args }) => args[0])).toEqual(['ls', 'watch', 'show', 'revoke'])
     for (const { args, shown } of blocks) {
       await using program = new ProgramOnTerminal(args, 100, { LEASEHOLD_REDIS: server.url })
       if (shown.includes('[y/N] y')) {
         await program.shows(/\[y\/N\]/)
         program.type('y\r')
+      }
+      if (args[0] === 'watch') {
+        await program.shows(/2 proc/)
+        expect(shape(program.screen().join('\n'))).toBe(shape(shown))
+        continue
       }
       expect(await program.ended()).toBe(0)
       expect(shape(program.screen().join('\n'))).toBe(shape(shown))

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createLocker, type Locker } from '@leasehold/core'
 import { fifo } from '@leasehold/core/queue'
+import { readWriteLock } from '@leasehold/core/read-write'
 import { semaphore } from '@leasehold/core/semaphore'
 import { ioredisBackend } from '@leasehold/ioredis'
 import { startTcpProxy } from '@leasehold/testkit'
@@ -9,6 +10,7 @@ import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestGateway, type TestGateway } from '../../upstash/test/gateway.ts'
 import { type Ended, run, start } from '../test/program.ts'
+import { openConnection } from './connection/connection.ts'
 
 /* The program as scripts use it: exit codes, JSON, lines. Over TCP and over HTTP. */
 
@@ -110,6 +112,11 @@ describe('one lock', () => {
       .acquire({ permits: 3, wait: '1m' })
       .catch(() => undefined)
     await expect.poll(() => server.command('ZCARD', `{lock:${pool}}:queue`)).toBe(1)
+    const doc = readWriteLock(locks, 'show:doc')
+    await doc.read()
+    doc.write({ wait: '1m' }).catch(() => undefined)
+    await expect.poll(() => server.command('ZCARD', '{lock:show:doc}:queue')).toBe(1)
+    expect((await run(['show', 'show:doc'], tcp())).out).toMatch(/reads[\s\S]*In its queue: 1\n +1 +writes\n/)
     const [shown, plain, free] = await Promise.all([
       run(['show', pool, '--json'], tcp()),
       run(['show', pool], tcp()),
@@ -118,13 +125,18 @@ describe('one lock', () => {
     expect([shown.code, json(shown)]).toMatchObject([
       0,
       {
-        ...{ held: true, key: pool, kind: 'semaphore', capacity: 3, waiting: 1 },
-        holders: [{ holder: 'orders-7', permits: 2, fence: expect.any(Number), since: expect.any(String) }],
+        ...{ held: true, key: pool, kind: 'semaphore', capacity: 3, waiting: 1, holders: 1 },
+        heldBy: [{ holder: 'orders-7', permits: 2, fence: expect.any(Number), since: expect.any(String) }],
         waiters: [{ permits: 3, hasTurn: false }],
       },
     ])
     expect(plain.out).toMatch(/semaphore of 3 permits, 2 held[\s\S]*orders-7[\s\S]*In its queue: 1\n +1 +wants 3/)
     expect([free.code, json(free)]).toEqual([1, { key: `nobody`, held: false }])
+    const prefixed = await Promise.all([run(['show', `lock:${pool}`], tcp()), run(['ls', 'lock:show:*'], tcp())])
+    expect(prefixed.map(({ err }) => err)).toEqual([
+      'Write the key without the prefix lock:\n',
+      'No locks match under this prefix\nWrite the pattern without the prefix lock:\n',
+    ])
   })
 
   test('revoke needs --yes, says whom it was taken from, and exits with 1 where nobody has it', async () => {
@@ -182,6 +194,26 @@ test('stress finds out where somebody deletes locks', async () => {
 
 describe('what goes wrong', () => {
   test.each([
+    ['--cluster on a server that is no cluster', ['ls', '--cluster'], '', /leave out --cluster/],
+    ['--sentinel on a server that is no Sentinel', ['ls', '--sentinel', 'mymaster'], '', /leave out --sentinel/],
+    ['a database that there is not', ['ls'], '/99', /number of the database/],
+  ])('%s is told with what to try', async (_, args, database, hint) => {
+    const { code, err } = await run(args, { LEASEHOLD_REDIS: server.url + database })
+    expect([code, err]).toMatchObject([3, expect.stringMatching(hint)])
+  })
+
+  test('revoke says what its user lacks, and stress that there is nothing to judge', async () => {
+    await server.command('ACL', 'SETUSER', 'reader', 'on', `>${secret}`, '~*', '&*', '+@all', '-set', '-del')
+    const env = { LEASEHOLD_REDIS: `redis://reader:${secret}@127.0.0.1:${server.port}` }
+    await locks.acquire('lacking', { ttl: '30s' })
+    const revoked = await run(['revoke', 'lacking', '--yes'], env)
+    expect([revoked.code, revoked.err]).toMatchObject([3, expect.stringContaining('revoke needs +set +del +publish')])
+    const stressed = await run(['stress', '--processes', '1', '--for', '200ms'], env)
+    expect(stressed.code).toBe(3)
+    expect(stressed.out).toMatch(/^fences +-$[\s\S]*Nothing to judge/m)
+  })
+
+  test.each([
     [
       'a server that is away',
       { LEASEHOLD_REDIS: `redis://u:${secret}@127.0.0.1:1` },
@@ -205,6 +237,14 @@ describe('what goes wrong', () => {
     expect(err).toMatch(/NOPERM|can't run this command/)
   })
 
+  test('watch says what follows if it may not listen', async () => {
+    await server.command('ACL', 'SETUSER', 'deaf', 'on', `>${secret}`, '~*', '&*', '+@all', '-psubscribe')
+    const { code, err } = await run(['watch', '--for', '300ms'], {
+      LEASEHOLD_REDIS: `redis://deaf:${secret}@127.0.0.1:${server.port}`,
+    })
+    expect([code, err]).toEqual([0, expect.stringMatching(/not heard, so a lease that ends is "gone".*psubscribe/)])
+  })
+
   test('a reader who leaves ends the program with 130, and without a word', async () => {
     const program = start(['watch', 'unread:*', '--every', '50ms', '--json'], tcp())
     await locks.acquire('unread:1', { ttl: '30s' })
@@ -214,10 +254,15 @@ describe('what goes wrong', () => {
     expect(await program.ended).toMatchObject({ code: 130, err: '' })
   })
 
-  test('something that is no lock is told with 1', async () => {
+  test('something that is no lock is told with 3: it is neither held nor free', async () => {
     await client.hset('lock:a-hash', 'a', 'b')
-    const { code, err } = await run(['show', 'a-hash'], tcp())
-    expect([code, err]).toMatchObject([1, expect.stringContaining('not a lock')])
+    for (const args of [
+      ['show', 'a-hash'],
+      ['revoke', 'a-hash', '--yes'],
+    ]) {
+      const { code, err } = await run(args, tcp())
+      expect([code, err]).toMatchObject([3, expect.stringContaining('not a lock')])
+    }
   })
 
   test('Ctrl-C ends stress with 130, and nothing of it is left', async () => {
@@ -227,6 +272,40 @@ describe('what goes wrong', () => {
     expect((await program.ended).code).toBe(130)
     expect(await client.keys('*interrupted:*')).toEqual([])
   })
+})
+
+test('watch says that Redis does not answer, and when it does again', async () => {
+  await using proxy = await startTcpProxy({ port: server.port })
+  const watching = start(['watch', 'nothing:*', '--every', '50ms'], {
+    LEASEHOLD_REDIS: `redis://127.0.0.1:${proxy.port}`,
+  })
+  await expect.poll(() => server.command('PUBSUB', 'NUMPAT')).toBe(1)
+  proxy.refuse()
+  proxy.cut()
+  await expect.poll(watching.err, { timeout: 10_000 }).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}The lock store/m)
+  await proxy.accept()
+  await expect.poll(watching.err, { timeout: 10_000 }).toMatch(/Redis answers again since \d\d:\d\d:\d\d UTC/)
+  watching.child.kill('SIGINT')
+  await watching.ended
+})
+
+test('a connection that cannot be used is not left open', async () => {
+  const settings = { url: server.url, token: undefined, prefix: '', cluster: false, sentinel: undefined }
+  const clients = async (): Promise<number> => ((await client.client('LIST')) as string).trim().split('\n').length
+  const before = await clients()
+  await expect(openConnection(settings, new AbortController().signal)).rejects.toThrow('prefix')
+  await expect.poll(clients).toBe(before)
+})
+
+test('an error that nobody awaits ends the program with 3, by its kind alone', async () => {
+  const throwing = `setInterval(() => process.listenerCount('uncaughtException') && Reflect.get(null, '${secret}'), 10)`
+  const preloaded = `--import=data:text/javascript,${encodeURIComponent(throwing)}`
+  const { code, out, err } = await run(['watch', '--json'], { ...tcp(), NODE_OPTIONS: preloaded })
+  expect([code, out, JSON.parse(err)]).toMatchObject([
+    3,
+    '',
+    { error: { message: expect.stringMatching(/: TypeError$/) } },
+  ])
 })
 
 describe('a cluster', () => {

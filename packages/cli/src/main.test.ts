@@ -48,9 +48,10 @@ describe('a command line that is wrong', () => {
   test.each([
     [[], {}, /Usage: leasehold/],
     [['list'], {}, /unknown command 'list'/],
-    [['ls', '--jsno'], {}, /unknown option '--jsno'[\s\S]*--json/],
+    [['ls', '--jsno'], {}, /unknown option '--jsno'[\s\S]*--json\?\)\s*$/],
     [['ls', 'a', 'b'], {}, /too many arguments/],
     [['show'], {}, /missing required argument 'key'/],
+    [['show', '-dash'], {}, /unknown option '-dash'[\s\S]*show -- -key/],
     [['ls'], {}, /no Redis: use --redis or LEASEHOLD_REDIS/],
     [['ls'], { LEASEHOLD_REDIS: '' }, /no Redis/],
     [['ls'], { LEASEHOLD_REDIS: `127.0.0.1:6379:${secret}` }, /must be a URL/],
@@ -58,12 +59,27 @@ describe('a command line that is wrong', () => {
     [['ls', '--redis', 'https://redis.example', '--cluster'], secrets, /--cluster and --sentinel are for redis:/],
     [['ls', '--cluster', '--sentinel', 'mymaster'], secrets, /not both/],
     [['ls', '--prefix', '{a}'], secrets, /must not begin with "\{"/],
+    [['ls', '--prefix='], secrets, /--prefix must not be empty/],
+    [['ls', '--redis', 'redis://h/abc'], {}, /number of a database/],
+    [['ls', '--redis', 'redis://h/1.5'], {}, /number of a database/],
+    [['ls', '--redis', 'redis://h/1/2'], {}, /number of a database/],
+    [['ls', '--redis', 'redis://h/1?db=x'], {}, /must have no "\?"/],
+    [['ls', '--redis', 'redis://h/2', '--cluster'], {}, /a cluster has one database/],
+    [['ls'], { LEASEHOLD_REDIS: 'redis://:100%@h' }, /percent-encode the password/],
+    [['ls'], { LEASEHOLD_REDIS: `redis://u:12/${secret}@h` }, /"@" after the host/],
+    [['ls'], { LEASEHOLD_REDIS: `redis://u:12?${secret}@h` }, /"@" after the host/],
+    [['ls'], { LEASEHOLD_REDIS: `redis://${secret}#a@h` }, /"@" after the host/],
+    [['ls'], { LEASEHOLD_REDIS: `https://${secret}/a@h`, LEASEHOLD_TOKEN: 't' }, /"@" after the host/],
     [['ls', '--sort', 'age'], secrets, /--sort must be one of key, held, expires, waiting/],
     [['ls', '--limit', '0'], secrets, /--limit must be/],
     [['revoke', 'k'], secrets, /needs --yes/],
     [['watch', '--every', 'often'], secrets, /every/],
     [['stress', '--processes', '33'], secrets, /--processes must be a whole number from 1 to 32/],
     [['stress', '--for', '6m'], secrets, /at most 5m/],
+    [['stress', '--for', '2s', '--hold', '10s'], secrets, /--hold must be at most --for/],
+    [['stress', '--ttl', '1ms'], secrets, /--ttl leaves no time/],
+    [['doctor', '--deadline', '0s'], secrets, /: --deadline must be/],
+    [['watch', '--every', '1x'], secrets, /: --every must be/],
     [['capacity', '--locks', 'many'], {}, /--locks must be a number, 0 or more/],
     [['capacity', '--per-command', '0'], {}, /--per-command must be a number, 1 or more/],
   ])('is refused before anything is sent, with 2: %j', async (args, env, said) => {
@@ -74,9 +90,23 @@ describe('a command line that is wrong', () => {
   })
 
   test('is told as JSON where that is asked for', async () => {
-    const { code, err } = await run(['ls', '--json'])
-    expect([code, JSON.parse(err)]).toMatchObject([2, { error: { code: 'USAGE' } }])
+    for (const args of [['ls'], ['show'], ['ls', '--wrong'], ['list']]) {
+      const { code, err } = await run([...args, '--json'])
+      expect([code, JSON.parse(err)]).toMatchObject([
+        2,
+        { error: { code: 'USAGE', message: expect.not.stringMatching(/^error/) } },
+      ])
+    }
   })
+})
+
+test('a token that is not used is told, and not shown', async () => {
+  const { code, err } = await run(['ls', '--redis', 'redis://127.0.0.1:1', '--token', secret])
+  expect([code, err]).toMatchObject([
+    3,
+    expect.stringMatching(/^--token is for a REST endpoint, and is not used here\n/),
+  ])
+  expect(err).not.toContain(secret)
 })
 
 describe('capacity', () => {

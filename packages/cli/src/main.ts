@@ -7,9 +7,11 @@ import {
   type ConnectionSettings,
   connectionFlags,
   connectionSettings,
+  isHttp,
   withoutSecrets,
 } from './connection/settings.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
+import { hintFor } from './hints.ts'
 import { Interrupted } from './interrupted.ts'
 import { processTerminal, type Terminal, type TerminalProcess } from './output/terminal.ts'
 import { UsageError } from './usage-error.ts'
@@ -22,9 +24,9 @@ export interface CliProcess extends TerminalProcess {
 
 const exitCodes = `Exit codes:
   0  done; the answer is yes
-  1  the answer is no: nobody holds it, you declined, an error was found, the promise was not kept
-  2  the command line is wrong
-  3  Redis could not be reached, did not answer, or refused
+  1  the answer is no: the lock is free, you declined, an error was found, the promise was not kept
+  2  the command line is wrong; nothing was sent
+  3  there is no answer: Redis could not be reached, did not answer or refused, or the key holds no lock
   130  ended before it was done: by Ctrl-C, or nobody reads what it writes
 `
 
@@ -39,6 +41,7 @@ export async function main(
   process: CliProcess,
 ): Promise<ExitCode> {
   let ended: ExitCode = exitCode.done
+  const json = args.includes('--json')
   const program = new Command('leasehold')
     .description('Shows the locks of a Redis, and acts on them.')
     .version(version(), '--version', 'print the version')
@@ -49,7 +52,8 @@ export async function main(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
-      writeErr: (text) => void process.stderr.write(text),
+      // As an object it is written below.
+      writeErr: (text) => void (json || process.stderr.write(text)),
     })
   for (const command of commands) {
     define(program, command).action(async (...given: unknown[]) => {
@@ -61,10 +65,19 @@ export async function main(
     return ended
   } catch (error) {
     // It has written what is wrong, or the text that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage
-    throw error
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return exitCode.done
+    const isKey = /unknown option '-[^-]/.test(error.message)
+    const hint = isKey ? 'Write -- before a key or pattern that begins with "-": leasehold show -- -key' : undefined
+    const message = error.message.replace(/^error: /, '').trim()
+    if (json) process.stderr.write(errorObject('USAGE', message, hint))
+    else if (hint) process.stderr.write(`${hint}\n`)
+    return exitCode.usage
   }
 }
+
+const errorObject = (code: string, message: string, hint: string | undefined): string =>
+  `${JSON.stringify({ error: { code, message, ...(hint && { hint }) } })}\n`
 
 const version = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { readonly version: string })
@@ -106,12 +119,17 @@ async function carryOut(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
   let settings: ConnectionSettings | undefined
   const json = options.json === true
+  const tellNote = (note: string): void => terminal.tell(json ? `${JSON.stringify({ note })}\n` : `${note}\n`)
   try {
     return await command.run({
       args: args.filter((arg): arg is string => typeof arg === 'string'),
       options,
       json,
-      settings: () => (settings ??= connectionSettings(options, process.env)),
+      settings: () => {
+        settings ??= connectionSettings(options, process.env)
+        if (options.token && !isHttp(settings.url)) tellNote('--token is for a REST endpoint, and is not used here')
+        return settings
+      },
       env: process.env,
       terminal,
       signal: interruption.signal,
@@ -124,12 +142,6 @@ async function carryOut(
   }
 }
 
-/** What to try when Redis says so. */
-const hints: readonly (readonly [said: RegExp, hint: string])[] = [
-  [/\bMOVED \d/, 'This is a node of a cluster: add --cluster'],
-  [/unknown command .?(evalsha|eval)\b/i, 'This may be a Sentinel: add --sentinel <name>, the name of the group'],
-]
-
 /** Says what went wrong, on stderr; with `--json` as an object. */
 function tellError(
   error: unknown,
@@ -139,15 +151,22 @@ function tellError(
   hide: (text: string) => string,
 ): ExitCode {
   const isUsage = error instanceof UsageError || error instanceof InvalidOptionError
-  const message = hide(error instanceof Error ? error.message : String(error))
-  const hint = hints.find(([said]) => said.test(message))?.[1]
+  const said = hide(error instanceof Error ? error.message : String(error))
+  const message = error instanceof InvalidOptionError && error.option !== 'key' ? asFlag(said) : said
+  const hint = hintFor(message, name)
   const code = isUsage ? 'USAGE' : error instanceof LeaseholdError ? error.code : 'UNEXPECTED'
-  if (json) tell(`${JSON.stringify({ error: { code, message, ...(hint && { hint }) } })}\n`)
+  if (json) tell(errorObject(code, message, hint))
   else {
     tell(`${colors.red('leasehold')}: ${message}\n`)
     if (hint) tell(`${hint}\n`)
     if (isUsage) tell(`Try: leasehold ${name} --help\n`)
   }
-  if (isUsage) return exitCode.usage
-  return code === 'KIND_MISMATCH' ? exitCode.no : exitCode.unavailable
+  return isUsage ? exitCode.usage : exitCode.unavailable
 }
+
+/** An option of the command line goes by its flag. */
+const asFlag = (message: string): string =>
+  message.replace(
+    /^Option "(\w+)"/,
+    (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  )

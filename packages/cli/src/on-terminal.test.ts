@@ -116,6 +116,7 @@ describe('revoke', () => {
     program.type(answer)
     expect(await program.ended()).toBe(code)
     expect(program.screen().join('\n')).toMatch(said)
+    expect(program.raw).toMatch(/\n$/)
     expect(await locks.isLocked(key)).toBe(true)
   })
 

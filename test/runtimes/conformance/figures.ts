@@ -25,8 +25,29 @@ export function tables(figures: readonly Figures[]): string {
     return found ? `${found.passed} / ${sum(Object.values(found.skipped))}` : '–'
   }
   const rows = clients.map((client) => [client, ...places.map((place) => cell(client, place))])
-  return `${markdown(['', ...places], rows)}\n\n${markdown(['skipped, because', 'how many, with which'], skips(figures, clients))}`
+  const alike = rows.every(([, ...cells]) => new Set(cells).size === 1)
+    ? 'Every runtime is alike: no figure depends on it. What differs is what a store offers, and what can be seen of it.\n\n'
+    : ''
+  const why = markdown(['skipped', 'how many, with which'], skips(figures, clients))
+  return `${alike}${markdown(['', ...places], rows)}\n\n${why}`
 }
+
+/** What the reasons of the suite mean to a reader, by how each begins. */
+const meanings: Readonly<Record<string, string>> = {
+  'inbox-count':
+    'That a process which no longer hears its turns is passed over at once: over HTTP nobody knows how many servers are behind, so none can say who listens.',
+  'subscriber-count':
+    'That a release tells how many processes heard it: over HTTP nobody knows how many servers are behind.',
+  'long-times': 'What becomes of a queue after minutes: with a real server they would have to pass.',
+  'pass-on':
+    'That a lock goes to the next call of the same process by one request: the store does not offer it, and a release and an acquire do the same.',
+  'there is no connection to wait for':
+    'What a client does before its connection is made: over HTTP there is none to wait for.',
+  'wall-clock':
+    'That fences rise though the clock of the server is set back: the clock of a Redis server is the machine’s.',
+}
+
+const meaning = (reason: string): string => meanings[reason.split(':')[0] as string] ?? reason
 
 /** A row for each reason: how many claims with which clients, and where, if that is not everywhere. */
 function skips(figures: readonly Figures[], clients: readonly string[]): readonly (readonly string[])[] {
@@ -44,7 +65,7 @@ function skips(figures: readonly Figures[], clients: readonly string[]): readonl
       byCount.set(text, [...(byCount.get(text) ?? []), client])
     }
     byCount.delete('0')
-    return [reason, [...byCount].map(([text, names]) => `${text}: ${names.join(', ')}`).join('; ')]
+    return [meaning(reason), [...byCount].map(([text, names]) => `${text}: ${names.join(', ')}`).join('; ')]
   })
 }
 

@@ -6,4 +6,14 @@ import { main } from '../main.ts'
 // Whoever reads its output has gone, as `head` does when it has seen enough.
 process.stdout.on('error', () => process.exit(exitCode.interrupted))
 
+// A client may throw where nobody awaits it. Its words may quote what it sends, so only its kind is told. Scripts read 1 as an answer.
+process.on('uncaughtException', ({ name }) => {
+  const message = `the program has a fault: ${name}`
+  const asJson = process.argv.includes('--json')
+  process.stderr.write(
+    asJson ? `${JSON.stringify({ error: { code: 'UNEXPECTED', message } })}\n` : `leasehold: ${message}\n`,
+  )
+  process.exit(exitCode.unavailable)
+})
+
 process.exitCode = await main(commands, process.argv.slice(2), process)

@@ -20,6 +20,13 @@ const options = {
   disconnectTimeout: 0,
 } satisfies RedisOptions
 
+export interface OpenOptions {
+  /** Whether it comes back by itself when it is lost; not by default. */
+  readonly reconnects?: boolean
+  /** How long connecting may take, in milliseconds; by default 10 s. */
+  readonly withinMs?: number
+}
+
 /**
  * Connects, and answers the client.
  *
@@ -28,7 +35,7 @@ const options = {
 export async function connectIoredis(
   settings: ConnectionSettings,
   signal: AbortSignal,
-  reconnects = false,
+  { reconnects = false, withinMs = 2 * unansweredMs }: OpenOptions = {},
 ): Promise<Redis | Cluster> {
   let isOpen = false
   const client = clientFor(settings, () => (reconnects && isOpen ? retryMs : null))
@@ -38,7 +45,10 @@ export async function connectIoredis(
     reason ||= plain(error.lastNodeError ?? error)
   })
   const stop = (): void => client.disconnect()
-  const timer = setTimeout(stop, 2 * unansweredMs)
+  const timer = setTimeout(() => {
+    reason ||= `no answer within ${withinMs / 1_000} s`
+    stop()
+  }, withinMs)
   signal.addEventListener('abort', stop, { once: true })
   try {
     await client.connect()
@@ -59,7 +69,7 @@ export async function connectIoredis(
 /** @param retry the pause before the next attempt to connect; null for none: who types a command wants to hear at once */
 function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => number | null): Redis | Cluster {
   if (!cluster && sentinel === undefined) return new Redis(url, { ...options, retryStrategy: retry })
-  const { protocol, hostname, port, username, password } = new URL(url)
+  const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const credentials = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
@@ -77,6 +87,7 @@ function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => 
     ...credentials,
     sentinels: [{ host: hostname, port: Number(port || 26379) }],
     name: sentinel as string,
+    db: Number(pathname.slice(1)),
     retryStrategy: retry,
     sentinelRetryStrategy: retry,
     ...(protocol === 'rediss:' && { enableTLSForSentinelMode: true }),

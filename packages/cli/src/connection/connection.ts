@@ -2,6 +2,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import type { LeaseStore } from '@leasehold/core/adapter'
 import { type RedisSubscriber, type RedisTransport, redisStore } from '@leasehold/core/redis'
 import type { Cluster, Redis } from 'ioredis'
+import type { OpenOptions } from './connect-ioredis.ts'
 import { type ConnectionSettings, isHttp, shownUrl } from './settings.ts'
 
 /** A Redis as the commands use it. Dispose of it when the command ends. */
@@ -20,26 +21,31 @@ export interface Connection extends AsyncDisposable {
 /**
  * Opens the connection, and resolves when Redis answers; over HTTP at once.
  *
- * @param options `reconnects`: whether it comes back by itself when it is lost; not by default
  * @throws StoreUnavailableError that says why it cannot be reached, without credentials
  */
 export async function openConnection(
   settings: ConnectionSettings,
   signal: AbortSignal,
-  { reconnects = false }: { readonly reconnects?: boolean } = {},
+  options: OpenOptions = {},
 ): Promise<Connection> {
-  const open = isHttp(settings.url) ? await openHttp(settings) : await openTcp(settings, signal, reconnects)
-  const store = redisStore(open.transport, { prefix: settings.prefix })
-  const locks = createLocker({ store, name: 'leasehold-cli' })
-  return {
-    ...open,
-    store,
-    locks,
-    where: shownUrl(settings),
-    async [Symbol.asyncDispose]() {
-      await locks.close({ grace: 0 })
-      open.client?.disconnect()
-    },
+  const open = isHttp(settings.url) ? await openHttp(settings) : await openTcp(settings, signal, options)
+  try {
+    const store = redisStore(open.transport, { prefix: settings.prefix })
+    const locks = createLocker({ store, name: 'leasehold-cli' })
+    return {
+      ...open,
+      store,
+      locks,
+      where: shownUrl(settings),
+      async [Symbol.asyncDispose]() {
+        await locks.close({ grace: 0 })
+        open.client?.disconnect()
+      },
+    }
+  } catch (error) {
+    // A client that stays open keeps the program from ending.
+    open.client?.disconnect()
+    throw error
   }
 }
 
@@ -50,11 +56,11 @@ async function openHttp({ url, token = '' }: ConnectionSettings): Promise<Opened
   return { transport: fetchTransport({ url, token }), subscriber: undefined, client: undefined }
 }
 
-async function openTcp(settings: ConnectionSettings, signal: AbortSignal, reconnects: boolean): Promise<Opened> {
+async function openTcp(settings: ConnectionSettings, signal: AbortSignal, options: OpenOptions): Promise<Opened> {
   const [{ connectIoredis }, { ioredisSubscriber, ioredisTransport }] = await Promise.all([
     import('./connect-ioredis.ts'),
     import('@leasehold/ioredis'),
   ])
-  const client = await connectIoredis(settings, signal, reconnects)
+  const client = await connectIoredis(settings, signal, options)
   return { transport: ioredisTransport(client), subscriber: ioredisSubscriber(client), client }
 }

@@ -1,5 +1,6 @@
 import { defaultPrefix } from '@leasehold/core/adapter'
 import { UsageError } from '../usage-error.ts'
+import { checkRedisUrl } from './redis-url.ts'
 
 /** How Redis is reached. */
 export interface ConnectionSettings {
@@ -63,17 +64,17 @@ export function connectionSettings(given: ConnectionOptions, env: Environment): 
       'no Redis: use --redis or LEASEHOLD_REDIS, such as redis://127.0.0.1:6379 or https://my.endpoint',
     )
   }
-  if (!/^(rediss?|https?):\/\/[^/]/.test(url) || !URL.canParse(url)) {
-    throw new UsageError('--redis must be a URL such as redis://127.0.0.1:6379 or https://my.endpoint')
-  }
+  checkRedisUrl(url)
   const overHttp = isHttp(url)
   // A gateway may have several tokens; each lets in.
   const token = setting('token')?.split(',')[0]?.trim()
   if (overHttp && !token) throw new UsageError('a REST endpoint needs a token: use LEASEHOLD_TOKEN, or --token')
   const { cluster = false, sentinel } = given
   if (overHttp && (cluster || sentinel)) throw new UsageError('--cluster and --sentinel are for redis:// and rediss://')
+  if (cluster && /\/0*[1-9]/.test(new URL(url).pathname)) throw new UsageError('a cluster has one database, 0')
   if (cluster && sentinel) throw new UsageError('use --cluster or --sentinel, not both')
   const prefix = setting('prefix') ?? defaultPrefix
+  if (prefix === '') throw new UsageError('--prefix must not be empty')
   if (prefix.startsWith('{')) throw new UsageError('--prefix must not begin with "{"')
   return { url, token: overHttp ? token : undefined, prefix, cluster, sentinel }
 }
@@ -90,15 +91,7 @@ export function shownUrl({ url }: Pick<ConnectionSettings, 'url'>): string {
 export function withoutSecrets(text: string, settings: ConnectionSettings | undefined): string {
   if (!settings) return text
   const { password, searchParams } = new URL(settings.url)
-  const secrets = [password && settings.url, settings.token, password, decoded(password), ...searchParams.values()]
+  const plain = decodeURIComponent(password)
+  const secrets = [password && settings.url, settings.token, password, plain, ...searchParams.values()]
   return secrets.reduce<string>((hidden, secret) => (secret ? hidden.replaceAll(secret, '***') : hidden), text)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // Not encoded, so it stands in the URL as it is.
-    return text
-  }
 }

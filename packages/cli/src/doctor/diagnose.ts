@@ -1,5 +1,5 @@
 import { bridgeNotifier } from '@leasehold/bridge-client'
-import { StoreUnavailableError } from '@leasehold/core'
+import { type Duration, parseDuration, StoreUnavailableError } from '@leasehold/core'
 import type { Finding, LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { type CheckFacts, type CheckOptions, type CheckReport, check, type Timing } from '@leasehold/core/check'
 import { pubsubNotifier, type RedisTransport, redisStore } from '@leasehold/core/redis'
@@ -32,7 +32,7 @@ export interface BridgeFacts {
 export async function diagnose(
   settings: ConnectionSettings,
   bridge: BridgeSettings | undefined,
-  options: CheckOptions,
+  options: DiagnosisOptions,
 ): Promise<Diagnosis> {
   const { report, ofBridge } = await reports(settings, bridge, options)
   const hidden = (text: string): string => {
@@ -59,6 +59,9 @@ const rank = { error: 0, warning: 1, info: 2 } as const
 /** What a check finds about a notifier. All else is the server's, and is found without the bridge. */
 const aboutNews: ReadonlySet<string> = new Set(['NOT_LISTENING', 'NOT_HEARD', 'PREFIX_MISMATCH'])
 
+/** The deadline is for all of it. */
+type DiagnosisOptions = CheckOptions & { readonly deadline: Duration }
+
 interface Reports {
   readonly report: CheckReport
   readonly ofBridge?: CheckReport
@@ -67,15 +70,20 @@ interface Reports {
 async function reports(
   settings: ConnectionSettings,
   bridge: BridgeSettings | undefined,
-  options: CheckOptions,
+  options: DiagnosisOptions,
 ): Promise<Reports> {
   const { prefix } = settings
+  const { signal = new AbortController().signal, deadline } = options
+  const withinMs = parseDuration('deadline', deadline)
+  // Connecting and both checks share one time.
+  const untilMs = performance.now() + withinMs
+  const rest = (): CheckOptions => ({ ...options, deadline: Math.max(1, untilMs - performance.now()) })
   try {
-    await using connection = await openConnection(settings, options.signal ?? new AbortController().signal)
+    await using connection = await openConnection(settings, signal, { withinMs })
     const { store, subscriber } = connection
-    const report = await closing(store, subscriber && pubsubNotifier(subscriber, { prefix }), options)
+    const report = await closing(store, subscriber && pubsubNotifier(subscriber, { prefix }), rest())
     if (!bridge || !report.facts.reached) return { report }
-    return { report, ofBridge: await closing(store, bridgeNotifier({ ...bridge, prefix }), options) }
+    return { report, ofBridge: await closing(store, bridgeNotifier({ ...bridge, prefix }), rest()) }
   } catch (error: unknown) {
     if (!(error instanceof StoreUnavailableError)) throw error
     // What an unreachable server means stands in one place: the check is told what the client was.

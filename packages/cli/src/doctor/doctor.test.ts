@@ -163,7 +163,20 @@ test('over HTTP it sees as much, and hears nothing', async () => {
   await using gateway = await startTestGateway()
   await gateway.server.command('CONFIG', 'SET', 'appendonly', 'yes')
   const diagnosis = await diagnose({ ...connection, url: gateway.url, token }, undefined, options)
-  expect(diagnosis).toMatchObject({ findings: [], facts: { ping: null, script: { rounds: 5 } }, bridge: null })
+  expect(diagnosis).toMatchObject({ findings: [], facts: { ping: null, script: { rounds: 3 } }, bridge: null })
+})
+
+test.each([
+  ['in the open', ''],
+  ['behind a password', `:${password}@`],
+])('a server %s that stands still takes no longer than the deadline', async (_, credentials) => {
+  const server = await started()
+  server.pause()
+  const url = `redis://${credentials}127.0.0.1:${server.port}`
+  const fromMs = performance.now()
+  const diagnosis = await diagnose({ ...connection, url }, undefined, { rounds: 1, deadline: '300ms' })
+  expect(performance.now() - fromMs).toBeLessThan(3_000)
+  expect([found(diagnosis), diagnosis.facts.reached]).toEqual([['redis UNREACHABLE'], false])
 })
 
 test('a bridge: its wake-ups, a prefix that differs, a token that it does not know', async () => {

@@ -1,9 +1,8 @@
-import { InvalidOptionError } from '@leasehold/core'
 import type { CliCommand, Invocation } from '../cli-command.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { UsageError } from '../usage-error.ts'
 import { bridgeSettings } from './bridge-settings.ts'
-import { type Diagnosis, diagnose } from './diagnose.ts'
+import { diagnose } from './diagnose.ts'
 import { diagnosisLines } from './diagnosis-lines.ts'
 
 export const doctor: CliCommand = {
@@ -40,13 +39,7 @@ async function run({ options, json, settings, env, terminal, signal }: Invocatio
   }
   const bridge = bridgeSettings(options, env)
   const deadline = String(options['deadline']) as `${number}s`
-  let diagnosis: Diagnosis
-  try {
-    diagnosis = await diagnose(settings(), bridge, { rounds, deadline, signal })
-  } catch (error: unknown) {
-    if (error instanceof InvalidOptionError) throw new UsageError(error.message)
-    throw error
-  }
+  const diagnosis = await diagnose(settings(), bridge, { rounds, deadline, signal })
   if (json) terminal.write(`${JSON.stringify(diagnosis)}\n`)
   else terminal.write(`${diagnosisLines(diagnosis, terminal).join('\n')}\n`)
   if (!diagnosis.facts.reached) return exitCode.unavailable

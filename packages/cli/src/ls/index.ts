@@ -3,6 +3,7 @@ import type { CliCommand, Invocation } from '../cli-command.ts'
 import { openConnection } from '../connection/connection.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { lockColumns, waitersOf } from '../output/lock-columns.ts'
+import { prefixHint } from '../output/prefix-hint.ts'
 import { tableLines } from '../output/table.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -22,7 +23,7 @@ export const ls: CliCommand = {
   examples: [
     ['leasehold ls', 'every lock under the prefix'],
     ["leasehold ls 'order:*' --sort held", 'those of orders, the longest held first'],
-    ["leasehold ls --json | jq -r 'select(.expiresInMs == null) | .key'", 'one JSON object a line'],
+    ["leasehold ls --json | jq -r 'select(.holders > 0 and .expiresInMs == null) | .key'", 'those that never expire'],
   ],
   connects: true,
   run,
@@ -32,13 +33,17 @@ async function run({ args: [pattern], options, json, settings, terminal, signal 
   const order = orders[options['sort'] as keyof typeof orders]
   if (!order) throw new UsageError(`--sort must be one of ${Object.keys(orders).join(', ')}`)
   const limit = limitOf(options['limit'])
-  await using connection = await openConnection(settings(), signal)
+  const given = settings()
+  await using connection = await openConnection(given, signal)
   const found: ListedLock[] = []
   for await (const lock of listLocks(connection.locks, { pattern, signal })) found.push(lock)
   const shown = found.sort((one, other) => order(one, other) || byKey(one, other)).slice(0, limit)
   if (json) for (const lock of shown) terminal.write(`${JSON.stringify(lock)}\n`)
-  else if (found.length === 0) terminal.tell(`No locks${pattern ? ' match' : ''} under this prefix\n`)
-  else {
+  else if (found.length === 0) {
+    terminal.tell(
+      `No locks${pattern ? ' match' : ''} under this prefix\n${prefixHint('pattern', pattern ?? '', given)}`,
+    )
+  } else {
     const { colors, columns } = terminal
     const lines = tableLines(lockColumns(colors, Date.now()), shown, columns, colors.bold)
     terminal.write(`${lines.join('\n')}\n`)
@@ -53,7 +58,9 @@ const orders = {
   key: () => 0,
   // Who is not known to have held it for long stands last.
   held: (one: ListedLock, other: ListedLock) =>
-    (one.since?.getTime() ?? Infinity) - (other.since?.getTime() ?? Infinity) || 0,
+    (one.since?.getTime() ?? Infinity) - (other.since?.getTime() ?? Infinity) ||
+    // Within a millisecond the fence knows.
+    (one.fence ?? 0) - (other.fence ?? 0),
   expires: (one: ListedLock, other: ListedLock) => (one.expiresInMs ?? Infinity) - (other.expiresInMs ?? Infinity) || 0,
   waiting: (one: ListedLock, other: ListedLock) => waitersOf(other) - waitersOf(one),
 }

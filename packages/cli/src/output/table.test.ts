@@ -24,6 +24,19 @@ describe('a table', () => {
     ])
   })
 
+  test('is not widened by one very long cell', () => {
+    const long = 'k'.repeat(200)
+    const [, first, second] = tableLines(
+      columns,
+      [
+        ['a', 'x', '1'],
+        [long, 'y', '2'],
+      ],
+      undefined,
+    )
+    expect([first?.length, second]).toEqual([58, `${long}  y      2`])
+  })
+
   test('cuts first, and then leaves out what can be spared', () => {
     expect(tableLines(columns, rows, 17)).toEqual([
       'KEY     SPARE   N',

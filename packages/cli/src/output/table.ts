@@ -15,6 +15,8 @@ export interface Column<R> {
 }
 
 const gap = 2
+/** How far the columns stand apart where nothing says how wide a line may be: what is longer moves the rest of its own line only. */
+const mostPadding = 48
 
 /**
  * The lines of a table that is at most `columns` wide: long cells are cut short, and then spare columns are left out.
@@ -36,7 +38,8 @@ export function tableLines<R>(
       widths = widthsOf(shown, rows)
     }
     widths = fitted(shown, widths, columns)
-  }
+  } else widths = widths.map((width, at) => (shown[at]?.least === undefined ? width : Math.min(width, mostPadding)))
+  const cell = columns === undefined ? padded : cutAndPadded
   const line = (cells: readonly string[]): string => cells.join(' '.repeat(gap)).trimEnd()
   const head = shown.map((column, at) => cell(column.head, widths[at] ?? 0, column.right))
   return [
@@ -82,10 +85,11 @@ function fitted<R>(columns: readonly Column<R>[], natural: readonly number[], mo
   return widths
 }
 
-function cell(text: string, width: number, right = false): string {
-  const cut = cutTo(text, width)
-  const padding = ' '.repeat(Math.max(0, width - stringWidth(cut)))
-  return right ? padding + cut : cut + padding
+const cutAndPadded = (text: string, width: number, right?: boolean): string => padded(cutTo(text, width), width, right)
+
+function padded(text: string, width: number, right = false): string {
+  const padding = ' '.repeat(Math.max(0, width - stringWidth(text)))
+  return right ? padding + text : text + padding
 }
 
 /** Text that is at most so wide, with `…` in place of what was cut. */

@@ -55,7 +55,10 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalProcess,
       const reader = createInterface({ input: stdin, output: stderr })
       return new Promise<string>((resolve, reject) => {
         // On a terminal the reader takes Ctrl-C for itself. Ctrl-D closes it, and is no answer.
-        reader.once('SIGINT', () => reject(new Interrupted()))
+        reader.once('SIGINT', () => {
+          stderr.write('\n')
+          reject(new Interrupted())
+        })
         reader.once('close', () => resolve(''))
         signal.addEventListener('abort', () => reject(signal.reason), { once: true })
         reader.question(question, resolve)

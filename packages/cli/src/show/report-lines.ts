@@ -22,10 +22,8 @@ export function reportLines(
   if (waiting > 0) {
     lines.push(`In its queue: ${waiting}`)
     for (const [at, { permits, hasTurn }] of waiters.entries()) {
-      const wants = kind === 'semaphore' ? `  wants ${permits}` : ''
-      lines.push(
-        `  ${String(at + 1).padStart(3)}${wants}${hasTurn ? `  ${colors.green('has the turn')}` : ''}`.trimEnd(),
-      )
+      const wants = { exclusive: 'waits', 'read-write': readsOrWrites(permits), semaphore: `wants ${permits}` }[kind]
+      lines.push(`  ${String(at + 1).padStart(3)}  ${wants}${hasTurn ? `  ${colors.green('has the turn')}` : ''}`)
     }
     if (waiting > waiters.length) lines.push(`  ... and ${waiting - waiters.length} more`)
   } else lines.push('In its queue: nobody')
@@ -51,7 +49,9 @@ const holderColumns = (kind: LockReport['kind'], nowMs: number): readonly Column
 ]
 
 /** A writer has all permits of a read/write lock, and a reader one. */
+const readsOrWrites = (permits: number): string => (permits > 1 ? 'writes' : 'reads')
+
 const permitsOf =
   (kind: LockReport['kind']) =>
   ({ permits }: Holder): string =>
-    kind === 'read-write' ? (permits > 1 ? 'writes' : 'reads') : String(permits)
+    kind === 'read-write' ? readsOrWrites(permits) : String(permits)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Duration, parseDuration, systemClock } from '@leasehold/core'
-import { keyLayout, withDeadline } from '@leasehold/core/adapter'
+import { checkAcquireOptions, keyLayout, withDeadline } from '@leasehold/core/adapter'
 import type { CliCommand, Invocation } from '../cli-command.ts'
 import { type Connection, openConnection } from '../connection/connection.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -17,12 +17,12 @@ export const stress: CliCommand = {
     'Starts processes that contend for one lock of this Redis, and judges from what they write down: whether two ever held it ' +
     'at once, and whether each fence was higher than the one before. It uses a key of its own under the prefix, and removes it. ' +
     'It is a check of a set-up, with its proxies, options and versions, for as long as it runs; it proves nothing about a ' +
-    'failover that does not happen meanwhile. Each hold takes two commands, which count where commands are billed.',
+    'failover that does not happen meanwhile. If nobody ever gets the lock, it exits with 3. Each hold takes two commands, which count where commands are billed.',
   options: [
     { flags: '--processes <number>', description: '1 to 32', default: '4' },
     { flags: '--callers <number>', description: 'calls of each that contend at once, 1 to 100', default: '2' },
     { flags: '--for <time>', description: 'at most 5m', default: '5s' },
-    { flags: '--hold <time>', description: 'the longest hold', default: '5ms' },
+    { flags: '--hold <time>', description: 'the longest hold, at most --for', default: '5ms' },
     { flags: '--ttl <time>', description: 'of the leases', default: '2s' },
   ],
   examples: [
@@ -45,6 +45,8 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
     ...{ forMs: timeMs('for'), holdMs: timeMs('hold'), ttlMs: timeMs('ttl') },
   }
   if (orders.forMs > longestMs) throw new UsageError('--for must be at most 5m')
+  if (orders.holdMs > orders.forMs) throw new UsageError('--hold must be at most --for')
+  checkAcquireOptions({ ttl: orders.ttlMs })
   // Before anything is started: it says what is wrong with the connection.
   await using connection = await openConnection(orders.settings, signal)
   await connection.locks.inspect(orders.key)
@@ -65,6 +67,8 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
       forMs: orders.forMs,
     }
     terminal.write(json ? `${JSON.stringify(result)}\n` : `${verdictLines(result, terminal.colors).join('\n')}\n`)
+    // Where nobody ever held the lock there is nothing to say no to.
+    if (verdict.holds === 0) return exitCode.unavailable
     return verdict.kept ? exitCode.done : exitCode.no
   } finally {
     await removeKeys(connection, orders)

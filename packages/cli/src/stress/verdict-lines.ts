@@ -13,7 +13,7 @@ export interface StressResult extends Verdict {
 
 /** What `stress` prints. */
 export function verdictLines(result: StressResult, colors: Colors): readonly string[] {
-  const { holds, forMs, waitedMs, lost, timeouts, overlaps, longestOverlapMs, fencesOutOfOrder, failures } = result
+  const { holds, forMs, waitedMs, lost, timeouts, overlaps, longestOverlapMs, failures } = result
   const row = (what: string, said: string): string => `${what.padEnd(16)}${said}`
   const each = (wait: number): string => shownTime(wait)
   return [
@@ -26,13 +26,15 @@ export function verdictLines(result: StressResult, colors: Colors): readonly str
     row('waits in vain', String(timeouts)),
     row('failures', failures === 0 ? '0' : `${failures}: ${result.failure}`),
     row('overlaps', overlaps === 0 ? '0' : colors.red(`${overlaps}, the longest of ${longestOverlapMs.toFixed(1)} ms`)),
-    row(
-      'fences',
-      fencesOutOfOrder === 0 ? 'each higher than the one before' : colors.red(`${fencesOutOfOrder} out of order`),
-    ),
+    row('fences', fences(result, colors)),
     '',
     conclusion(result, colors),
   ]
+}
+
+function fences({ holds, fencesOutOfOrder }: StressResult, colors: Colors): string {
+  if (holds === 0) return '-'
+  return fencesOutOfOrder === 0 ? 'each higher than the one before' : colors.red(`${fencesOutOfOrder} out of order`)
 }
 
 function conclusion({ kept, holds }: StressResult, colors: Colors): string {

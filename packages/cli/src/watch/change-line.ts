@@ -8,8 +8,11 @@ export function changeLine(at: Date, change: LockChange, colors: Colors): string
   return `${time}  ${painted(change.change, colors)(change.change.padEnd(9))}  ${printable(change.key)}  ${details(change)}`
 }
 
-function details({ change, holder, fence, holders, waiting, from }: LockChange): string {
-  if (change === 'waiting') return waiting === 1 ? '1 waits' : `${waiting} wait`
+function details({ change, holder, fence, holders, waiting, listeners, from }: LockChange): string {
+  if (change === 'waiting') {
+    if (waiting > 0 || !listeners) return waiting === 1 ? '1 waits' : `${waiting} wait`
+    return listeners === 1 ? '1 process listens' : `${listeners} processes listen`
+  }
   const who = `${holder ?? (holders > 1 ? `${holders} holders` : 'a holder without a name')}`
   const by = fence === null ? who : `${who} (fence ${fence})`
   if (change === 'handed-on') return `from ${from ?? 'a holder without a name'} to ${by}`

@@ -6,6 +6,7 @@ import { withoutSecrets } from '../connection/settings.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { printable } from '../output/printable.ts'
 import { Observer } from './observer.ts'
+import { Outage } from './outage.ts'
 import { type Output, outputOf } from './output.ts'
 import { pause } from './pause.ts'
 import { ReleaseFeed } from './release-feed.ts'
@@ -55,11 +56,18 @@ async function run({
     json,
     `leasehold watch ${connection.where} ${printable(given.prefix + pattern)}`,
   )
+  const outage = new Outage()
   const feed = new ReleaseFeed(given.prefix, (key) => observer.hear(key))
+  const unheard = (): string | undefined => {
+    const follows = 'a lease that ends is "gone", whether it was given back, revoked or lost'
+    if (!connection.subscriber) return `releases are not heard over HTTP: ${follows}`
+    return feed.trouble && `releases are not heard, so ${follows} (${feed.trouble})`
+  }
   const observer: Observer = new Observer({
     ...{ locks: connection.locks, pattern, matches: globMatcher(pattern), everyMs, feed },
     onLook: (observation) => {
-      const note = observation.trouble ?? (connection.subscriber ? feed.trouble : 'releases are not heard over HTTP')
+      const ended = outage.after(observation.trouble, new Date())
+      const note = observation.trouble ?? ended ?? unheard()
       output.show(observation, note && withoutSecrets(note, given))
     },
   })

@@ -26,8 +26,10 @@ export interface LockChange {
   readonly fence: number | null
   /** How many have it now. */
   readonly holders: number
-  /** Those in its queue, or else the processes that listen for its release. */
+  /** How many are in its queue. */
   readonly waiting: number
+  /** How many processes listen for its release; null if they cannot be counted. */
+  readonly listeners: number | null
   /** Of a lock that was handed on: who had it. */
   readonly from?: string | null
 }
@@ -53,7 +55,8 @@ export function changesOf(
     holder: of.holder,
     fence: of.fence,
     holders: now?.holders ?? 0,
-    waiting: now ? waitersOf(now) : 0,
+    waiting: now?.waiting ?? 0,
+    listeners: now ? now.listeners : 0,
   })
   const changes: LockChange[] = []
   const [had, has] = [before?.holders ?? 0, now?.holders ?? 0]

@@ -25,7 +25,10 @@ function asLines(terminal: Terminal, lineOf: (at: Date, change: Change) => strin
     show({ changes }, note) {
       for (const change of changes) terminal.write(`${lineOf(new Date(), change)}\n`)
       // Each once, and again when it comes again.
-      if (note !== undefined && note !== told) terminal.tell(json ? `${JSON.stringify({ note })}\n` : `${note}\n`)
+      if (note !== undefined && note !== told) {
+        const at = new Date().toISOString()
+        terminal.tell(json ? `${JSON.stringify({ at, note })}\n` : `${at.slice(11, 23)}  ${note}\n`)
+      }
       told = note
     },
     close: () => undefined,

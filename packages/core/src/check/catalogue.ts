@@ -19,6 +19,7 @@ export type CheckCode =
   | 'KEYS_FORBIDDEN'
   | 'QUEUES_FORBIDDEN'
   | 'INFO_FORBIDDEN'
+  | 'PING_FORBIDDEN'
   | 'PUBLISH_FORBIDDEN'
   | 'LISTEN_FORBIDDEN'
   | 'CHANNELS_FORBIDDEN'
@@ -84,6 +85,10 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   INFO_FORBIDDEN: [
     'info',
     `To see version, eviction and persistence, allow the user one more command: ${user} +info\`.`,
+  ],
+  PING_FORBIDDEN: [
+    'info',
+    `For a round trip, and for the \`pingInterval\` of node-redis, allow the user one more command: ${user} +ping\`.`,
   ],
   PUBLISH_FORBIDDEN: ['warning', `Allow the user to announce releases: ${user} +publish\`.`],
   LISTEN_FORBIDDEN: ['warning', `Allow the user to hear releases: ${user} +subscribe +unsubscribe +psubscribe\`.`],

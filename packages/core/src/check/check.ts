@@ -13,7 +13,7 @@ export interface CheckOptions {
   readonly signal?: AbortSignal | undefined
   /** How long the check may take in all; default 10 s. What was not answered by then is a finding. */
   readonly deadline?: Duration | undefined
-  /** How many releases are listened for, 1 to 100; default 1. */
+  /** How many releases are listened for, and how often a call is timed, 1 to 100; by default once, and five times. */
   readonly rounds?: number | undefined
 }
 
@@ -76,12 +76,12 @@ export function checker(target: CheckTarget, clock: Clock = systemClock): Checke
 function settings(
   options: CheckOptions,
   clock: Clock,
-): { readonly signal: AbortSignal | undefined; readonly budget: Budget; readonly rounds: number } {
+): { readonly signal: AbortSignal | undefined; readonly budget: Budget; readonly rounds: number | undefined } {
   demandObject(options)
-  const { signal, deadline = '10s', rounds = 1, ...rest } = options
+  const { signal, deadline = '10s', rounds, ...rest } = options
   refuseUnknown(rest)
-  const fits = Number.isInteger(rounds) && rounds >= 1 && rounds <= mostRounds
-  demandOption(fits, 'rounds', `a whole number from 1 to ${mostRounds}`, rounds)
+  const fits = (given: number): boolean => Number.isInteger(given) && given >= 1 && given <= mostRounds
+  demandOption(rounds === undefined || fits(rounds), 'rounds', `a whole number from 1 to ${mostRounds}`, rounds)
   return { signal, rounds, budget: new Budget(clock, parseDuration('deadline', deadline), signal) }
 }
 

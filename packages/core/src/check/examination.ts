@@ -18,7 +18,7 @@ export interface Examination extends CheckReport {
 }
 
 /** Examines all there is, once. What nobody answers in time is left out, and a finding says so. */
-export async function examine(target: CheckTarget, rounds: number, budget: Budget): Promise<Examination> {
+export async function examine(target: CheckTarget, rounds: number | undefined, budget: Budget): Promise<Examination> {
   const { store, notifier } = target
   const key = `leasehold-check:${drawAcquisitionId()}`
   const behind = redisBehind(store)
@@ -27,8 +27,9 @@ export async function examine(target: CheckTarget, rounds: number, budget: Budge
   // A server that is loading, or busy with a script, would answer nothing of it in time.
   const answers = reached && !findings.some(({ code }) => code === 'NOT_READY')
   const redis = behind && answers ? await checkRedis(behind, store, key, budget) : undefined
-  const { ping, script } = answers ? await timeCalls(store, behind, key, rounds, budget) : { ping: null, script: null }
-  const found = [...apart(target), ...(redis?.findings ?? []), ...findings, ...offered]
+  const times = answers ? await timeCalls(store, behind, key, rounds, budget) : undefined
+  const { ping = null, script = null } = times ?? {}
+  const found = [...apart(target), ...(redis?.findings ?? []), ...findings, ...(times?.findings ?? []), ...offered]
   if (!announces && !found.some(isAboutNews)) found.push(unannounced(store.prefix))
   if (script && script.medianMs > slowPart * store.commandDeadlineMs) {
     found.push(finding('SLOW', `A script took ${script.medianMs} ms, there and back`))

@@ -30,7 +30,7 @@ export interface Rehearsal {
  * Takes a lock that nobody else wants, renews it and gives it back, `rounds` times, and listens for the releases. What goes wrong is
  * a finding. A permission can be tried in no better way: the servers that have a command for it are new, and allow it to few.
  */
-export async function rehearse(stage: Stage, key: string, rounds: number, budget: Budget): Promise<Rehearsal> {
+export async function rehearse(stage: Stage, key: string, rounds = 1, budget: Budget): Promise<Rehearsal> {
   const play = new Play(stage, key, budget)
   try {
     for (let round = 0; round < rounds && play.goesOn; round++) await play.round()

@@ -1,7 +1,7 @@
 import { makings } from '#process-state'
 import { keyLayout, recordBeside } from '../redis/keys.ts'
 import { type PlainCommand, plainCommandOf } from '../redis/plain-commands.ts'
-import type { RedisTransport, ScriptCall } from '../redis/redis-transport.ts'
+import type { RedisTransport, ScriptCall, ScriptReply } from '../redis/redis-transport.ts'
 import { decoder } from '../redis/replies.ts'
 import { runScript } from '../redis/run-script.ts'
 import type { Finding } from '../store/finding.ts'
@@ -120,12 +120,19 @@ export async function commandFindings(
   )
 }
 
-/** The answer to a plain command, if there may be one and it comes. */
-export async function plainAnswer(
+/** What comes back for a plain command, if there may be one. */
+export const plainReply = async (
   { plain, transport }: RedisBehind,
   words: readonly [string, ...string[]],
   budget: Budget,
+): Promise<ScriptReply | undefined> => plain && budget.ask(transport.commandDeadlineMs, (call) => plain(words, call))
+
+/** The answer to a plain command, if there may be one and it comes. */
+export async function plainAnswer(
+  behind: RedisBehind,
+  words: readonly [string, ...string[]],
+  budget: Budget,
 ): Promise<unknown> {
-  const reply = plain && (await budget.ask(transport.commandDeadlineMs, (call) => plain(words, call)))
+  const reply = await plainReply(behind, words, budget)
   return reply?.type === 'value' ? reply.value : undefined
 }

@@ -1,9 +1,12 @@
+import type { Finding } from '../store/finding.ts'
 import type { LeaseStore } from '../store/lease-store.ts'
 import type { Budget } from './budget.ts'
-import { plainAnswer, type RedisBehind } from './survey.ts'
+import { finding } from './catalogue.ts'
+import { isForbidden } from './refusal.ts'
+import { plainReply, type RedisBehind } from './survey.ts'
 
-/** How often a round trip is timed at least, and at most. */
-const leastRounds = 5
+/** How often a round trip is timed unless the caller says, and at most. */
+const usualRounds = 5
 export const mostRounds = 100
 
 /** How long something took, of several tries, in milliseconds. */
@@ -25,25 +28,37 @@ export function timing(tookMs: readonly number[]): Timing | null {
   }
 }
 
+export interface Timings {
+  readonly ping: Timing | null
+  readonly script: Timing | null
+  /** A command that does nothing is refused, so it has no time. */
+  readonly findings: readonly Finding[]
+}
+
 /** Times a script that reads one lock, and a command that does nothing, where there is one. */
 export async function timeCalls(
   store: LeaseStore,
   behind: RedisBehind | undefined,
   key: string,
-  rounds: number,
+  rounds: number = usualRounds,
   budget: Budget,
-): Promise<{ readonly ping: Timing | null; readonly script: Timing | null }> {
-  const times = Math.max(rounds, leastRounds)
-  const script = await timed(times, budget, async () => {
+): Promise<Timings> {
+  const script = await timed(rounds, budget, async () => {
     const outcomes = await budget.ask(store.commandDeadlineMs, (call) =>
       store.checkHolders([{ key, cursor: '-' }], call),
     )
     return outcomes?.[0]?.type === 'checked'
   })
-  const ping = behind?.plain
-    ? await timed(times, budget, async () => (await plainAnswer(behind, ['PING'], budget)) !== undefined)
-    : null
-  return { ping, script }
+  let refused = ''
+  const ping = await timed(rounds, budget, async () => {
+    const reply = behind && (await plainReply(behind, ['PING'], budget))
+    if (reply?.type === 'error') refused = reply.message
+    return reply?.type === 'value'
+  })
+  const findings = isForbidden(refused)
+    ? [finding('PING_FORBIDDEN', `The user may not run PING, so no round trip is timed: ${refused}`)]
+    : []
+  return { ping, script, findings }
 }
 
 /** Times calls one after the other, and gives up with the first that fails. */
