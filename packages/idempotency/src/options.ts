@@ -13,9 +13,9 @@ export interface IdempotentOptions<Asked = Request> {
   readonly locks: Locker
   /**
    * Whose keys these are, such as the tenant or the user: text, or a function of the request, which is given the very request
-   * that came, or what a framework has in its place. Two callers with one scope share their keys, and one of them may be answered with what the other was. So an empty
-   * scope is refused with a 500. Callers whom nobody knows share a scope only if you name one for them, such as `'anonymous'`.
-   * What the function throws goes to the caller of the handle.
+   * that came, or what a framework has in its place. Two callers with one scope share their keys, and one of them may be
+   * answered with what the other was. So an empty scope is refused with a 500. Callers whom nobody knows share a scope only if
+   * you name one for them, such as `'anonymous'`. What the function throws goes to the caller of the handle.
    */
   readonly scope: string | ((request: Asked) => string | Promise<string>)
   /** Whether a request needs a key; default true. Otherwise one without a key passes through unguarded. */
