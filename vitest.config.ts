@@ -48,8 +48,9 @@ const suites = [
 
 export default defineConfig({
   test: {
-    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes.
-    maxWorkers: 4,
+    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes. The soak takes its limits
+    // literally, and so has no more than there are processors.
+    maxWorkers: soaks ? 2 : 4,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],
     projects: soaks ? [suite('soak', { include: soak, exclude: [...never, ...inWorkerd], ...withRedis })] : suites,
