@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle, itemisedBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the package may add to a Worker that has a locker with records, minified and compressed, in bytes: decision 21. */
-const limit = 5_150
+const limit = 5_160
 /** The same of the package by itself, the core left out. */
 const limitAlone = 5_700
 

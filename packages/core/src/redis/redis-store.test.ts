@@ -308,6 +308,13 @@ describe('an error of the server', () => {
     expect(outcome).toMatchObject({ type: 'unknown', executed: 'no', cause: { message } })
   })
 
+  it('that ends a script in the middle, because its slot is on the move, is worth another try, and some of it may be done', async () => {
+    const message = 'ERR Script attempted to access a non local key in a cluster node script: ca40, on @user_script:1'
+    const { store } = storeOver([[error(message)]])
+    const [outcome] = await store.acquire([asking('k')], callUntil(signal))
+    expect(outcome).toMatchObject({ type: 'unknown', executed: 'unknown', cause: { message } })
+  })
+
   it('to a call that the client may have sent twice says nothing of the first', async () => {
     const resent = { ...error('READONLY'), resent: true } as const
     const { store } = storeOver([[resent], [{ ...error('NOPERM'), resent: true }]])
