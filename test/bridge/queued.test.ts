@@ -283,7 +283,7 @@ it('a turn that nobody announced is found by a look', async () => {
   const lease = await acquiring
   const tookMs = performance.now() - releasedAt
   console.log(`found after ${tookMs.toFixed(0)} ms`)
-  expect(tookMs).toBeLessThan(limit(2_500))
+  expect(tookMs).toBeLessThan(limit(2_100))
   expect(lease.commands).toBe(2)
   expect(bridge.events.filter(({ type }) => type === 'turn-seen')).toEqual([])
   await lease.release()

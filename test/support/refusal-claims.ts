@@ -33,7 +33,8 @@ const increment: ScriptCall = {
   args: [],
 }
 
-const runOver = async (transport: RedisTransport, signal = never): Promise<ScriptReply | undefined> =>
+/** The reply to a command of its own. */
+export const runOver = async (transport: RedisTransport, signal = never): Promise<ScriptReply | undefined> =>
   (await transport.run([increment], callUntil(signal)))[0]
 
 const right = 'the-right-password'

@@ -63,12 +63,15 @@ export interface BridgeProgram extends AsyncDisposable {
   readonly token: string
   /** A number of its page for Prometheus; 0 for one that is not there yet. */
   metric(name: string): Promise<number>
+  /** The bytes of its heap once all garbage has been collected. */
+  collectedHeap(): Promise<number>
   /** The process dies on the spot, as in a crash. */
   kill(): Promise<void>
   /** Starts it again, on the same port. Only after `kill`. */
   restart(): Promise<void>
 }
 
+const collecting = `--expose-gc --import ${new URL('collect-on-signal.ts', import.meta.url)}`
 const bridgeMain = fileURLToPath(new URL('../src/bin/bridge.ts', import.meta.url))
 const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
 const metricsToken = 'metrics-token-5a08-0123456789abcdef01'
@@ -79,6 +82,7 @@ export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgra
     LEASEHOLD_BRIDGE_REDIS: redisUrl,
     LEASEHOLD_BRIDGE_TOKENS: bridgeToken,
     LEASEHOLD_BRIDGE_METRICS_TOKEN: metricsToken,
+    NODE_OPTIONS: collecting,
   }
   const run = (port: string): RunningProgram => runProgram(bridgeMain, ['--port', port], env)
   let running = run('0')
@@ -88,19 +92,23 @@ export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgra
     running.child.kill('SIGKILL')
     await running.ended
   }
+  async function metric(name: string): Promise<number> {
+    const page = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })).text()
+    const values = page.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm)
+    return Array.from(values, ([, of, value]) => (of === name ? Number(value) : 0)).reduce(
+      (sum, value) => sum + value,
+      0,
+    )
+  }
   return {
     url,
     port: Number(port),
     token: bridgeToken,
-    async metric(name) {
-      const page = await (
-        await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
-      ).text()
-      const values = page.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm)
-      return Array.from(values, ([, of, value]) => (of === name ? Number(value) : 0)).reduce(
-        (sum, value) => sum + value,
-        0,
-      )
+    metric,
+    async collectedHeap() {
+      // The signal is there before the request is.
+      running.child.kill('SIGUSR2')
+      return metric('nodejs_heap_size_used_bytes')
     },
     kill,
     async restart() {

@@ -1,8 +1,7 @@
-import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
-import { callUntil } from '@leasehold/testkit'
+import type { ScriptReply } from '@leasehold/core/redis'
 import { type RedisCluster, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { refusalClaims } from '../../../test/support/refusal-claims.ts'
+import { refusalClaims, runOver } from '../../../test/support/refusal-claims.ts'
 import { behindProxy, close, type TestClient, tested } from '../test/clients.ts'
 import { testedClusters } from '../test/clusters.ts'
 import type { NodeRedisClient } from './node-redis-client.ts'
@@ -11,15 +10,8 @@ import { nodeRedisTransport } from './node-redis-transport.ts'
 
 // Connections that do not come about: what is told of why, and when.
 
-const never = new AbortController().signal
-const increment: ScriptCall = {
-  command: 'EVAL',
-  body: "return redis.call('INCR', KEYS[1])",
-  keys: ['lock:a'],
-  args: [],
-}
-const run = async (client: NodeRedisClient, signal = never): Promise<ScriptReply | undefined> =>
-  (await nodeRedisTransport(client).run([increment], callUntil(signal)))[0]
+const run = (client: NodeRedisClient, signal?: AbortSignal): Promise<ScriptReply | undefined> =>
+  runOver(nodeRedisTransport(client), signal)
 
 const once = (client: TestClient, event: string): Promise<unknown> =>
   new Promise((resolve) => client.once(event, () => resolve(undefined)))
