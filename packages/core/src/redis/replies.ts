@@ -59,12 +59,10 @@ const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Erro
  */
 const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
-/** A script has removed a key and met it again while its slot was on the move. What it did before that is done. */
-const halfDone = /non local key/
-
 function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unknown | Refused {
   const cause = new Error(message)
-  const isHalfDone = halfDone.test(message)
+  // The script has removed a key and met it again while its slot was on the move. What it did before that is done.
+  const isHalfDone = message.includes('non local key')
   // If the client sent the request twice, the first copy may have been carried out.
   const executed = resent || isHalfDone ? 'unknown' : 'no'
   if (isHalfDone || passing.test(message)) return { type: 'unknown', executed, cause }

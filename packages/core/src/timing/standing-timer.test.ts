@@ -1,5 +1,5 @@
 import { ManualClock } from '@leasehold/testkit'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { StandingTimer } from './standing-timer.ts'
 
 let clock: ManualClock
@@ -57,4 +57,19 @@ describe('a timer that nothing needs any more', () => {
     await clock.advance(1_000)
     expect(cameAtMs).toEqual([150])
   })
+})
+
+it('that never came, as on fake timers that were taken away, comes as soon as somebody asks', async () => {
+  const one = timer('standing')
+  const taken = vi.spyOn(clock, 'schedule').mockReturnValueOnce(() => undefined)
+  setBy(one, 100)
+  expect(taken).toHaveBeenCalledTimes(1)
+  await clock.advance(1_100)
+  // It may be late, if the process was busy.
+  setBy(one, 5_000)
+  expect(clock.timers).toEqual([])
+  await clock.advance(1)
+  setBy(one, 5_000)
+  await clock.advance(10)
+  expect(cameAtMs).toEqual([1_102])
 })
