@@ -146,6 +146,8 @@ describe('a store that falls silent', () => {
     const [first, other] = (await elected(1)) as [Candidate, Candidate]
     arena.server.pause()
     await first.has('told')
+    // Its work is told before everybody else is.
+    await first.has('lost')
     expect(first.of('lost')).toMatchObject([{ reason: 'unreachable' }])
     arena.server.resume()
     await eventually(() => first.terms.length + other.terms.length === 2)
