@@ -72,6 +72,23 @@ export interface BridgeProgram extends AsyncDisposable {
 }
 
 const collecting = `--expose-gc --import ${new URL('collect-on-signal.ts', import.meta.url)}`
+
+async function collectedHeap({ child, ended }: RunningProgram): Promise<number> {
+  const said = new Promise<number>((resolve, reject) => {
+    let err = ''
+    child.stderr?.on('data', function listener(chunk) {
+      err += chunk
+      const bytes = /^collected: (\d+)\n/m.exec(err)?.[1]
+      if (bytes === undefined) return
+      child.stderr?.off('data', listener)
+      resolve(Number(bytes))
+    })
+    void ended.then((what) => reject(new Error(`It ended: ${JSON.stringify(what)}`)))
+  })
+  child.kill('SIGUSR2')
+  return said
+}
+
 const bridgeMain = fileURLToPath(new URL('../src/bin/bridge.ts', import.meta.url))
 const bridgeToken = 'test-token-5a08-0123456789abcdef0123'
 const metricsToken = 'metrics-token-5a08-0123456789abcdef01'
@@ -105,11 +122,7 @@ export async function startBridgeProgram(redisUrl: string): Promise<BridgeProgra
     port: Number(port),
     token: bridgeToken,
     metric,
-    async collectedHeap() {
-      // The signal is there before the request is.
-      running.child.kill('SIGUSR2')
-      return metric('nodejs_heap_size_used_bytes')
-    },
+    collectedHeap: () => collectedHeap(running),
     kill,
     async restart() {
       running = run(port)

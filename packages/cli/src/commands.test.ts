@@ -276,10 +276,12 @@ describe('what goes wrong', () => {
 
 test('watch says that Redis does not answer, and when it does again', async () => {
   await using proxy = await startTcpProxy({ port: server.port })
-  const watching = start(['watch', 'nothing:*', '--every', '50ms'], {
+  await using lease = await locks.acquire('outage:seen', { ttl: '1m' })
+  const watching = start(['watch', 'outage:*', '--every', '50ms'], {
     LEASEHOLD_REDIS: `redis://127.0.0.1:${proxy.port}`,
   })
-  await expect.poll(() => server.command('PUBSUB', 'NUMPAT')).toBe(1)
+  // The first look has been taken: what fails that ends the program.
+  await expect.poll(watching.out, { timeout: 10_000 }).toContain(lease.key)
   proxy.refuse()
   proxy.cut()
   await expect.poll(watching.err, { timeout: 10_000 }).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}The lock store/m)
