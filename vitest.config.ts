@@ -1,5 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { all, listed, never, soak, soakOnly, workerd } from './test/suites.ts'
+import { all, listed, never, soak, soakAlone, soakOnly, workerd } from './test/suites.ts'
 import { ClosingLine } from './test/support/closing-line.ts'
 import { endWithRun } from './test/support/end-with-run.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
@@ -46,13 +46,24 @@ const suites = [
   ...workerd,
 ]
 
+// It takes its limits literally. So no more goes on than there are processors, and nothing beside what needs them all.
+const ofSoak = [
+  suite('soak', {
+    include: soak,
+    exclude: [...never, ...soakAlone, ...inWorkerd],
+    maxWorkers: 2,
+    sequence: { groupOrder: 0 },
+    ...withRedis,
+  }),
+  suite('soak-alone', { include: soakAlone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...withRedis }),
+]
+
 export default defineConfig({
   test: {
-    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes. The soak takes its limits
-    // literally, and so has no more than there are processors.
-    maxWorkers: soaks ? 2 : 4,
+    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],
-    projects: soaks ? [suite('soak', { include: soak, exclude: [...never, ...inWorkerd], ...withRedis })] : suites,
+    projects: soaks ? ofSoak : suites,
   },
 })

@@ -58,15 +58,24 @@ export const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*
 export const never = ['**/node_modules/**', '**/dist/**', '**/.types/**']
 export const soakOnly = ['**/*.soak.test.ts']
 
-/** What a soak runs: cases with their literal times and counts, and what only makes sense that way. */
+/**
+ * What a soak runs one at a time, when the rest is over: cases that fill the machine with processes, and cases whose limits tell how
+ * fast something is.
+ */
+export const soakAlone = [
+  'test/bench/listing.test.ts',
+  'test/bridge/queued.test.ts',
+  'test/cases/{queues,semaphores,several-locks}.test.ts',
+  'test/faults/{history,rolling-restart}.test.ts',
+]
+
+/** What else a soak runs: cases with their literal times and counts, and what only makes sense that way. */
 export const soak = [
   ...soakOnly,
   'packages/node-redis/src/*.test.ts',
-  'test/bench/listing.test.ts',
   'packages/cli/src/doctor/doctor.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
   'packages/nestjs/src/in-nest.test.ts',
-  'test/bridge/queued.test.ts',
   'examples/shared-document/test/page.test.ts',
   'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
