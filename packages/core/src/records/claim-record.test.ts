@@ -417,6 +417,28 @@ describe('without an answer', () => {
     expect(await records.read('k', unending())).toEqual({ type: 'state', record: null, lock: null })
   })
 
+  it('a claim that the server cannot carry out for now is repeated until its wait is over', async () => {
+    refusal = new Error('TRYAGAIN the slot is being moved')
+    fates.claim = Array.from({ length: 1_000 }, () => 'full' as const)
+    const outlasted = follow(claim('k', { wait: '20s' }), clock)
+    await clock.advance(15_000)
+    expect(outlasted.state).toBe('pending')
+    fates.claim = []
+    await clock.advance(1_000)
+    expect(outlasted).toMatchObject({ state: 'fulfilled', value: { type: 'claimed' } })
+
+    fates.claim = Array.from({ length: 1_000 }, () => 'full' as const)
+    const vain = follow(claim('other', { wait: '20s' }), clock)
+    await clock.advance(19_000)
+    expect(vain.state).toBe('pending')
+    await clock.advance(1_000)
+    expect(vain).toMatchObject({
+      state: 'rejected',
+      reason: { code: 'STORE_UNAVAILABLE', executed: 'no', cause: refusal },
+    })
+    expect(sent).not.toContain('abandon')
+  })
+
   it('a claim is repeated and finds itself', async () => {
     fates.claim = ['reply lost']
     const run = await settled(begin('k'))

@@ -42,7 +42,8 @@ export interface ClaimOptions extends Omit<AcquireOptions, 'queue'> {
  * }
  * ```
  *
- * @throws StoreUnavailableError when the store did not answer for a command deadline; what may have been claimed is undone
+ * @throws StoreUnavailableError when the store did not answer for a command deadline, what may have been claimed is then undone; or
+ * could carry out nothing until the wait was over
  * @throws InvalidOptionError for a bad key or option, or a locker whose store offers no records
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else

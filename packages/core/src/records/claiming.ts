@@ -90,8 +90,16 @@ export class Claiming {
     const span = work.begin(signal)
     try {
       for (;;) {
+        const askedAt = instant(clock)
+        let isSilent = this.#mayArrive
         const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
           span,
+          // What may have been carried out is not repeated for long: each time it keeps others out for a ttl.
+          leftMs: (now) =>
+            Math.max(
+              commandDeadlineMs(this.#context, ttlMs) - elapsedMs(now, askedAt),
+              isSilent ? 0 : this.#leftMs(now),
+            ),
           send: (attempt) => {
             this.#open = true
             this.#asking = true
@@ -100,6 +108,9 @@ export class Claiming {
             attempt.follow(this.#records.claim(this.#request, attempt))
           },
           read: (given) => this.#checked(given),
+          onSilence: ({ executed }) => {
+            isSilent ||= executed === 'unknown'
+          },
           onLate: (late) => this.#onLate(late),
         })
         this.#asking = false
@@ -152,10 +163,9 @@ export class Claiming {
     return { ...this.#wish, acquisitionId: drawAcquisitionId(this.#context.name) }
   }
 
-  #leftMs(): number {
+  #leftMs(now: Instant = instant(this.#context.clock)): number {
     const { waitMs, budget } = this.#plan
-    if (budget.left < 1) return 0
-    return waitMs - elapsedMs(instant(this.#context.clock), this.#since)
+    return budget.left < 1 ? 0 : waitMs - elapsedMs(now, this.#since)
   }
 
   #checked(given: ClaimOutcome | undefined): ClaimOutcome | Unknown {

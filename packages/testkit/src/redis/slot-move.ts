@@ -35,9 +35,16 @@ export class SlotMove {
   /** Moves entries: these, or all that are there. */
   async carry(...entries: readonly string[]): Promise<void> {
     const { source, target, slot } = this
-    const keys =
-      entries.length > 0 ? entries : ((await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[])
-    if (keys.length > 0) await source.command('MIGRATE', target.host, target.port, '', 0, 5_000, 'KEYS', ...keys)
+    const migrate = (keys: readonly string[]): Promise<unknown> =>
+      source.command('MIGRATE', target.host, target.port, '', 0, 5_000, 'KEYS', ...keys)
+    if (entries.length > 0) await migrate(entries)
+    else {
+      for (;;) {
+        const keys = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[]
+        if (keys.length === 0) return
+        await migrate(keys)
+      }
+    }
   }
 
   /** Every primary knows that the slot is the target's. */
