@@ -6,6 +6,7 @@ import { type Watch, watchFor } from '../lease/watch.ts'
 import type { Plan } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
+import { mostSilentTries } from '../store/figures.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { commandDeadlineMs } from '../store/question.ts'
 import type {
@@ -91,14 +92,14 @@ export class Claiming {
     try {
       for (;;) {
         const askedAt = instant(clock)
-        let isSilent = this.#mayArrive
+        /** How many in a row. */
+        let silentTries = 0
         const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
           span,
-          // What may have been carried out is not repeated for long: each time it keeps others out for a ttl.
           leftMs: (now) =>
             Math.max(
               commandDeadlineMs(this.#context, ttlMs) - elapsedMs(now, askedAt),
-              isSilent ? 0 : this.#leftMs(now),
+              silentTries < mostSilentTries ? this.#leftMs(now) : 0,
             ),
           send: (attempt) => {
             this.#open = true
@@ -109,7 +110,7 @@ export class Claiming {
           },
           read: (given) => this.#checked(given),
           onSilence: ({ executed }) => {
-            isSilent ||= executed === 'unknown'
+            silentTries = executed === 'no' ? 0 : silentTries + 1
           },
           onLate: (late) => this.#onLate(late),
         })

@@ -30,3 +30,8 @@ export const mostUnderWay = 16
 export const leastToHalve = 8
 /** After so many microtasks in a row without a further request, commands leave. Each takes about 50 ns. */
 export const quietMicrotasks = 3
+/**
+ * How many tries in a row to get a lock may stay without an answer. Each may have been carried out, and keeps others out for a ttl
+ * then. So what comes after them must not take the lock.
+ */
+export const mostSilentTries = 2
