@@ -74,7 +74,10 @@ export function sendInCluster(
   }
 }
 
-const sentOnce = (reply: ScriptReply): ScriptReply => (reply.type === 'value' ? { ...reply, resent: false } : reply)
+function sentOnce(reply: ScriptReply): ScriptReply {
+  if (reply.type === 'value') return { ...reply, resent: false }
+  return reply.type === 'error' ? { type: 'error', message: reply.message } : reply
+}
 
 /** Sends a call to the primary that the sentinels name. If its connection is lost, the client sends it again to the next. */
 export const sendBySentinel = (sentinel: NodeRedisSentinel, call: ScriptCall, answer: Answer): Sent =>
