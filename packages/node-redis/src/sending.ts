@@ -15,8 +15,13 @@ export const plain: CommandOptions = {
 }
 
 /** A call as the words of a command. */
-const wordsOf = ({ command, body, keys, args }: ScriptCall): string[] =>
-  [command, body, String(keys.length)].concat(keys, args)
+const wordsOf = ({ command, body, keys, args }: ScriptCall): string[] => [
+  command,
+  body,
+  String(keys.length),
+  ...keys,
+  ...args,
+]
 
 /**
  * Turns a command that nobody waits for into one that does nothing, in case the client still has it in its queue: when its

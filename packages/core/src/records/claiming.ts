@@ -91,16 +91,12 @@ export class Claiming {
     const span = work.begin(signal)
     try {
       for (;;) {
-        const askedAt = instant(clock)
+        const leastMs = deadline(clock, commandDeadlineMs(this.#context, ttlMs))
         /** How many in a row. */
         let silentTries = 0
         const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
           span,
-          leftMs: (now) =>
-            Math.max(
-              commandDeadlineMs(this.#context, ttlMs) - elapsedMs(now, askedAt),
-              silentTries < mostSilentTries ? this.#leftMs(now) : 0,
-            ),
+          leftMs: () => Math.max(leastMs(), silentTries < mostSilentTries ? this.#leftMs() : 0),
           send: (attempt) => {
             this.#open = true
             this.#asking = true
@@ -164,9 +160,9 @@ export class Claiming {
     return { ...this.#wish, acquisitionId: drawAcquisitionId(this.#context.name) }
   }
 
-  #leftMs(now: Instant = instant(this.#context.clock)): number {
+  #leftMs(): number {
     const { waitMs, budget } = this.#plan
-    return budget.left < 1 ? 0 : waitMs - elapsedMs(now, this.#since)
+    return budget.left < 1 ? 0 : waitMs - elapsedMs(instant(this.#context.clock), this.#since)
   }
 
   #checked(given: ClaimOutcome | undefined): ClaimOutcome | Unknown {

@@ -30,7 +30,7 @@ export class Span {
   /** Tells a listener once, when the span is ended, or at once if it has been. */
   add(listener: SpanListener): void {
     if (this.isOver) listener.onSpanEnd()
-    else this.#listeners = this.#listeners.concat(listener)
+    else this.#listeners = this.#listeners === nobody ? [listener] : [...this.#listeners, listener]
   }
 
   remove(listener: SpanListener): void {
