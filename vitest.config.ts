@@ -4,7 +4,7 @@ import { ClosingLine } from './test/support/closing-line.ts'
 import { endWithRun } from './test/support/end-with-run.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 
-// Here, before anything is started: tests, Workers and what stands beside them inherit from this process.
+// Here, before anything is started: tests, Workers and the processes beside them inherit from this process.
 endWithRun()
 
 const soaks = process.env['LEASEHOLD_SOAK'] === '1'
@@ -16,14 +16,14 @@ const suite = (
   test: {
     name,
     environment: 'node',
-    // A lock test that passes at the second try has found something.
+    // A lock test that passes on the second try has found something.
     retry: 0,
-    // Expiry in a real store waits for real time, and a machine that is busy with other things needs several times as
-    // long; a hang should still be told within a coffee's reach.
+    // Expiry in a real store takes real time, and a busy machine needs several times as long; a hang should still be
+    // reported within minutes.
     testTimeout: soaks ? 600_000 : 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // Those that run side by side wait for real time to pass.
+    // Concurrent tests wait for real time to pass.
     maxConcurrency: 20,
     ...test,
   },
@@ -36,7 +36,7 @@ const suites = [
   suite('unit', {
     include: all,
     exclude: [...notHere, ...Object.values(listed).flat()],
-    // They start nothing and leave nothing, so they may share a process, and read the modules in it once.
+    // They start nothing and leave nothing, so they may share a process, and load its modules once.
     isolate: false,
     setupFiles: ['test/support/starts-nothing.ts', 'test/support/leaves-nothing.ts'],
   }),
@@ -46,7 +46,8 @@ const suites = [
   ...workerd,
 ]
 
-// It takes its limits literally. So no more goes on than there are processors, and nothing beside what needs them all.
+// A soak takes its limits literally. So no more runs at once than there are processors, and nothing beside what needs
+// them all.
 const ofSoak = [
   suite('soak', {
     include: soak,
@@ -60,7 +61,7 @@ const ofSoak = [
 
 export default defineConfig({
   test: {
-    // Two more than the processors of a small machine: tests mostly wait, for expiries and for processes.
+    // Two more than a small machine's processors: tests mostly wait, for expiries and for processes.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],

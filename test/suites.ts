@@ -1,11 +1,14 @@
 /*
  * Which test belongs to which suite. `npm test` runs all four; `pnpm test:<suite>` runs one.
  *
- * A test that is listed nowhere is a unit test. It starts no server and no process, and fails if it tries. So a new test
+ * A test that is not listed is a unit test. It starts no server and no process, and fails if it tries. So a new test
  * that needs either gets a line here.
  */
 
-/** Real servers and processes: Redis, the bridge, the gateway, HTTP servers and proxies. And models, which play thousands of runs. */
+/**
+ * Real servers and processes: Redis, the bridge, the gateway, HTTP servers and proxies. Also models, which play
+ * thousands of runs.
+ */
 const servers = [
   'packages/bridge/src/bin/{bridge,gateway,redis-user}.test.ts',
   'packages/bridge/src/gateway/{commands,failures,refusals,subscribe}.test.ts',
@@ -31,7 +34,9 @@ const servers = [
   'examples/nest-orders/test/readme.test.ts',
 ]
 
-/** workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside of workerd, and is added there. */
+/**
+ * workerd, wrangler, and bundles as Workers get them. `test/runtimes/workerd` runs inside workerd, and is added there.
+ */
 const edge = [
   'packages/bridge/src/durable-object/*.test.ts',
   '**/bundle-size.test.ts',
@@ -50,17 +55,17 @@ const runtimes = [
 /** The suites that are listed, by name. */
 export const listed = { servers, edge, runtimes } as const
 
-/** What runs inside workerd: each folder is a project, and has its configuration. They belong to `edge`. */
+/** What runs inside workerd: each folder is a project with its own configuration. They belong to `edge`. */
 export const workerd = ['test/runtimes/workerd', 'test/runtimes/watchdog'] as const
 
-/** All test files, but for those that only a soak runs. */
+/** All test files, except those that only a soak runs. */
 export const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
 export const never = ['**/node_modules/**', '**/dist/**', '**/.types/**']
 export const soakOnly = ['**/*.soak.test.ts']
 
 /**
- * What a soak runs one at a time, when the rest is over: cases that fill the machine with processes, and cases whose limits tell how
- * fast something is.
+ * What a soak runs one at a time, after the rest: cases that fill the machine with processes, and cases whose limits
+ * measure how fast something is.
  */
 export const soakAlone = [
   'test/bench/listing.test.ts',
@@ -69,7 +74,7 @@ export const soakAlone = [
   'test/faults/{history,rolling-restart}.test.ts',
 ]
 
-/** What else a soak runs: cases with their literal times and counts, and what only makes sense that way. */
+/** What else a soak runs: cases with their literal times and counts, and tests that only make sense that way. */
 export const soak = [
   ...soakOnly,
   'packages/node-redis/src/*.test.ts',

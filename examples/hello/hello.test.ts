@@ -38,7 +38,7 @@ test('each line that the README shows for a store is in the program', () => {
   expect(shown).toHaveLength(2)
   const program = read('hello.ts')
   for (const options of shown) {
-    // `...ioredisBackend(redis)` or `store, notifier: memoryNotifier(store)`: what differs.
+    // `...ioredisBackend(redis)` or `store, notifier: memoryNotifier(store)`: this is what differs.
     const differs = options.replace(/^\{ (?:\.\.\.)?|, name: 'hello' \}$/g, '')
     expect(program).toContain(differs)
   }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 /** What the published code of each package may import. Nothing else: no sibling, no client library, no `node:` module. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   bridge: ['@leasehold/core', 'hono'], //       over ports; src/bin wires them
-  'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay away from edge bundles
+  'bridge-client': ['@leasehold/core'], //      2 kB: the service and its dependencies stay out of edge bundles
   cli: [
     '@leasehold/bridge-client',
     ...['@leasehold/core', '@leasehold/ioredis', '@leasehold/upstash'], //  a program: it wires them, and nothing imports it
@@ -18,27 +18,27 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   fastify: ['@leasehold/core', '@leasehold/idempotency', 'fastify'],
   hono: ['@leasehold/core', '@leasehold/idempotency', 'hono'],
   idempotency: ['@leasehold/core'], //        fetch level: no framework, no store of its own
-  ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape that is used
+  ioredis: ['@leasehold/core'], //              not even ioredis: the client is typed by the shape it uses
   'node-redis': ['@leasehold/core'], //         as ioredis
-  sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape that is used
+  sessions: ['@leasehold/core'], //             edge-pure: sockets are typed by the shape it uses
   nestjs: ['@leasehold/core', '@nestjs/common', 'reflect-metadata', 'node:async_hooks'],
   testkit: ['@leasehold/core', 'vitest', 'node:'],
   upstash: ['@leasehold/core'], //              as ioredis
 }
 
 /**
- * The rooms of core, the lowest first, and what each may import from the others. A room is a folder of `src`, or a file that
- * lies in `src` itself. Types count.
+ * The rooms of core, lowest first, and what each may import from the others. A room is a folder of `src`, or a file in
+ * `src` itself. Types count.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
-  beside: [], //                                                              what is known of lockers and stores, once a process
+  beside: [], //                                                              facts on lockers and stores, once per process
   hints: [], //                                                               what messages say beyond the fact; nothing at the edge
   errors: ['hints'],
   timing: ['errors'],
   sharing: ['timing'],
   roster: [],
   store: ['beside', 'errors', 'roster', 'sharing', 'timing'], //              the port: what a lease means
-  waiting: ['beside', 'errors', 'timing'], //                                 the port: a hint that it may be free
+  waiting: ['beside', 'errors', 'timing'], //                                 the port: a hint that a lock may be free
   watchdog: ['errors'], //                                                    the port: somebody else renews
   events: ['errors', 'store'],
   options: ['errors', 'store', 'timing', 'waiting', 'watchdog'],
@@ -116,7 +116,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Files of a library that wire an adapter to its ports, as a command line does: their users have no other place for it. */
+/** Library files that wire an adapter to its ports, as a command line does: their users have no other place for it. */
 const wiring: Readonly<Record<string, readonly string[]>> = {
   'packages/bridge/src/ioredis/redis-connection.ts': ['@leasehold/ioredis', 'ioredis'],
 }
@@ -124,10 +124,10 @@ const wiring: Readonly<Record<string, readonly string[]>> = {
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const packageNames = readdirSync(join(root, 'packages'))
 
-/** The imports of a published file that the tables above do not allow. */
+/** The imports of a published file that the tables above forbid. */
 function forbiddenImports(file: string, source: string): readonly string[] {
   const [, name = '', , ...path] = file.split('/')
-  // A package's command line wires whatever it likes together; nothing imports it.
+  // A package's command line may wire anything together; nothing imports it.
   if (path[0] === 'bin') return []
   return importsOf(source).filter((specifier) => {
     const targets = resolved(file, specifier)
@@ -151,7 +151,10 @@ function staysInside(name: string, from: string, to: string): boolean {
 /** The room of a file of core: its folder, or the file itself. */
 const roomOf = (file: string): string => relative('packages/core/src', file).split('/')[0]?.replace(/\.ts$/, '') ?? ''
 
-/** The files of the same package that an import may mean: one, or one a condition if the package's `imports` choose. */
+/**
+ * The files of the same package that an import may resolve to: one, or one per condition if the package's `imports`
+ * choose.
+ */
 function resolved(file: string, specifier: string): readonly string[] {
   if (specifier.startsWith('.')) return [join(dirname(file), specifier)]
   const [, name = ''] = file.split('/')
@@ -168,14 +171,16 @@ interface Manifest {
 const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
 
-/** Every `import`, `export … from` and `import(…)` of a formatted source: statements begin in the first column. */
+/**
+ * Every `import`, `export … from` and `import(…)` of a formatted source, where statements begin in the first column.
+ */
 function importsOf(source: string): readonly string[] {
   const statement =
     /^(?:import|export)\b(?:[\w\s*{},$]*\bfrom\b)?\s*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]/gm
   return Array.from(source.matchAll(statement), ([, fixed, dynamic]) => (fixed ?? dynamic) as string)
 }
 
-/** The circles of a graph, each as a path that ends where it began; of those that share nodes, at least one. */
+/** The cycles of a graph, each as a path that ends where it began; of cycles that share nodes, at least one. */
 function circles(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const found: string[] = []
   const done = new Set<string>()

@@ -9,7 +9,9 @@ const files = globSync(['packages/*/*.ts', 'packages/*/src/**/*.test.ts', 'test/
   exclude: ['**/node_modules', '**/.types'],
 })
 
-/** Whether it starts processes with an environment of its own, which lacks the mark by which `end-with-run.ts` finds them. */
+/**
+ * Whether the source starts processes with an environment that lacks the mark by which `end-with-run.ts` finds them.
+ */
 const losesTheMark = (source: string): boolean =>
   /^import (?!type).* from 'node:child_process'/m.test(source) &&
   /\benv(?::| =) \{/.test(source) &&

@@ -9,14 +9,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const matches = (patterns: readonly string[], file: string): boolean =>
   patterns.some((pattern) => matchesGlob(file, pattern))
 
-/** The suites that a file is listed in; a unit test is in none of the lists. */
+/** The suites that list a file; a unit test is in none of them. */
 const suitesOf = (file: string): readonly string[] => {
   const suites = Object.entries(listed).flatMap(([name, patterns]) => (matches(patterns, file) ? name : []))
   for (const folder of workerd) if (file.startsWith(`${folder}/`)) suites.push(basename(folder))
   return suites.length > 0 ? suites : ['unit']
 }
 
-// New files too, before they are committed.
+// Including new files that are not yet committed.
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'], {
   cwd: root,
   encoding: 'utf8',

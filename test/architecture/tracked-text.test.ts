@@ -15,7 +15,7 @@ const local: Readonly<Record<string, RegExp>> = {
 const problemsIn = (text: string): readonly string[] =>
   Object.keys(local).filter((problem) => local[problem]?.test(text) === true)
 
-/** What git has or would take: a mistake is found before it is committed, too. */
+/** What git tracks or would add: a mistake is also found before it is committed. */
 const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   .toString()
   .split('\0')

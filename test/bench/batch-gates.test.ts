@@ -6,7 +6,7 @@ import { startCrew } from './crew/crew.ts'
 import { roomyYoung } from './crew/load-jobs.ts'
 import { commandsBetween, readCommands } from './measure/commands.ts'
 
-/* What many locks at once may cost, and what one leaves for the garbage collector, as counts. */
+/* What many locks at once may cost, and what one lock leaves for the garbage collector, as counts. */
 
 let server: RedisServer
 let admin: RedisAdmin
@@ -34,7 +34,7 @@ const keysOf = (count: number): readonly string[] => Array.from({ length: count 
 describe.each([
   [2, 1],
   [7, 1],
-  // So that Redis carries one half out while the client reads the answer to the other.
+  // So that Redis carries out one half while the client reads the answer to the other.
   [8, 2],
   [64, 2],
   [65, 2],

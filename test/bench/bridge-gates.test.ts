@@ -9,9 +9,9 @@ import { readCommands } from './measure/commands.ts'
 import { allWoken, holdKeys, keysOf, leaveAll, openWaiters, type Places } from './scenarios/bridge-run.ts'
 
 /*
- * What a bridge may cost Redis, and what it may leave behind, as counts: unlike a bench these hold on a machine of any
- * speed. It is the program itself, and its waiters are in other processes. One bridge after another, in the order that they
- * stand here.
+ * What a bridge may cost Redis, and what it may leave behind, as counts: unlike a bench, these hold on a machine of any
+ * speed. The bridge is the program itself, and its waiters are in other processes. The bridges run one after another,
+ * in the order given here.
  */
 
 describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, by %s', (kind) => {
@@ -90,8 +90,8 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     await crew.members[0]?.releaseEach({ keys, everyMs: 1 })
     const woken = await allWoken(crew, places, keys)
     expect(woken.map(({ key }) => key).sort()).toEqual([...keys].sort())
-    // Streams stay, so that the bridge checks who has the lock now: once, when whoever was woken has had the time to take it.
-    // A poll whose time was up at that moment asks again, for a key whose holder is not known any more.
+    // Streams stay open, so the bridge checks who has the lock now: once, after the woken waiter has had time to take
+    // it. A poll that timed out at that moment asks again, for a key whose holder is no longer known.
     const checksAtMost = kind === 'stream' ? keys.length : keys.length / 10
     await elapse(1_000)
     expect((await checks()) - before).toBeLessThanOrEqual(checksAtMost)
@@ -104,7 +104,7 @@ describe.each(['poll', 'stream'] as const)('a thousand who wait for a key each, 
     await elapse(lingerMs + 500)
     expect(await scripts()).toBe(before)
     expect((await clients()).length - clientsWithoutBridge).toBe(2)
-    // A waiter takes 15 kB of heap; what the process compiles as it goes is no more than a few hundred in all.
+    // A waiter takes 15 kB of heap; what the process compiles as it runs is no more than a few hundred in all.
     expect((await bridge.use({ collect: 'last-resort' })).heap - useBefore.heap).toBeLessThan(1_000_000)
   })
 })

@@ -20,7 +20,7 @@ import { nowMs } from './measure/clock.ts'
 import { commandsBetween, readCommands } from './measure/commands.ts'
 import { handOffRun } from './scenarios/hand-off-run.ts'
 
-/* The capacity model of `docs/performance.md` against a real Redis: counts and bytes, with room for chance. */
+/* The capacity model of `docs/performance.md` against a real Redis: counts and bytes, with some tolerance. */
 
 let server: RedisServer
 let admin: RedisAdmin
@@ -46,7 +46,7 @@ const nothing: ProcessLoad = {
   ...{ awaitedKeys: 0, waiters: 0, recheckMs: 1_000, handOffsPerSecond: 0 },
 }
 
-/** Commands a second while some work goes on, and how many seconds it took. */
+/** Commands per second while some work runs, and how many seconds it took. */
 async function rate(work: () => Promise<unknown>): Promise<{ readonly perSecond: number; readonly seconds: number }> {
   const before = await readCommands(admin)
   const from = nowMs()
@@ -80,7 +80,7 @@ test('waiters take what the model says, however many there are of them', async (
   const plan = { waiters: 50, holdMs: 0, gapMs: 0, heldMs: 3_100, waitIn: (member: number) => member === 1 }
   const { commands, heldMs } = await handOffRun(admin, crew.members, plan, leasehold.sends)
   const model = commandsPerSecond({ ...nothing, awaitedKeys: 1, waiters: plan.waiters }) * (heldMs / 1_000)
-  // To begin waiting they tried, subscribed and tried again; on a busy machine that is counted late.
+  // To start waiting they tried, subscribed and tried again; on a busy machine that is counted late.
   const beginning = 3
   const sent = commands.arriving.sent + commands.held.sent - beginning
   expect(Math.abs(sent - model), `${sent} commands, and the model says ${model}`).toBeLessThanOrEqual(1.5)

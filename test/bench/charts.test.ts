@@ -5,7 +5,10 @@ import { filledPage } from './report/page.ts'
 import type { Recording } from './report/recording.ts'
 import { drawn } from './report/redraw.ts'
 
-/* The figures of `docs/performance.md`, its charts and its tables belong together: `npm run bench -- --draw <file>` makes them. */
+/*
+ * The figures, charts and tables of `docs/performance.md` belong together: `npm run bench -- --draw <file>` generates
+ * them.
+ */
 
 const folder = new URL('../../docs/charts/', import.meta.url)
 const textOf = (name: string): string => readFileSync(new URL(name, folder), 'utf8')

@@ -9,8 +9,8 @@ import { type HandOffPlan, type HandOffRun, handOffRun } from './scenarios/hand-
 import { commandsToFirst, costModelExample } from './scenarios/waiting.ts'
 
 /*
- * What hand-off and waiting may cost, as counts: unlike a bench these hold on a machine of any speed. The processes are
- * real ones, with the notifier and the local hand-off.
+ * What hand-off and waiting may cost, as counts: unlike a bench, these hold on a machine of any speed. The processes
+ * are real, with the notifier and the local hand-off.
  */
 
 let server: RedisServer
@@ -30,23 +30,23 @@ afterAll(async () => {
 const run = (processes: number, plan: HandOffPlan): Promise<HandOffRun> =>
   handOffRun(admin, crew.members.slice(0, processes), plan, leasehold.sends)
 
-/** Waiters in another process than the holder's. */
+/** Waiters in a different process from the holder's. */
 const elsewhere = (member: number): boolean => member === 1
 
-/** For how long the lock was held: a busy machine may take its time before it counts. */
+/** How long the lock was held: a busy machine may take a while to start counting. */
 const wholeSeconds = (heldMs: number, plan: HandOffPlan): number => Math.floor(Math.max(heldMs, plan.heldMs) / 1_000)
 
 test('a hundred who wait behind their own process cost one check a second between them', async () => {
   const plan = { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100 }
   const { commands, heldMs } = await run(1, plan)
-  // The server does not know the script of the first, so that one is sent twice.
+  // The server does not know the first script yet, so it is sent twice.
   expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(1 + wholeSeconds(heldMs, plan))
 })
 
 test('a hundred who wait behind another process cost one command a second between them', async () => {
   const plan = { waiters: 100, holdMs: 0, gapMs: 0, heldMs: 2_100, waitIn: elsewhere }
   const { commands, heldMs } = await run(2, plan)
-  // A try, a subscription, the try that closes the gap between the two; then one check a second.
+  // A try, a subscription, the try that closes the gap between the two; then one check per second.
   expect(commands.arriving.sent + commands.held.sent).toBeLessThanOrEqual(3 + wholeSeconds(heldMs, plan))
 })
 
@@ -115,18 +115,20 @@ test('a hand-off to another process takes two round trips', async () => {
     )
     trips.push(ways.tripsTo(1))
   }
-  // The release and its news, the waiter's try and the grant; then two for what the waiter gave back. A check of the waiter's
-  // own may come between now and then, so not all have to be alike.
+  // The release and its notification, the waiter's try and the grant; then two for the waiter's release. A check by the
+  // waiter itself may come in between, so not all rounds have to be alike.
   expect(trips.toSorted()[2], String(trips)).toBe(4 + 2)
 })
 
-/** How often a waiter was served before one who had come before it. */
+/** How often a waiter was served before one that had arrived earlier. */
 function inversions(served: readonly Served[]): number {
   const arrivals = served.toSorted((a, b) => a.acquiredAt - b.acquiredAt).map(({ arrivedAt }) => arrivedAt)
   return arrivals.filter((arrivedAt, turn) => arrivedAt < (arrivals[turn - 1] ?? 0)).length
 }
 
-/** Who was served by which grant. Those who share one have consecutive fences; another's begins far above. */
+/**
+ * Groups the served waiters by grant. Those that share one have consecutive fences; another grant's begin far above.
+ */
 function grants<T extends Served>(served: readonly T[]): readonly (readonly T[])[] {
   const found: T[][] = []
   for (const waiter of served.toSorted((a, b) => Number(a.fence) - Number(b.fence))) {

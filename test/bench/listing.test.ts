@@ -7,13 +7,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rounds } from '../support/scale.ts'
 import { nowMs } from './measure/clock.ts'
 
-/* A list of 10,000 locks among 1,000,000 other keys; a tenth of both in `npm test`. Beside it a bare SCAN of the same keys. */
+/*
+ * A list of 10,000 locks among 1,000,000 other keys; a tenth of both in `npm test`. Compared with a bare SCAN of the
+ * same keys.
+ */
 
 const count = rounds(10_000, 1_000)
 const others = rounds(1_000_000, 100_000)
-/** How long the server may be held up by one request, in microseconds. */
+/** How long one request may block the server, in microseconds. */
 const mostMicros = 5_000
-/** A busy machine holds up any request now and then. What the requests themselves take comes again in every round. */
+/** A busy machine delays any request now and then. What the requests themselves take recurs in every round. */
 const tries = 5
 
 let server: RedisServer
@@ -36,7 +39,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Milliseconds that some work takes. */
+/** Times some work, in milliseconds. */
 async function timed(work: () => Promise<number>): Promise<{ readonly found: number; readonly ms: number }> {
   const from = nowMs()
   return { found: await work(), ms: nowMs() - from }
@@ -85,7 +88,7 @@ test('it is no snapshot, and what goes meanwhile harms it not', async () => {
   await using locks = createLocker({ store: ioredisStore(redis) })
   const seen = new Set<string>()
   for await (const { key } of listLocks(locks, { pattern: 'order:*' })) {
-    // All that a page has named and nobody has read yet goes.
+    // Everything that a page has named and nobody has read yet is deleted.
     if (seen.size === 0) await redis.del(...Array.from({ length: count / 2 }, (_, at) => `lock:order:${at}`))
     expect(seen.has(key)).toBe(false)
     seen.add(key)

@@ -1,8 +1,8 @@
 /*
  * Compares Leasehold with other lock libraries and with what the server itself allows: `npm run bench -- --list`.
  *
- * Figures of two machines say nothing about each other, and absolute times of a shared machine say little. The ratios of
- * one run do: all contestants have had the same machine, in turn.
+ * Figures from two machines cannot be compared, and absolute times on a shared machine say little. The ratios of one
+ * run are meaningful: all contestants had the same machine, in turn.
  */
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { scenarioNamed, scenarios } from './scenarios/index.ts'
 
 const options = readOptions(process.argv.slice(2))
 if (options.draw !== undefined) {
-  // Imported here, because nothing else needs the library that draws.
+  // Imported here, because nothing else needs the drawing library.
   const { redraw } = await import('./report/redraw.ts')
   await redraw(options.draw)
 } else if (options.list || options.scenarios.length === 0) {
@@ -58,7 +58,7 @@ async function bench(): Promise<void> {
   if (options.json !== undefined) await record(options.json, recording)
 }
 
-/** Writes the scenarios of this run in place of those that the file has from an earlier one. */
+/** Writes the scenarios of this run over those that the file has from an earlier one. */
 async function record(file: string, recording: Recording): Promise<void> {
   const before: Recording = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {}
   await writeFile(file, recordingText({ ...before, ...recording }))

@@ -5,23 +5,23 @@ import type { Contestant } from './contestants/contestant.ts'
 export interface BenchOptions {
   readonly scenarios: readonly string[]
   readonly list: boolean
-  /** How often each contestant has its turn. */
+  /** How many turns each contestant has. */
   readonly rounds: number
-  /** `handoff`: how many wait, in how many processes, and for how long each holds (by default it depends on W). */
+  /** `handoff`: how many wait, in how many processes, and how long each holds (by default it depends on W). */
   readonly waiters: readonly number[]
   readonly processes: readonly number[]
   readonly hold: number | undefined
   /** `uncontended`: how many loops run at once. */
   readonly inFlight: readonly number[]
-  /** `uncontended`, `hotkey`, `growth`: for how long loops run. */
+  /** `uncontended`, `hotkey`, `growth`: how long loops run. */
   readonly loopMs: number
-  /** `hotkey`: over how many processes its loops are spread. */
+  /** `hotkey`: the number of processes over which its loops are spread. */
   readonly hotProcesses: readonly number[]
   /** `renewal`: how many locks a process holds. */
   readonly leases: readonly number[]
   /** `memory`: how many are weighed. */
   readonly weighed: number
-  /** `burst`: how many locks are asked for at once. */
+  /** `burst`: how many locks are requested at once. */
   readonly burst: number
   /** `bridge`: how many wait at once. */
   readonly connections: readonly number[]
@@ -29,9 +29,9 @@ export interface BenchOptions {
   readonly node: string | undefined
   /** Contestants, by name; by default all. */
   readonly only: readonly string[]
-  /** A file for all figures; scenarios that it has from an earlier run, and this one does not play, stay in it. */
+  /** A file for all figures; scenarios from an earlier run that this one does not play stay in it. */
   readonly json: string | undefined
-  /** Such a file, from which charts and tables are made again. Nothing is measured. */
+  /** Such a file, from which charts and tables are regenerated. Nothing is measured. */
   readonly draw: string | undefined
 }
 

@@ -6,7 +6,7 @@ import { leasehold } from './contestants/leasehold.ts'
 import { scriptsIoredis } from './contestants/our-scripts.ts'
 import { commandsBetween, readCommands } from './measure/commands.ts'
 
-/* What a lock that nobody else wants may cost, as counts: unlike a bench these hold on a machine of any speed. */
+/* What an uncontended lock may cost, as counts: unlike a bench, these hold on a machine of any speed. */
 
 let server: RedisServer
 let admin: RedisAdmin
@@ -19,7 +19,7 @@ beforeAll(async () => {
   proxy = await startTcpProxy({ port: server.port })
   ours = await leasehold.connect(proxy.port)
   floor = await scriptsIoredis.connect(proxy.port)
-  // The server learns the scripts, and the clients have said what they say once.
+  // The server learns the scripts, and the clients send what they send only once.
   for (const locks of [ours, floor]) await pairs(locks, 5)
 })
 afterAll(async () => {

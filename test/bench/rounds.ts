@@ -9,9 +9,9 @@ export interface Measured extends Sample, MachineState {
 }
 
 /**
- * Plays every setting of a scenario, round by round, each contestant in turn.
+ * Runs every setting of a scenario, round by round, each contestant in turn.
  *
- * @param onSetting called with what was measured in one setting, when that is complete
+ * @param onSetting called with the measurements of a setting when it is complete
  */
 export async function play(
   scenario: Scenario,
@@ -35,7 +35,7 @@ export async function play(
   }
 }
 
-/** A contestant that breaks down loses its turn, and the others still have theirs. */
+/** A contestant that fails loses its turn, and the others still have theirs. */
 async function playTurn(turn: Turn, { server, admin }: Stage): Promise<readonly Sample[]> {
   try {
     await admin.command('FLUSHALL')
@@ -46,7 +46,7 @@ async function playTurn(turn: Turn, { server, admin }: Stage): Promise<readonly 
   }
 }
 
-/** One line that is written over, where somebody is watching. */
+/** One line that overwrites itself, on a terminal. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }

@@ -15,11 +15,11 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, limit, rounds } from '../support/scale.ts'
 
 /*
- * Waiters in queues that speak HTTP alone: the bridge keeps the place of each that polls, and tells it of its turn.
+ * Queued waiters that speak only HTTP: the bridge keeps the place of each that polls, and tells it of its turn.
  */
 
 const aMinute = rounds(60_000, 6_000)
-/** For how long a waiter over HTTP keeps its turn. */
+/** How long an HTTP waiter keeps its turn. */
 const windowMs = 6_000
 
 let bridge: TestBridge
@@ -53,7 +53,10 @@ afterAll(async () => {
 const overHttp = () => fetchStore({ url: gateway.url, token })
 const poll = { mode: 'long-poll' } as const
 
-/** A client of its own, which reaches the store and the bridge over HTTP. By long polls it is like a Worker: each waiter is alone. */
+/**
+ * A separate client, which reaches the store and the bridge over HTTP. With long polls it is like a Worker: each waiter
+ * is alone.
+ */
 function client(notifier: Partial<BridgeNotifierOptions> = poll, options: Partial<LockerOptions> = {}): Locker {
   const locks = createLocker({
     store: overHttp(),
@@ -79,13 +82,13 @@ function server(): Locker {
 /** How many wait in the queue. */
 const waiting = (): Promise<number> => bridge.server.command('ZCARD', `{lock:${key}}:queue`) as Promise<number>
 
-/** What the looks of the bridge have cost so far. */
+/** What the bridge's looks have cost so far. */
 function looks(): { readonly calls: number; readonly waiters: number } {
   const asked = bridge.events.flatMap((event) => (event.type === 'places-asked' ? [event.waiters] : []))
   return { calls: asked.length, waiters: asked.reduce((sum, each) => sum + each, 0) }
 }
 
-/** Enters the queue, as a Worker does that has not polled yet. Answers its name. */
+/** Enters the queue, like a Worker that has not polled yet. Returns the waiter's name. */
 async function enter(number: number): Promise<string> {
   const inbox = String(number).padStart(32, '0')
   const waiter = { inbox, number: 1, priorityClass: 0, listens: false, aliveMs: 6_000, windowMs }
@@ -96,11 +99,11 @@ async function enter(number: number): Promise<string> {
   return `${inbox}.1`
 }
 
-/** Polls as that waiter, and leaves when the signal says so. */
+/** Polls as that waiter, and leaves when the signal fires. */
 const pollAs = (name: string, signal?: AbortSignal): Promise<Response> =>
   bridge.request(`/v1/wait?key=${key}&since=-&waiter=${name}`, signal && { signal })
 
-/** All of them acquire, one after another, and each gives the lock back at once. Resolves with who had it, in order. */
+/** All of them acquire, one after another, and each releases the lock at once. Resolves with who had it, in order. */
 async function inTurn(clients: readonly Locker[], held: Lease, use = async (): Promise<void> => undefined) {
   const order: number[] = []
   const requests: number[] = []
@@ -112,7 +115,7 @@ async function inTurn(clients: readonly Locker[], held: Lease, use = async (): P
       requests.push(lease.commands)
       await lease.release()
     })
-    // Told by the last line.
+    // The last line reports it.
     acquired.catch(() => undefined)
     acquiring.push(acquired)
     await expect.poll(waiting, { interval: 1 }).toBe(before + index + 1)
@@ -230,7 +233,7 @@ it('the bridge is killed and comes back in the middle: everybody gets a turn, in
     bridge.clients.refuse()
     bridge.clients.cut()
     await bridge.opened('waits', 0)
-    // Longer than a place lives that nobody keeps.
+    // Longer than a place survives without being kept.
     await elapse(7_000)
     await bridge.clients.accept()
     await bridge.opened('waits', 5)
@@ -306,7 +309,7 @@ it('at a bridge that knows of no queues a waiter keeps its place itself, and is 
   const acquiring = client({ ...poll, url: http.url }).acquire(key)
   await expect.poll(waiting).toBe(1)
   const next = server().acquire(key)
-  // Longer than a place lives that nobody keeps.
+  // Longer than a place survives without being kept.
   await elapse(7_000)
   const releasedAt = performance.now()
   await held.release()

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
 import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 
-/** A waiter with this one is woken by the notifier or not at all. */
+/** A waiter with this strategy is woken by the notifier or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
-/** Less than the half second after which the bridge tells the next polls of a lock that stays free. */
+/** Less than the half second after which the bridge tells the next polls about a lock that stays free. */
 const atOnceMs = 400
 
 let bridge: TestBridge
@@ -34,7 +34,10 @@ const locker = (mode: 'sse' | 'long-poll'): Locker => {
 
 type Work = () => Promise<string>
 
-/** How a caller gets the result of work that others ask for, too. Answers it, and whether another run brought it. */
+/**
+ * How a caller gets the result of work that others ask for, too. Each returns the result, and whether it came from
+ * another run.
+ */
 const ways = {
   async idempotent(locks: Locker, scope: string, work: Work): Promise<readonly [result: string, isOthers: boolean]> {
     const request = { method: 'POST', headers: { 'idempotency-key': 'k' }, body: 'a' }

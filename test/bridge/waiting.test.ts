@@ -18,7 +18,7 @@ import { createBridge, issueTicket } from '../../packages/bridge/src/server/inde
 import { bridgeToken, startTestBridge, type TestBridge } from '../../packages/bridge/test/bridge.ts'
 import { type BridgeFetch, type BridgeNotifierOptions, bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 
-/** A waiter with this one is woken by the notifier or not at all. */
+/** A waiter with this strategy is woken by the notifier or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const token = bridgeToken
 const secret = '0123456789abcdef0123456789abcdef'
@@ -52,7 +52,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
   }
   const holds = (ttl: `${number}s` = '120s') => bridge.locks.acquire(key, { ttl, renew: false })
   const opened = (): Promise<void> => bridge.opened(what, 1)
-  /** Milliseconds from now until it settles. */
+  /** Milliseconds from now until the promise settles. */
   async function timeOf(settles: Promise<unknown>): Promise<number> {
     const start = performance.now()
     await settles
@@ -66,7 +66,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     const acquiring = locks.acquire(key)
     await opened()
     await expect.poll(() => bridge.checks()['first-waiter']).toBe(before + 1)
-    // Whoever is woken finds another, who is gone in silence before the bridge checks.
+    // The woken waiter finds another holder, which is silently gone before the bridge checks.
     await bridge.server.command(
       'EVAL',
       `redis.call('SET', KEYS[1], 'rival.1', 'PX', 300) redis.call('PUBLISH', ARGV[1], 'released 1')`,
@@ -160,7 +160,7 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
     await lease.release()
     await (await next).release()
     await bridge.clients.accept()
-    // The client pauses 5 s at most before it finds that out.
+    // The client pauses for at most 5 s before it finds that out.
     const found = await holds()
     const finding = locks.acquire(key)
     await opened()
@@ -290,11 +290,11 @@ describe.each(['sse', 'long-poll'] as const)('a locker that waits through a brid
       await waits
       await http.close(0)
       if (when === 'while there was none') await held.release()
-      // It has asked, and there is none.
+      // The client has asked, and there is no bridge.
       await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(0)
       const waitsAgain = nextChange()
       http = await listen(app(), { host: '127.0.0.1', port: Number(new URL(url).port) })
-      // A waiter that is told twice that there is none checks by itself, and may have the lock already.
+      // A waiter that is told twice that there is no bridge checks by itself, and may already have the lock.
       await Promise.race([waitsAgain, acquiring])
       await held.release()
       expect((await acquiring).waitedMs).toBeLessThan(12_000)

@@ -54,7 +54,9 @@ describe.each([
   })
 })
 
-/** What further capabilities add, each beside what it is built on. Who does not import them ships nothing of them. */
+/**
+ * What further capabilities add, each beside what it is built on. Whoever does not import them ships nothing of them.
+ */
 const withRecords = `export { claimRecord } from '@leasehold/core/records'`
 const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
@@ -67,7 +69,7 @@ test.each([
     'sets of locks',
     `export { acquireAll, releaseAll, tryAcquireEach, withLocks } from '@leasehold/core/many'`,
     '',
-    // The rule of elders is 440 of it: 205 in the script, 235 in who waits.
+    // The rule of elders is 440 of it: 205 in the script, 235 in the waiter.
     5_640,
   ],
   ['re-entry', `export { within } from '@leasehold/core/re-entry'`, '', 880],
@@ -96,14 +98,14 @@ test('the check would find a module that sets a timer or draws randomness', () =
   }
 })
 
-/** A global scope with nothing that acts, only with what computes; even the language's own randomness and clock are gone. */
+/** A global scope with no side effects, only computation; even the language's own randomness and clock are gone. */
 function languageOnly(): object {
   const context = createContext({ TextEncoder, AbortController })
   runInContext('delete Math.random; delete Date.now', context)
   return context
 }
 
-/** What of a Worker is ours, one part after another: each line is what the part adds to those before it. */
+/** Our share of a Worker, one part after another: each line is what the part adds to those before it. */
 test('a Worker with all of it, part after part', async () => {
   const parts = [
     ['core', `export { createLocker } from '@leasehold/core'`],

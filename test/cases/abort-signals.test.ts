@@ -21,7 +21,7 @@ describe.each([...new Set([...arenas, overNodeRedisToo])])('one abort signal for
     }
     expect(listeners()).toBe(0)
 
-    // Of those who wait for one key one tries the store, and the others stand in line.
+    // Of the waiters for one key, one tries the store, and the others stand in line.
     const held = await Promise.all(Array.from({ length: 10 }, (_, key) => b.acquire(`held-${key}`, { ttl: '5m' })))
     const waits = Array.from({ length: rounds(500) }, (_, wait) =>
       a.acquire(`held-${wait % held.length}`, { signal, wait: '2s' }),

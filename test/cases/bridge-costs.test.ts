@@ -14,12 +14,12 @@ import { elapse, eventually, ms } from '../support/scale.ts'
 import { type CountedWay, countedWay } from '../support/script-calls.ts'
 
 /*
- * What waiting costs Redis, in script calls: of the client, whose store and bridge it reaches over HTTP only, and of the
- * bridge. Each has a way to Redis of its own, on which they are counted.
+ * What waiting costs Redis, in script calls: those of the client, which reaches its store and bridge only over HTTP,
+ * and those of the bridge. Each has its own way to Redis, on which they are counted.
  */
 
 const token = 'costs-4f1d20-0123456789abcdef01234'
-/** How often a waiter asks by itself if its notifier checks: every 30 s. */
+/** How often a waiter asks by itself if its notifier checks for it: every 30 s. */
 const recheckMs = ms(30_000)
 
 let server: RedisServer
@@ -61,9 +61,9 @@ async function clientWay(): Promise<{ readonly way: CountedWay; locker(options?:
 interface Bridge {
   readonly way: CountedWay
   readonly url: string
-  /** Resolves when nobody waits any more: a check that had begun before has been counted. */
+  /** Resolves when nobody waits anymore, and a check that had started before has been counted. */
   left(): Promise<void>
-  /** Answers the status. */
+  /** Returns the status. */
   wait(key: string, since: string | number | null, timeout: string): Promise<number>
 }
 
@@ -123,21 +123,21 @@ function counter(client: CountedWay, bridge?: CountedWay): () => { client: numbe
   }
 }
 
-/** What Redis says of all of them. */
+/** Redis' own count of all of them. */
 async function scriptsAtRedis(): Promise<number> {
   const stats = String(await server.command('INFO', 'commandstats'))
   return [...stats.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
 }
 
-/** Between how many rechecks there may have been in a wait of about that time. */
+/** The least and most rechecks in a wait of about that time. */
 const rechecksIn = (waitMs: number): readonly [least: number, most: number] => [
   Math.max(0, Math.floor((waitMs - 500) / recheckMs)),
   Math.floor((waitMs + 1_000) / recheckMs),
 ]
 
 /**
- * How many checks more a slow machine may cost since then. The bridge checks again when a timer was a millisecond early, and
- * when whoever was woken has not taken the lock and left; but never in quicker succession than each 250 ms.
+ * How many additional checks a slow machine may cost since then. The bridge checks again when a timer was a millisecond
+ * early, and when a woken waiter has not taken the lock and left; but never more often than every 250 ms.
  */
 const checksSince = (dueAt: number): number => Math.max(0, Math.floor((performance.now() - dueAt) / 240))
 
@@ -164,7 +164,7 @@ describe('a contended acquire', () => {
       await Promise.all(waiters.map(({ left }) => left()))
       const more = checksSince(releasedAt)
       const counts = waiters.map(({ name, calls }) => ({ name, ...calls() }))
-      // The holder gives all back in one turn, so with one command.
+      // The holder releases all in one turn, so with one command.
       const all = counts.reduce((sum, { client, bridge }) => sum + client + bridge, 1)
 
       const shown = counts.map(({ name, client, bridge }) => `${name}: ${client} + ${bridge}`)
@@ -190,7 +190,7 @@ describe('a contended acquire', () => {
   )
 })
 
-/** Each of these has a client and a bridge of its own, which are counted; they are side by side, since mostly they wait. */
+/** Each of these has its own client and bridge, which are counted; they run side by side, since they mostly wait. */
 const inTurn = { concurrent: false }
 
 describe.concurrent.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
@@ -214,7 +214,7 @@ describe.concurrent.each(['sse', 'long-poll'] as const)('by %s', (mode) => {
     const { client, bridge } = waiter.calls()
     console.log(`${mode}: ${client} + ${bridge} calls in ${heldMs} ms, ttl ${ttlMs} ms`)
     expect(client).toBeLessThanOrEqual(2 + rechecksIn(heldMs)[1])
-    // It is renewed each ttl/3, so what a check sees is between 2/3 of the ttl and all of it.
+    // It is renewed every ttl/3, so a check sees between 2/3 of the ttl and all of it.
     expect(bridge).toBeGreaterThanOrEqual(1 + Math.floor((heldMs - 500) / ttlMs))
     expect(bridge).toBeLessThanOrEqual(1 + Math.ceil(heldMs / ((ttlMs * 2) / 3 - 250)) + more)
   })
@@ -272,7 +272,7 @@ describe.concurrent('long polls of one key', () => {
       times.push(performance.now())
       await held.release()
       await Promise.all(serving)
-      // On a machine so slow that somebody does not take the lock within their turn of 500 ms, the next one is asked.
+      // On a machine so slow that a waiter does not take the lock within its turn of 500 ms, the next one is asked.
       const late = times.sort((a, b) => a - b).filter((at, turn) => at - (times[turn - 1] ?? at) > 400).length
       const { client, bridge } = waiter.calls()
       expect(client).toBeGreaterThanOrEqual(30)
@@ -287,7 +287,7 @@ describe.concurrent('long polls of one key', () => {
     await elapse(ms(1_000))
     expect(waiter.calls().bridge).toBe(1)
     await held.release()
-    // Nobody takes it, so 500 ms later it is the turn of the next two, and then of the last.
+    // Nobody takes it, so 500 ms later the next two have the turn, and then the last.
     expect(await Promise.all(polls)).toEqual([200, 200, 200, 200])
     expect(waiter.calls().bridge).toBe(2)
   })

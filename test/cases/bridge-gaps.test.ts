@@ -5,7 +5,7 @@ import { startTestBridge, type TestBridge, bridgeToken as token } from '../../pa
 import { type BridgeFetch, bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { elapse, limit, ms, rounds } from '../support/scale.ts'
 
-/** A waiter with this one is woken by the bridge or not at all. */
+/** A waiter with this strategy is woken by the bridge or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const modes = ['sse', 'long-poll'] as const
 type Mode = (typeof modes)[number]
@@ -27,7 +27,10 @@ afterEach(async () => {
   for (const locker of lockers.splice(0)) await locker.close({ grace: 0 })
 })
 
-/** Begins to wait for a key that is held, and resolves when the bridge is heard; what is got is in an object, not awaited. */
+/**
+ * Starts to wait for a held key, and resolves when the bridge is heard; the result is in an object, so it is not
+ * awaited.
+ */
 async function waitFor(
   key: string,
   mode: Mode,
@@ -40,7 +43,7 @@ async function waitFor(
   const got = locker.acquire(key)
   await opened(mode)
   if (mode === 'sse') {
-    // By the same stream. Where there is none, a poll counts as heard once it is sent.
+    // Over the same stream. Where there is none, a poll counts as heard once it is sent.
     const also = notifier.subscribe(key, '-')
     await also.ready
     also.close()
@@ -51,7 +54,7 @@ async function waitFor(
 const hold = (key: string): Promise<Lease> => bridge.locks.acquire(key, { ttl: '120s', renew: false })
 const opened = (mode: Mode, count = 1): Promise<void> => bridge.opened(mode === 'sse' ? 'streams' : 'waits', count)
 
-/** Milliseconds until it settles. */
+/** Milliseconds until the promise settles. */
 async function timeOf(settles: Promise<unknown>): Promise<number> {
   const start = performance.now()
   await settles
@@ -60,10 +63,10 @@ async function timeOf(settles: Promise<unknown>): Promise<number> {
 
 describe.each(modes)('T-48, by %s', (mode) => {
   const cutMs = ms(3_000, 1_200)
-  /** Longer than the bridge remembers a key that nobody waits for, which is 5 s. */
+  /** Longer than the 5 s for which the bridge remembers a key that nobody waits for. */
   const forgottenMs = ms(7_000, 6_000)
 
-  /** Cuts the connection for `lengthMs`, and releases the lock `releaseAtMs` after it began. */
+  /** Cuts the connection for `lengthMs`, and releases the lock `releaseAtMs` after the cut began. */
   async function cutFor(lengthMs: number, held: Lease, releaseAtMs: number): Promise<void> {
     bridge.clients.refuse()
     bridge.clients.cut()
@@ -73,7 +76,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     await elapse(lengthMs - releaseAtMs)
     await bridge.clients.accept()
   }
-  /** How long the lock took, from when the waiter was connected again; 0 if it checked by itself before that. */
+  /** How long after reconnecting the waiter got the lock; 0 if it checked by itself before that. */
   async function timeSinceBack(acquiring: Promise<Lease>): Promise<number> {
     const early = await Promise.race([acquiring, opened(mode)])
     return early ? 0 : timeOf(acquiring)
@@ -85,7 +88,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     const { got } = await waitFor(key, mode)
     await cutFor(cutMs, held, cutMs / 3)
     expect(await timeSinceBack(got)).toBeLessThan(limit(1_000))
-    // One try of its own when the bridge could not be reached again.
+    // One of them is a try of its own, when reconnecting to the bridge failed.
     expect((await got).commands).toBeLessThanOrEqual(3)
   })
 
@@ -95,7 +98,7 @@ describe.each(modes)('T-48, by %s', (mode) => {
     const { got } = await waitFor(key, mode)
     await cutFor(forgottenMs, held, forgottenMs / 2)
     expect(await timeSinceBack(got)).toBeLessThan(limit(1_000))
-    // It had checked by itself before the release, and so was told of that by the bridge.
+    // It had checked by itself before the release, so the bridge told it of the release.
     expect((await got).commands).toBe(3)
   })
 
@@ -132,7 +135,7 @@ test('T-48: what is released between two long polls is acquired as soon as the s
   expect(bridge.open('waits')).toBe(0)
   await held.release()
   const lease = await Promise.race([got, proxy.nextReply()])
-  // The lock was free all the time, and nobody checked.
+  // The lock was free the whole time, and nobody checked.
   expect(lease).toBeUndefined()
   expect(await timeOf(got)).toBeLessThan(limit(1_000))
   expect((await got).commands).toBe(2)

@@ -7,13 +7,13 @@ import { type BridgeProgram, startBridgeProgram } from '../../packages/bridge/te
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 
-/** A key that changes hands all the time, and those who follow it: with the other one, as many as one client may open. */
+/** The streams on a key that keeps changing hands: with the quiet one, as many as one client may open. */
 const noisyStreams = rounds(999, 200)
 const noisyMs = ms(20_000, 2_000)
 const releaseEachMs = 6
-/** What a wake-up may take beyond twice that of a quiet bridge: the scheduling of a busy machine. */
+/** What a wake-up may take beyond twice that of a quiet bridge, for the scheduling of a busy machine. */
 const slackMs = rounds(5, 100)
-/** From one message about a key to the next. */
+/** The interval between two messages about a key. */
 const distanceMs = 50
 
 let server: RedisServer
@@ -35,7 +35,7 @@ interface Listener {
   releases: number
 }
 
-/** A stream that has begun, with a count of the releases it was told of. */
+/** Opens a stream, with a count of the releases it was told of. */
 async function listen(key: string): Promise<Listener> {
   const socket = connect(bridge.port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET /v1/events?key=${key} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridge.token}\r\n\r\n`)
@@ -50,7 +50,7 @@ async function listen(key: string): Promise<Listener> {
 
 const publish = (key: string): Promise<unknown> => redis.publish(`lock:release:${key}`, 'released 1')
 
-/** How long each release of a key takes until its stream is told. */
+/** How long after each release of a key its stream is told. */
 async function wakeUps(listener: Listener, key: string, forMs: number): Promise<readonly number[]> {
   const times: number[] = []
   for (const endsAt = performance.now() + forMs; performance.now() < endsAt; await elapse(2 * distanceMs)) {
@@ -83,7 +83,7 @@ test(
     expect(times.length).toBeGreaterThanOrEqual(5)
     expect(median(times)).toBeLessThan(2 * median(quietTimes) + slackMs)
 
-    // What came last is told too, and no oftener than was promised, however long all of it took.
+    // The last release is reported too, and no more often than promised, however long all of it took.
     const counts = (): number[] => noisy.map(({ releases }, stream) => releases - (before[stream] ?? 0))
     const sofar = counts()
     await publish('noisy')

@@ -8,16 +8,13 @@ import { bridgeToken, startTestBridge } from '../../packages/bridge/test/bridge.
 import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { elapse, limit, rounds } from '../support/scale.ts'
 
-/** Each a fiftieth of what the case says, unless it is told literally. */
+/** Each time is a fiftieth of the case's, unless it runs literally. */
 const scale = rounds(1, 1 / 50)
 const idleLimitMs = 30_000 * scale
 const heartbeatMs = 10_000 * scale
 const heldMs = 180_000 * scale
 
-/**
- * A proxy that cuts a connection on which nothing was sent for that long, and keeps an answer back until it is complete
- * unless its headers forbid that.
- */
+/** A proxy that cuts idle connections, and holds an answer back until it is complete unless its headers forbid that. */
 async function startStrictProxy(target: string, obeys = true): Promise<{ url: string; cuts: number; stop(): void }> {
   const proxy = {
     url: '',

@@ -12,15 +12,15 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms } from '../support/scale.ts'
 
 const keys = Array.from({ length: 20 }, (_, at) => `key-${at}`)
-/** Those of the healthy streams; when the others have vanished, nobody waits for the rest. */
+/** The keys of the healthy streams; when the others have vanished, nobody waits for the rest. */
 const healthyKeys = keys.slice(0, 5)
 const churnMs = ms(60_000)
 const roundMs = 250
-/** The bridge gives whoever was woken half a second, and then checks who has the lock. */
+/** The bridge gives the woken waiter half a second, and then checks who has the lock. */
 const turnMs = 500
 /** Two of the program's heartbeats. */
 const twoHeartbeatsMs = 20_000
-/** What the program may gain while nothing changes but the time, in bytes: much less than a stream each round would take. */
+/** How much the program may grow in bytes while only time passes: much less than one stream per round would take. */
 const flatBytes = { heap: 2_000_000, resident: 20_000_000 }
 
 let server: RedisServer
@@ -42,17 +42,17 @@ afterAll(async () => {
 const streams = (): Promise<number> => bridge.metric('leasehold_bridge_streams')
 const checks = (): Promise<number> => bridge.metric('leasehold_bridge_checks_total')
 
-/** A client without manners, whose stream has begun. */
+/** An ill-behaved client with an open stream. */
 async function openStream(key: string, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET /v1/events?key=${key} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridge.token}\r\n\r\n`)
   await once(socket, 'data')
-  // Whatever else comes is read, and forgotten.
+  // Everything else is read and discarded.
   socket.resume()
   return socket
 }
 
-/** A stream of all healthy keys, and when it was told of each release, by key. */
+/** A stream on all healthy keys, and when it was told of each release, by key. */
 async function listen(signal: AbortSignal): Promise<ReadonlyMap<string, number[]>> {
   const heard = new Map(healthyKeys.map((key) => [key, [] as number[]]))
   const query = healthyKeys.map((key) => `key=${key}`).join('&')
@@ -71,7 +71,7 @@ async function listen(signal: AbortSignal): Promise<ReadonlyMap<string, number[]
   return heard
 }
 
-/** How often it took about as long as a turn, or longer, from one release of a key to the next. */
+/** How often the time between two releases of a key was about a turn, or longer. */
 const slowRounds = (times: readonly number[]): number =>
   times.filter((at, round) => at - (times[round - 1] ?? at) > turnMs - 100).length
 
@@ -84,7 +84,8 @@ test(
     const checked = async (): Promise<number> => (await checks()) - checksBefore
     const stop = new AbortController()
     const healthy = await Promise.all(Array.from({ length: 5 }, () => listen(stop.signal)))
-    // Half of them end with their process. The others are behind a network that is lost, and no end of theirs gets through.
+    // Half of them end with their process. The others are behind a lost network, and their closing does not get
+    // through.
     await using lost = await startTcpProxy({ port: bridge.port })
     const hundred = (port: number): Promise<readonly Socket[]> =>
       Promise.all(Array.from({ length: 100 }, (_, at) => openStream(keys[at % 20] as string, port)))
@@ -105,7 +106,7 @@ test(
     }
     const residents: number[] = []
     const beganAt = performance.now()
-    // In the first third the program still warms up.
+    // In the first third the program is still warming up.
     let warmHeap: number | undefined
     while (performance.now() < beganAt + churnMs) {
       const nextAt = performance.now() + roundMs
@@ -115,14 +116,14 @@ test(
       await elapse(Math.max(0, nextAt - performance.now()))
     }
     const gainedHeap = (await bridge.collectedHeap()) - (warmHeap ?? 0)
-    // Releases that a slow machine brings close together may be told as one.
+    // Releases that a slow machine brings close together may be reported as one.
     const delaysOf = (heard: ReadonlyMap<string, readonly number[]>): number[] =>
       healthyKeys.flatMap(
         (key) => released.get(key)?.map((at) => (heard.get(key)?.find((told) => told >= at) ?? Infinity) - at) ?? [],
       )
     await eventually(() => healthy.flatMap(delaysOf).every(Number.isFinite))
     const delays = healthy.flatMap(delaysOf)
-    // The resident memory comes and goes; what stays is in the least of each third.
+    // Resident memory comes and goes; what stays shows in the minimum of each third.
     const third = Math.floor(residents.length / 3)
     const gainedResident = Math.min(...residents.slice(-third)) - Math.min(...residents.slice(third, -third))
     console.log(
@@ -133,19 +134,19 @@ test(
     expect(gainedHeap).toBeLessThan(flatBytes.heap)
     expect(gainedResident).toBeLessThan(flatBytes.resident)
 
-    // One check each key when the streams began. A machine so slow that it takes longer than a turn from one release to
-    // the next gives the bridge reason for another.
+    // One check per key when the streams began. A machine so slow that two releases are more than a turn apart gives
+    // the bridge a reason for another.
     const late = Array.from(released.values(), slowRounds).reduce((sum, count) => sum + count)
     const whileChurned = await checked()
     expect(whileChurned).toBeGreaterThanOrEqual(keys.length)
     expect(whileChurned).toBeLessThanOrEqual(keys.length + late + keys.length)
 
-    // What is behind a lost network is known to be gone when that says so.
+    // Clients behind a lost network are known to be gone once the network says so.
     lost.cut()
     await eventually(async () => (await streams()) === 5, twoHeartbeatsMs)
     expect(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toMatch(/^[^\n]* sub=0 psub=1 [^\n]*\n$/)
     await elapse(2 * turnMs)
-    // From then on it checks those keys alone that somebody waits for still.
+    // From then on it checks only the keys that somebody still waits for.
     const before = await checked()
     await releaseAll()
     await eventually(async () => (await checked()) >= before + healthyKeys.length)

@@ -28,7 +28,7 @@ it.each([
     expect(burst).toMatchObject({ granted: count, failures: [] })
     expect(burst.leastLeftMs).toBeGreaterThan(0)
     expect(burst.mostLeftMs).toBeLessThanOrEqual(validMs)
-    // Few were sent twice, however slow the machine is.
+    // Few are sent twice, however slow the machine is.
     expect(await scriptCalls(server)).toBeLessThan((2.5 * count) / 64)
   },
   60_000,

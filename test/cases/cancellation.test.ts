@@ -8,7 +8,7 @@ it('T-16: aborting an acquire in flight frees what it may have taken', async () 
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const a = arena.client({ store: arena.store(proxy.port) })
-  // Every script is known to the server, so that the acquire is one request.
+  // The server knows every script, so that the acquire is one request.
   await (await a.acquire('warm')).release()
   const deliver = proxy.holdReplies()
   const arrived = proxy.nextReply()

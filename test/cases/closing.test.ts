@@ -35,7 +35,7 @@ describe.each(arenas)('closing on %s', (_, open) => {
     expect(rivalsInside).toBe(0)
     expect(await work).toBe(true)
     await closed
-    // It ends with the work, not with the grace.
+    // The close ends with the work, not with the grace.
     expect(performance.now() - endedAt).toBeLessThan(3_000)
     expect(events.filter(({ type }) => type === 'lost')).toEqual([])
     expect(events).toContainEqual(expect.objectContaining({ type: 'released', outcome: 'released' }))
@@ -108,7 +108,7 @@ it('T-71: closes in the first milliseconds of a first wait leave no connection',
     await locks.close()
     await ended
   }
-  // One that was on its way may come after its locker has closed, and has to go again.
+  // A connection still being made may open after its locker has closed, and has to be closed again.
   await elapse(ms(1_000))
   await eventually(async () => (await connections()) === before)
   connection.disconnect()

@@ -24,7 +24,7 @@ it('an uncontended acquire is exactly one command, fence included, and its relea
   const after = await commandCounts(arena)
   expect((after['evalsha'] ?? 0) - (before['evalsha'] ?? 0)).toBe(2 * pairs)
   for (const name of ['eval', 'multi', 'watch', 'script|load', 'subscribe']) expect(after[name]).toBe(before[name])
-  // What the scripts did: lock, record, and the record's mark. The commands of a client would show here too.
+  // What the scripts did: lock, record, and the record's mark. A client's own commands would show here, too.
   expect((after['set'] ?? 0) - (before['set'] ?? 0)).toBe(3 * pairs)
   expect((after['del'] ?? 0) - (before['del'] ?? 0)).toBe(pairs)
 })

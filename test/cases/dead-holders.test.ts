@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Arena, arenas } from '../support/arena.ts'
 import { ms, rounds } from '../support/scale.ts'
 
-/** Each without a timer of its own that would be due in time. */
+/** Each without a timer of its own that would fire in time. */
 const waiters: readonly (readonly [string, (arena: Arena) => Parameters<Arena['client']>[0]])[] = [
   ['that a notifier would wake', (arena) => ({ notifier: arena.notifier(), recheck: '1m' })],
   ['that checks once a minute', () => ({ notifier: undefined, strategy: { delayMs: () => 60_000 } })],

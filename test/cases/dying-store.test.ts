@@ -6,10 +6,10 @@ import { type RedisArena, redisArena } from '../support/arena.ts'
 import { elapse, eventually, ms } from '../support/scale.ts'
 
 /**
- * How two calls of one process are told that their waits are over: one tries the store, the other stands in line.
+ * How two calls of one process end when their waits are over: one tries the store, the other stands in line.
  *
  * @param meanwhile what happens once both know that somebody has the lock
- * @param store by default a way of its own to the server
+ * @param store by default over its own way to the server
  */
 async function endings(
   arena: RedisArena,
@@ -70,7 +70,7 @@ describe.concurrent('T-75: a store that dies while somebody waits is not reporte
     const tellAll = async (): Promise<void> => {
       const deliver = proxy.holdReplies()
       await proxy.nextRequest()
-      // The attempt is over, and its answer is lost; whoever comes later is not even heard.
+      // The attempt is over, and its answer is lost; later requests do not even arrive.
       await elapse(600)
       proxy.refuse()
       proxy.cut()
@@ -85,7 +85,7 @@ describe.concurrent('T-75: a store that dies while somebody waits is not reporte
     await using arena = await redisArena()
     await arena.client().acquire('t75', { ttl: '30s' })
     const ends = await endings(arena, 2_000, async (startedAt) => {
-      // Less than an attempt before the end.
+      // The end of the wait is less than an attempt away.
       await elapse(startedAt + 1_750 - performance.now())
       arena.server.pause()
     })

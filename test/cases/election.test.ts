@@ -7,8 +7,8 @@ import type { LeaderNews, LeaderOrder } from '../support/leader-worker.ts'
 import { eventually, limit, ms } from '../support/scale.ts'
 
 /*
- * Several processes stand for election. The leader is killed, frozen, cut off and started again, and at no time do the guarded writes
- * of two leaders mix.
+ * Several processes stand for election. The leader is killed, frozen, cut off and started again, and the guarded writes
+ * of two leaders never mix.
  */
 
 const program = new URL('../support/leader-worker.ts', import.meta.url)
@@ -33,12 +33,12 @@ class Candidate {
     return this.news.filter((each): each is Told<T> => each.type === type)
   }
 
-  /** Its terms, the latest last. */
+  /** The fences of its terms, the latest last. */
   get terms(): readonly number[] {
     return this.of('elected').map(({ fence }) => fence)
   }
 
-  /** Resolves when it has told so that many times. */
+  /** Resolves when it has reported that so many times. */
   async has(type: LeaderNews['type'], times = 1): Promise<void> {
     await eventually(() => this.of(type).length >= times)
   }
@@ -79,7 +79,7 @@ async function elected(others: number): Promise<[Candidate, ...Candidate[]]> {
   return [first, ...waiting]
 }
 
-/** Resolves to whichever of them leads first. */
+/** Resolves with whichever of them leads first. */
 async function successor(of: readonly Candidate[]): Promise<Candidate> {
   await eventually(() => of.some(({ terms }) => terms.length > 0))
   return of.find(({ terms }) => terms.length > 0) as Candidate
@@ -116,7 +116,7 @@ it('a leader that was frozen is told when it wakes, and none of its late writes 
   await first.has('campaigning', 2)
   // Whichever it noticed first: its clock, a renewal that stayed unanswered meanwhile, or the answer to one.
   expect(['expired', 'unreachable', 'superseded']).toContain(first.of('lost')[0]?.reason)
-  // One write may have been under way when it was frozen, and its answer has waited.
+  // One write may have been in flight when it was frozen, and its answer has waited.
   const late = first.of('wrote').slice(before + 1)
   expect(late.length).toBeGreaterThan(0)
   expect(late.map(({ stored }) => stored)).toEqual(late.map(() => false))
@@ -146,7 +146,7 @@ describe('a store that falls silent', () => {
     const [first, other] = (await elected(1)) as [Candidate, Candidate]
     arena.server.pause()
     await first.has('told')
-    // Its work is told before everybody else is.
+    // Its work is told before anybody else is.
     await first.has('lost')
     expect(first.of('lost')).toMatchObject([{ reason: 'unreachable' }])
     arena.server.resume()

@@ -4,19 +4,19 @@ import { arenas } from '../support/arena.ts'
 import { elapse, ms } from '../support/scale.ts'
 
 /*
- * What users do in their own suites. vitest fakes everything that tells or takes time, `performance.now` included, but
- * not `nextTick` and `queueMicrotask`; time stands still then until the test advances it.
+ * What users do in their own suites. vitest fakes everything that reads or takes time, `performance.now` included, but
+ * not `nextTick` and `queueMicrotask`; time then stands still until the test advances it.
  */
 
 const { setTimeout: realTimeout } = globalThis
-/** Long enough for whoever waits to have checked and to have gone to rest. */
+/** Long enough for a waiter to have checked and come to rest. */
 const atRest = (): Promise<void> => new Promise((resolve) => realTimeout(resolve, 200))
 
 afterEach(() => {
   vi.useRealTimers()
 })
 
-/** node-redis writes its commands in `setImmediate`, so that must stay real for it. */
+/** node-redis writes its commands in `setImmediate`, which must stay real for it. */
 const withTimers = (name: string): Parameters<typeof vi.useFakeTimers>[0] =>
   name.endsWith('node-redis')
     ? { toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] }
@@ -72,7 +72,7 @@ describe.each(arenas)('on %s', (name, open) => {
     expect((await next).remaining()).toBeGreaterThan(ttl / 2)
     expect(await (await next).release()).toBe('released')
     expect(events.filter(({ type }) => type === 'lost')).toEqual([])
-    // And no longer: both the store and its holder know when time is over.
+    // And no longer: both the store and the holder know when the time is over.
     const abandoned = await b.acquire(key, { ttl: 500, renew: false })
     expect((await a.acquire(key)).waitedMs).toBeGreaterThan(400)
     expect(abandoned.remaining()).toBeLessThanOrEqual(0)

@@ -60,7 +60,7 @@ it('T-68: fences rise across processes that are restarted in between', async () 
     expect(children).toEqual([0, 0, 0])
   }
   expect(fences).toHaveLength(9 * rounds(100, 8))
-  // The order in which holds began is the order of the log that each holder appends to while it holds.
+  // Each holder appends to the log while it holds, so the log has the order in which holds began.
   const log = (await arena.command('LRANGE', `${arena.prefix}log`, 0, -1)) as string[]
   const logged = log.map(Number)
   expect(logged).toHaveLength(fences.length)
@@ -87,7 +87,7 @@ it('fences rise although the server has forgotten all records', async () => {
   await using arena = await redisArena()
   let last = 0
   for (const forget of [() => arena.command('FLUSHALL'), () => arena.server.restart(), () => undefined]) {
-    // Another process each time: the one before still takes the lock for its own.
+    // A different process each time: the previous one still believes it has the lock.
     const { fence } = await arena.client().acquire('forgotten', { renew: false })
     expect(fence).toBeGreaterThan(last)
     last = fence as number

@@ -51,7 +51,7 @@ class Worker implements AsyncDisposable {
 }
 
 let arena: RedisArena
-/** Sends the work of all cases but the one in which it has ended. */
+/** Sends the work of all cases, except the one in which it has ended. */
 let producer: Worker
 beforeAll(async () => {
   arena = await redisArena()
@@ -73,7 +73,7 @@ const longMs = 60_000
 const shortMs = ms(5_000, 2_000)
 const superseded = { code: 'LEASE_LOST', reason: 'superseded' }
 
-/** Lets a process take a lock, and detach its lease. */
+/** Has a process take a lock and detach its lease. */
 async function sent(key: string, ttl = longMs, by = producer): Promise<DetachedLease> {
   await by.told({ do: 'acquire', key, ttl: shortMs })
   const { message } = await by.told({ do: 'detach', key, ttl })

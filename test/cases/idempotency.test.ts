@@ -9,8 +9,8 @@ import { elapse, ms } from '../support/scale.ts'
 import { scriptCalls, type Way, ways } from '../support/ways.ts'
 
 /*
- * T-50 to T-56, and what our own example of an idempotent payment got wrong before there was a package for it: over a real
- * server, to a real Redis, by both ways to it, and through the adapters of other frameworks.
+ * T-50 to T-56, and what our own example of an idempotent payment got wrong before there was a package for it: over a
+ * real server, to a real Redis, in both ways, and through the adapters of other frameworks.
  */
 
 interface Sent {
@@ -52,7 +52,7 @@ describe.each(settings)('%s', (settingName, open, framework) => {
     await way[Symbol.asyncDispose]()
   })
 
-  /** A server with one handler, and what asks it. Keys are this test's own. */
+  /** A server with one handler, and functions that send it requests. Keys belong to this test alone. */
   async function serve(name: string, work: IdempotentWork, options: Partial<IdempotentOptions> = {}) {
     events = []
     const listener = (event: IdempotencyEvent): number => events.push(event)
@@ -72,7 +72,8 @@ describe.each(settings)('%s', (settingName, open, framework) => {
   it('T-50: of thirty simultaneous requests one runs, and the others are told so, or wait for its answer', async () => {
     for (const wait of [0, ms(20_000, 10_000)]) {
       let runs = 0
-      // Without a wait the first runs until all others have their answer, however long a slow machine takes to send them.
+      // Without a wait, the first runs until all others have their answers, however long a slow machine takes to send
+      // them.
       const told = Promise.withResolvers<void>()
       const slow: IdempotentWork = async () => {
         runs++
@@ -216,7 +217,7 @@ describe.each(settings)('%s', (settingName, open, framework) => {
     }
     expect(await raw(server, ['Idempotency-Key: a', 'Idempotency-Key: a'])).toMatch(/^HTTP\/1.1 400 /)
     expect(await raw(server, ['Idempotency-Key: a\0b'])).toMatch(/^HTTP\/1.1 400 /)
-    // Node refuses that much header by itself.
+    // Node itself refuses a header that long.
     expect(await raw(server, [`Idempotency-Key: ${'a'.repeat(100_000)}`])).toMatch(/^HTTP\/1.1 4(00|31) /)
     expect([runs, (await scriptCalls(redis)) - before]).toEqual([0, 0])
     const odd = ['*', 'k:{1}', '?', '[a-z]*', 'a\\b', '%2A', '}', '{', '#']
@@ -304,7 +305,7 @@ it('T-54: after a server was killed, its keys are told in doubt once the lease i
     const first = await start('reject')
     const cut = first.pay('/hang').catch((error: unknown) => error)
     await once(first.child, 'message')
-    // A process takes longer to start than the lease lasts, on a busy machine.
+    // On a busy machine, a process takes longer to start than the lease lasts.
     const second = await start('reject')
     const exited = once(first.child, 'exit')
     first.child.kill('SIGKILL')
@@ -331,7 +332,7 @@ it('T-54: after a server was killed, its keys are told in doubt once the lease i
   }
 })
 
-/** Sends a request with these lines as they are, and answers the first line of what comes back. */
+/** Sends a request with these lines as they are, and returns the first line of the response. */
 function raw({ url }: ServedHandler, lines: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -29,7 +29,7 @@ it('T-35: a lock lost in a failover is noticed, and the fence protects what it g
 
   await arena.server.kill()
   await replica.command('REPLICAOF', 'NO', 'ONE')
-  // The same address as before, as a virtual address or a Sentinel gives it.
+  // The address stays the same, as with a virtual address or a Sentinel.
   connectionA.options.port = replica.port
   connectionA.disconnect(true)
 

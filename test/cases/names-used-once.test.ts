@@ -20,14 +20,14 @@ it('T-74: names used once leave nothing in the process, nor do waits for them th
 
   const use = (name: string): Promise<void> => locks.withLock(name, () => undefined)
   let timedOut = 0
-  // Not by `expect`, which remembers what it was given until the test is over.
+  // Not with `expect`, which keeps its arguments until the test is over.
   const waitInVain = async (name: string): Promise<void> => {
     await locks.acquire(name, { wait: 400 }).catch((error: unknown) => {
       if (error instanceof AcquireTimeoutError) timedOut++
     })
   }
   const names = rounds(32_000, 12_000)
-  // So many that what the process compiles meanwhile, some 250 kB however many there are, is little for each.
+  // So many that what the process compiles meanwhile, some 250 kB in any case, is little for each.
   const contended = 4_000
   const waits = rounds(10_000, 4_000)
   const hold = (count: number, prefix: string): Promise<readonly Lease[]> =>
@@ -35,11 +35,11 @@ it('T-74: names used once leave nothing in the process, nor do waits for them th
       Array.from({ length: count }, (_, index) => holder.acquire(`${prefix}-${index}`, { ttl: '5m', renew: false })),
     )
   const held = [...(await hold(500, 'warm')), ...(await hold(contended, 'held'))]
-  // Whatever is compiled, cached or grown once is there before anything is counted.
+  // Whatever is compiled, cached or grown once exists before anything is counted.
   await inBatches(100, 3_000, (index) => use(`before-${index}`))
   await inBatches(500, 1_000, (index) => waitInVain(`warm-${index % 500}`))
   await eventually(async () => (await channels()) === 0)
-  // Who gave up in the middle of a try is cleaned up after one command deadline.
+  // A call that gave up in the middle of a try is cleaned up after one command deadline.
   await elapse(2_500)
 
   const before = await heapBytes()
@@ -48,10 +48,10 @@ it('T-74: names used once leave nothing in the process, nor do waits for them th
   await inBatches(500, waits, (index) => waitInVain(`held-${index % contended}`))
   await eventually(async () => (await channels()) === 0)
   expect(timedOut).toBe(1_000 + waits)
-  // Less than an entry of a map takes.
+  // Less than a map entry takes.
   const perName = (afterNames - before) / names
   expect(perName).toBeLessThan(60)
-  // Less than a channel takes, or the waits for one name.
+  // Less than a channel takes, or the waits for a name.
   let perHeldName = 0
   await eventually(async () => {
     perHeldName = ((await heapBytes()) - afterNames) / contended

@@ -6,8 +6,8 @@ import type { OnceAnswers, OnceOrder } from '../support/once-worker.ts'
 import { ms } from '../support/scale.ts'
 
 /*
- * Many callers in several processes ask for one result. One run serves them all, and each process may be killed or frozen at any
- * moment.
+ * Many callers in several processes ask for one result. One run serves them all, and any process may be killed or
+ * frozen at any moment.
  */
 
 const program = new URL('../support/once-worker.ts', import.meta.url)
@@ -21,7 +21,7 @@ class Worker {
     this.#child = child
   }
 
-  /** Lets it ask. `running` resolves when work of its own begins. */
+  /** Has the process ask. `running` resolves when the process's own work begins. */
   ask(order: Partial<OnceOrder> & Pick<OnceOrder, 'key'>): { answers: Promise<OnceAnswers>; running: Promise<void> } {
     const answers = Promise.withResolvers<OnceAnswers>()
     const running = Promise.withResolvers<void>()
@@ -76,7 +76,7 @@ it('a hundred callers in four processes get the result of one run, with few comm
   expect(await runsOf('burst')).toHaveLength(1)
   const results = all.flatMap(({ results }) => results)
   expect(results).toEqual(Array(100).fill(results[0]))
-  // A claim for each process, one more for each that waited and one after it had subscribed, and a completion.
+  // A claim for each process; for each that waited, one more and one after it had subscribed; and a completion.
   expect((await scriptCalls()) - before).toBeLessThanOrEqual(11)
 })
 

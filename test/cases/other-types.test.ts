@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => arena[Symbol.asyncDispose]())
 
-/** What an earlier lock library, or somebody else, may have put there. */
+/** What an earlier lock library, or somebody else, may have stored under the key. */
 const kinds: readonly (readonly [kind: string, command: string, ...args: readonly string[]])[] = [
   ['hash', 'HSET', 'uuid:1', '1'],
   ['set', 'SADD', 'member'],
@@ -23,7 +23,7 @@ const mismatch = expect.objectContaining({ code: 'KIND_MISMATCH' })
 describe.each(kinds)("T-70: a %s under the lock's name", (kind, command, ...args) => {
   const key = `t70-${kind}`
 
-  /** Puts it there, runs the claim, and compares what is there then. */
+  /** Stores the entry, runs the claim, and checks that the entry is unchanged. */
   async function untouched(entry: string, claim: () => Promise<void>): Promise<void> {
     await arena.command(command, entry, ...args)
     const before = await arena.command('DUMP', entry)

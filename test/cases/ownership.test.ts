@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Arena, arenas } from '../support/arena.ts'
 import { elapse } from '../support/scale.ts'
 
-// Side by side, since mostly they wait: each has locks of its own.
+// Side by side, since they mostly wait: each has its own locks.
 describe.concurrent.each(arenas)('ownership on %s', (_, open) => {
   let arena: Arena
   let a: Locker

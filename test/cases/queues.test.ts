@@ -6,13 +6,13 @@ import { type RedisArena, redisArena } from '../support/arena.ts'
 import { queueCrew } from '../support/queue-crew.ts'
 import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts'
 
-/** A locker that is told of its turns. */
+/** A locker that is notified of its turns. */
 const told = (arena: RedisArena): Locker => arena.client({ notifier: arena.notifier(), queue: fifo() })
 
 const windowMs = 4_000
 const aliveMs = 12_000
 
-/** How many commands the server has carried out: scripts, and what they publish does not count. */
+/** The number of commands the server has carried out; scripts, and what they publish, do not count. */
 async function commands({ command }: RedisArena): Promise<number> {
   const text = String(await command('INFO', 'commandstats'))
   const counts = Array.from(text.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+)/g), ([, calls]) => Number(calls))
@@ -70,10 +70,10 @@ it('over a link of 10 ms a hand-off takes little more than two round trips: a re
       await (lockers[look % 2] as Locker).isLocked('far')
       lookingMs.push(performance.now() - askedAt)
     }
-    // What the link and this machine make of 10 ms.
+    // Divided by what this link and machine make of a 10 ms round trip.
     const trips = handOffMs / (lookingMs.sort((a, b) => a - b)[10] as number)
     console.log(`${trips.toFixed(2)} round trips a hand-off`)
-    // A machine with other work to do is slower at one time than at another.
+    // A machine with other work is slower at some times than at others.
     expect(trips).toBeLessThan(soak ? 2.3 : 4)
   } finally {
     await link.stop()
@@ -95,7 +95,7 @@ describe('a process that dies while its waiters are in front', () => {
     await crew.servedAre(1)
     const tookMs = performance.now() - releasedAt
     console.log(`after ${Math.round(tookMs)} ms`)
-    // The server counts who listens to an inbox, so nobody's window is waited for.
+    // The server counts an inbox's subscribers, so nobody's window is waited for.
     expect(tookMs).toBeLessThan(ms(100, 1_000))
   })
 
@@ -114,7 +114,7 @@ describe('a process that dies while its waiters are in front', () => {
     const tookMs = performance.now() - releasedAt
     console.log(`after ${Math.round(tookMs)} ms`)
     expect(tookMs).toBeLessThan(windowMs + limit(300))
-    // Once it goes on, its waiters find that they are missing, and are served.
+    // Once it continues, its waiters find that they are missing, and are served.
     frozen?.kill('SIGCONT')
     await crew.servedAre(rounds(100, 40) + 1)
   }, 120_000)

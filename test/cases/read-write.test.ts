@@ -6,7 +6,7 @@ import { eventually } from '../support/scale.ts'
 const lockOf = (arena: Arena, key: string): ReadWriteLock =>
   readWriteLock(arena.client({ notifier: arena.notifier() }), key)
 
-/** What somebody else could do at this moment, without waiting. */
+/** What another caller could do at this moment, without waiting. */
 async function openTo(other: ReadWriteLock): Promise<{ read: boolean; write: boolean }> {
   const write = await other.tryWrite()
   await write?.release()
@@ -36,7 +36,7 @@ describe.each(arenas)('T-21: a read that is nested in a write, on %s', (_, open)
     const [a, b] = [lockOf(arena, 'downgraded'), lockOf(arena, 'downgraded')]
     const write = await a.write()
     const read = await a.read({ within: write })
-    // Who waits to write already may not overtake what is left.
+    // A writer that is already waiting may not overtake the remaining read.
     const next = b.write({ wait: '30s' })
     await eventually(async () => (await b.inspect()).waiting === 1)
     expect(await write.release()).toBe('released')

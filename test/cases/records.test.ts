@@ -10,8 +10,8 @@ import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 
 /*
- * T-50 and T-54, as far as records decide them: of many who claim one key one runs, over whatever transport, and a run that was
- * overtaken cannot complete.
+ * T-50 and T-54, as far as records decide them: of many who claim one key one runs, over any transport, and an
+ * overtaken run cannot complete.
  */
 
 let redis: RedisServer
@@ -48,7 +48,7 @@ async function begin(locks: Locker, key: string, options?: Partial<ClaimOptions>
   return (found as Extract<RecordClaim, { type: 'claimed' }>).run
 }
 
-/** Claims a key without renewal, and lets the lease end. */
+/** Claims a key without renewal, and lets the lease expire. */
 async function dieAt(locks: Locker, key: string): Promise<Run> {
   const run = await begin(locks, key, { ttl: '600ms', renew: false })
   await expect.poll(() => tcp.isLocked(key)).toBe(false)

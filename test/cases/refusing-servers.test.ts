@@ -18,7 +18,7 @@ const loss = (lease: Lease): Promise<unknown> =>
 const errorOf = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error)
 const unavailable = expect.objectContaining({ code: 'STORE_UNAVAILABLE' })
 
-/** What calls are told while the server refuses with this word. */
+/** The outcome of calls while the server refuses with this error code. */
 async function isRefused(locks: Locker, word: string): Promise<void> {
   expect(await errorOf(locks.tryAcquire('other', { ttl: '3s' }))).toEqual(unavailable)
   // One command, so that no other is cut short by the end of the wait.
@@ -48,7 +48,7 @@ describe('T-77: after a managed failover behind the same name, with the connecti
     const locks = createLocker({ store: ioredisStore(client), ttl: ms(6_000, 3_000) })
     const held = await locks.acquire('held')
     await eventually(async () => (await replica.command('EXISTS', 'lock:held')) === 1)
-    // What the name stands for from now on, for whoever connects.
+    // The server behind the name from now on, for new connections.
     client.options.port = replica.port
     await replica.command('REPLICAOF', 'NO', 'ONE')
     await primary.command('REPLICAOF', replica.host, replica.port)
@@ -83,7 +83,7 @@ describe('T-77: after a managed failover behind the same name, with the connecti
 })
 
 describe('T-78: on a server that refuses commands for a while', () => {
-  // Longer than the server refuses anything here.
+  // Longer than the server's refusals in these tests.
   const ttl = ms(10_000, 6_000)
 
   it('because a foreign script runs, leases stay held, and waits end well', async () => {
@@ -138,7 +138,7 @@ describe('T-78: on a server that refuses commands for a while', () => {
     )
   }
 
-  /** Once it has passed everything is as it was. */
+  /** Once the refusals are over, everything is as it was. */
   async function goesOn(locks: Locker, held: Lease, waiting: Promise<Lease>): Promise<void> {
     expect(await (await waiting).release()).toBe('released')
     await held.renew({ ttl })

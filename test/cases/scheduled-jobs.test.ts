@@ -20,7 +20,7 @@ describe('T-11 a very short job that three processes fire', () => {
   afterAll(() => server.stop())
   beforeEach(() => server.command('FLUSHALL') as Promise<never>)
 
-  /** Fires the job in all of them, and answers what each says when it exits. */
+  /** Fires the job in all of them, and returns what each prints when it exits. */
   async function fired(heldAtLeastMs: number): Promise<string[]> {
     const children: ChildProcess[] = []
     try {
@@ -50,7 +50,7 @@ describe('T-11 a very short job that three processes fire', () => {
     const answers = await fired(atLeastMs)
     expect(answers.toSorted()).toEqual(['did not run', 'did not run', 'ran'])
     expect(await server.command('LLEN', 'runs')).toBe(2)
-    // It was acquired at 0 ms and released at 5 ms, and the last of them came at 400 ms.
+    // It was acquired at 0 ms and released at 5 ms, and the last process came at 400 ms.
     const leftMs = Number(await server.command('PTTL', 'lock:nightly'))
     expect(leftMs).toBeGreaterThan(0)
     expect(leftMs).toBeLessThanOrEqual(atLeastMs - 400)
@@ -81,7 +81,7 @@ describe.each(placesToWait)('%s', (_, open) => {
     expect(await lease.release()).toBe('released')
     await using taken = await waiting
     const waitedMs = performance.now() - heldMs
-    // Counted from the answer to the acquire, which this clock has seen a little later.
+    // Counted from the answer to the acquire, which this clock saw a little later.
     console.log(`granted ${Math.round(waitedMs - atLeastMs)} ms after the time of ${atLeastMs} ms was over`)
     expect(waitedMs).toBeGreaterThan(atLeastMs - 50)
     expect(waitedMs).toBeLessThan(limit(atLeastMs + 1_000))

@@ -23,7 +23,7 @@ class Crowd implements AsyncDisposable {
   readonly #arena: RedisArena
   readonly #args: readonly string[]
   readonly #children: ChildProcess[] = []
-  /** Those that have held a permit. */
+  /** Processes that have held a permit. */
   readonly #working = new Set<ChildProcess>()
 
   constructor(arena: RedisArena, capacity: number, ttl: number, clients: number) {
@@ -47,7 +47,7 @@ class Crowd implements AsyncDisposable {
         open.delete(news.leave)
       }
     })
-    // What the dead hold, nobody lives to use.
+    // What dead processes hold, nobody uses.
     child.once('exit', () => {
       this.#working.delete(child)
       for (const hold of open.values()) hold.untilMs = Math.min(hold.untilMs, diedAtMs.get(child) ?? Infinity)
@@ -59,7 +59,7 @@ class Crowd implements AsyncDisposable {
     return this.#working.size
   }
 
-  /** Kills one of those at work, and starts another in its place. */
+  /** Kills one of the working processes, and starts another in its place. */
   async replaceOne(): Promise<void> {
     const victim = [...this.#working][Math.floor(Math.random() * this.working)] as ChildProcess
     this.#children.splice(this.#children.indexOf(victim), 1)
@@ -86,7 +86,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** How many of the holds overlap, at most. */
+/** The largest number of holds that overlap. */
 function mostAtOnce(holds: readonly Hold[]): number {
   const steps = holds.flatMap(({ fromMs, untilMs }) => [
     { atMs: fromMs, by: 1 },
@@ -107,7 +107,7 @@ describe('T-22: holders that are killed', () => {
   it('never shrink the pool for good, and never are there more than it has permits', { timeout: 600_000 }, async () => {
     await using arena = await redisArena()
     const ttl = ms(2_000, 1_000)
-    // The same number of clients, but a process each is too much for `npm test`.
+    // The same number of clients, but one process each is too much for `npm test`.
     const processes = rounds(20, 4)
     await using crowd = new Crowd(arena, capacity, ttl, 20 / processes)
     for (let started = 0; started < processes; started++) crowd.start()
@@ -121,11 +121,11 @@ describe('T-22: holders that are killed', () => {
     await crowd.killAll()
     expect(crowd.holds.length).toBeGreaterThan(capacity * 5)
     expect(mostAtOnce(crowd.holds)).toBeLessThanOrEqual(capacity)
-    // The check can fail: it counts holds.
+    // Shows that the check can fail: it does count holds.
     expect(mostAtOnce(crowd.holds)).toBeGreaterThan(capacity / 2)
     await elapse(ttl + 1_000)
     const pool = semaphore(arena.client({ notifier: arena.notifier() }), 'pool', { permits: capacity })
-    // Who was killed with a turn keeps it for its window of four seconds.
+    // A waiter killed with a turn keeps it for its window of four seconds.
     await eventually(async () => {
       const lease = await pool.tryAcquire()
       await lease?.release()

@@ -9,14 +9,15 @@ import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts
 import { SessionServer } from '../support/session-server.ts'
 
 /*
- * WebSocket sessions over several servers, which are killed, stopped, paused and cut off; and clients that fall silent without a word.
+ * WebSocket sessions on several servers, which are killed, stopped, paused and cut off; and clients that fall silent
+ * without notice.
  */
 
 const ttl = ms(3_000, 2_500)
 const sharedRoles = ['reader']
 
 let arena: RedisArena
-/** Of the server with many sessions: it counts the calls of nobody else. */
+/** For the server with many sessions, so that nobody else's calls are counted. */
 let quietArena: RedisArena
 let servers: Readonly<Record<'killed' | 'stopped' | 'paused' | 'survivor' | 'large', SessionServer>>
 let rooms = 0
@@ -38,7 +39,7 @@ afterAll(async () => {
   await arena[Symbol.asyncDispose]()
 })
 
-/** A server of this process, with a connection of its own. */
+/** A server in this process, with its own connection. */
 function here(name: string, options: SessionsOptions = {}, locker: Partial<LockerOptions> = {}): Sessions {
   const locks = arena.client({ notifier: arena.notifier(), name, ...locker })
   return sessions(locks, { ttl, sharedRoles, silence: '1m', ...options })
@@ -70,7 +71,7 @@ async function entered(by: Sessions, options: EnterOptions): Promise<Session> {
   return outcome.session
 }
 
-/** Counts who comes and goes from now on, and how often. */
+/** Counts who joins and leaves from now on, and how often. */
 async function counted(by: Sessions, resource: string) {
   const joined = new Map<string, number>()
   const left = new Map<string, number>()
@@ -86,7 +87,7 @@ async function counted(by: Sessions, resource: string) {
 
 const times = (counts: ReadonlyMap<string, number>): readonly number[] => [...new Set(counts.values())]
 
-// The soak measures what the last of them costs, and has nothing beside it.
+// The soak measures the cost of the last one, so nothing runs beside it.
 describe('with servers and clients that fail', { concurrent: !soak }, () => {
   describe('T-57: the members of a server that', () => {
     it.each([
@@ -163,7 +164,7 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
       const awake = new WebSocket(`ws://127.0.0.1:${port}/reviewer/bob`)
       for (const socket of [sleeper, awake]) socket.on('error', () => undefined)
       await eventually(() => held.size === 2)
-      // Alive without a word of their own: it is the pings that they answer.
+      // They are alive without sending messages: they answer pings.
       await elapse(1.5 * silence)
       expect([...held.values()].map(({ end }) => end)).toEqual([undefined, undefined])
 
@@ -186,9 +187,9 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
     })
   })
 
-  // Each by itself: it is about the order of a few commands.
+  // Each alone: these are about the order of a few commands.
   describe('T-60: a clean-up that is cut short', { concurrent: false }, () => {
-    // 120 sessions leave with a few commands. The link is cut at each of these points, and stays cut.
+    // 120 sessions leave in a few commands. The link is cut at each of these points, and stays cut.
     it.each([
       ['request', 0],
       ['request', 1],
@@ -206,7 +207,7 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
         await entered(own, { resource, role: 'writer', userId: 'ada', sessionId: 'ada' })
         await Promise.all(readers(resource, 'user', 119).map((options) => entered(own, options)))
         await entered(watcher, { resource, role: 'reader', userId: 'stays', sessionId: 'stays' })
-        // Who comes and goes between two looks is never told of.
+        // Whoever comes and goes between two looks is never reported.
         await eventually(() => joined.size === 121)
 
         const sinceMs = performance.now()
@@ -226,7 +227,7 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
         await eventually(() => left.size === 120)
         expect(times(left)).toEqual([1])
         await watcher.close()
-        // What is counted is what is there, and all of it expires.
+        // The count matches what is there, and all of it expires.
         const keys = ['entries', 'room'].map((name) => `{${arena.prefix}${resource}}:${name}`)
         const expiries = await Promise.all(keys.map((key) => arena.command('PTTL', key)))
         for (const expiry of expiries) expect(expiry).not.toBe(-1)

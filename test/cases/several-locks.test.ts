@@ -17,7 +17,7 @@ import { oneServer, type Place, placesToWait } from '../support/groups-of-locks.
 import { mostOvertaken, type ServedWait } from '../support/overtaken.ts'
 import { elapse, limit, ms, rounds } from '../support/scale.ts'
 
-/** How long a waiter goes without asking, with some to spare, in milliseconds. */
+/** The longest time that a waiter goes without asking, with some margin, in milliseconds. */
 const longestPauseMs = 1_500
 
 describe.each(placesToWait)('%s', (_, open) => {
@@ -30,7 +30,7 @@ describe.each(placesToWait)('%s', (_, open) => {
   const five = ['k1', 'k2', 'k3', 'k4', 'k5']
   const others = five.filter((key) => key !== 'k3')
 
-  /** The locks that are stored, each with the time until its expiry; -1 for one that has none. */
+  /** The stored locks, each with the milliseconds until its expiry; -1 for one that has none. */
   async function stored(): Promise<readonly [name: string, pttl: number][]> {
     const found = await Promise.all(
       place.nodes.map(async (node) => {
@@ -67,7 +67,7 @@ describe.each(placesToWait)('%s', (_, open) => {
     await using held = await b.acquire('k3')
     const signal = AbortSignal.timeout(ms(500))
     await expect(acquireAll(a, five, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
-    // What it had is given back behind its back.
+    // What it had is released in the background.
     const free = await Promise.all(others.map((key) => c.acquire(key, { wait: '2s' })))
     await releaseAll([...free, held])
   })
@@ -95,7 +95,7 @@ describe.each(placesToWait)('%s', (_, open) => {
     const tookMs = Math.round(performance.now() - sinceMs)
     console.log(`T-29: ${20 * count} holds of 5 ms from ${processes} lockers in ${tookMs} ms`)
     expect(most).toBe(1)
-    // Of many processes all are woken by each release.
+    // With many processes, each release wakes all of them.
     if (processes === 1) expect(tookMs).toBeLessThan(limit(2.5 * 20 * count * 5))
 
     await using set = await acquireAll(lockers[0] as Locker, ['x', 'y', 'x'])
@@ -140,8 +140,8 @@ describe.each(placesToWait)('%s', (_, open) => {
 
 describe('T-29 sets of which each waits for who has the locks', () => {
   /**
-   * Lockers that take the same locks again and again, each as soon as it has given them back. Answers which share of all went before
-   * the one that was overtaken most.
+   * Lockers that take the same locks over and over, each as soon as it has released them. Returns the share of all
+   * holds that went before the most overtaken one.
    */
   async function overtaking(place: Place, change: (locks: Locker) => void = () => undefined): Promise<number> {
     const clients = 8
@@ -170,7 +170,8 @@ describe('T-29 sets of which each waits for who has the locks', () => {
 
   it.concurrent.each(placesToWait)('%s: none is overtaken for long by those who came later', async (_, open) => {
     await using place = await open()
-    // Between two elders, until the next has asked, others slip in: one or two where it hears of releases, some more where it polls.
+    // Between two elders, until the next one has asked, others slip in: one or two where it hears of releases, a few
+    // more where it polls.
     expect(await overtaking(place)).toBeLessThan(0.1)
   })
 
@@ -191,12 +192,15 @@ describe('T-30 releasing everything that one has', () => {
   const ttlMs = ms(10_000)
   const leftMs = ms(400, 150)
 
-  /** A releases what it has, with little time left, over a connection on which each request takes longer. B waits for some of it. */
+  /**
+   * A releases what it has, with little time left, over a connection on which each request takes longer. B waits for
+   * part of it.
+   */
   async function released(delayMs: number): Promise<Record<string, number>> {
     await using place = await oneServer()
     await using proxy = await startTcpProxy({ port: place.nodes[0]?.port ?? 0 })
     const [a, b, c] = [place.client({}, proxy.port), place.client({ name: 'b' }), place.client()]
-    // The server knows the script by then, so that one attempt is enough.
+    // So that the server knows the script, and one attempt is enough.
     await (await a.acquire('first')).release()
     const leases = await tryAcquireEach(a, keys, { ttl: ttlMs, renew: false })
     expect(leases.size).toBe(50)

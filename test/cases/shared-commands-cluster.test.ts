@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vite
 import { quiet } from '../support/quiet.ts'
 
 /*
- * On a cluster, a command is for one hash tag. Those of one turn leave in one write to each node, and no node waits for
- * another.
+ * On a cluster, a command is for one hash tag. The commands of one turn leave in one write to each node, and no node
+ * waits for another.
  */
 
 let cluster: RedisCluster
@@ -34,7 +34,7 @@ beforeEach(async () => {
   )
   client = quiet(new Cluster(Object.values(natMap), { natMap }))
   locks = createLocker({ store: ioredisStore(client) })
-  // Each node is connected to and knows the scripts.
+  // So that each node is connected and knows the scripts.
   for (const lease of await Promise.all(keysOf.map(([key = '']) => locks.acquire(key)))) await lease.release()
 })
 afterEach(async () => {
@@ -46,7 +46,7 @@ afterEach(async () => {
 const stored = async (): Promise<unknown[]> =>
   (await Promise.all(cluster.nodes.map((node) => node.command('KEYS', 'lock:*')))).flat()
 
-/** The writes to each node that is written to, while a task runs. */
+/** The number of writes while a task runs, for each node that was written to. */
 async function writesDuring(task: () => Promise<unknown>): Promise<number[]> {
   const spies = client.nodes('all').map(({ stream }) => [vi.spyOn(stream, '_write'), vi.spyOn(stream, '_writev')])
   await task()
@@ -74,7 +74,7 @@ it('a silent node costs only its own keys their answer', async () => {
   const grantedMs = performance.now() - began
   expect(leases.every((lease) => lease.commands === 1 && lease.remaining() > 0)).toBe(true)
   const failures = await failing
-  // All were asked in one turn, and those were told when half their own time was not over.
+  // All were asked in one turn, and these were answered before half the total time was over.
   expect(grantedMs).toBeLessThan((performance.now() - began) / 2)
   for (const failure of failures) {
     expect(failure).toMatchObject({ reason: { code: 'STORE_UNAVAILABLE', executed: 'unknown' } })

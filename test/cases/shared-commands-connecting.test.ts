@@ -8,7 +8,7 @@ import { quiet } from '../support/quiet.ts'
 import { scriptCalls } from '../support/ways.ts'
 
 /*
- * A command is closed when it is written, after the client is ready. Until then calls join it, and those that are given up are
+ * A command is closed when it is written, after the client is ready. Until then calls join it, and abandoned calls are
  * taken out.
  */
 
@@ -18,7 +18,7 @@ let client: Redis
 let locks: Locker
 beforeAll(async () => {
   server = await startRedis()
-  // The server has to know the scripts: the commands that are counted do not carry their text.
+  // The server has to know the scripts: the counted commands do not carry their text.
   await using knowing = connect(server.port)
   await (await knowing.locks.acquire('warm-up')).release()
 })
@@ -47,10 +47,10 @@ function connect(port: number, options: { autoResendUnfulfilledCommands?: boolea
 const keys = (count: number, prefix = 'k'): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 const acquireAll = (wanted: readonly string[]): Promise<Lease[]> => Promise.all(wanted.map((key) => locks.acquire(key)))
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-/** The lock of a key, or the record that its first grant leaves. */
+/** The locks under a prefix, or the records that first grants leave. */
 const traces = async (prefix: string): Promise<unknown> => await server.command('KEYS', `*lock:${prefix}*`)
 
-/** A client that has no connection, for the time being. */
+/** Ways for a client to be without a connection for the time being. */
 const states: readonly (readonly [string, () => Promise<void>])[] = [
   [
     'that has not connected yet',
@@ -91,7 +91,7 @@ describe.each(states)('through a client %s', (_, begin) => {
       return { stop, acquiring: locks.acquire(key, { signal: stop.signal }).catch((error: unknown) => error) }
     })
     const staying = acquireAll(keys(54))
-    // The turn is over, and with a connection all would have left.
+    // The turn is over, and with a connection all calls would have left.
     await nextTurn()
     for (const [which, { stop }] of leaving.entries()) stop.abort(`reason ${which}`)
     expect(await Promise.all(leaving.map(({ acquiring }) => acquiring))).toEqual(
@@ -100,7 +100,7 @@ describe.each(states)('through a client %s', (_, begin) => {
     await proxy.accept()
     await staying
     expect((await scriptCalls(server)) - before).toBe(2)
-    // What was sent after them has been answered.
+    // A request sent after them has been answered.
     await (await locks.acquire('after')).release()
     expect(await traces('gone')).toEqual([])
   })

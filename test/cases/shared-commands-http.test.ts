@@ -30,7 +30,7 @@ const acquireAll = (): Promise<Lease[]> => Promise.all(keys.map((key) => locks.a
 const releaseAll = (leases: readonly Lease[]): Promise<string[]> => Promise.all(leases.map((lease) => lease.release()))
 const stored = (): Promise<unknown> => gateway.server.command('MGET', ...keys.map((key) => `lock:${key}`))
 
-/** What may become of one request, and how many commands each of its calls needs then. */
+/** What may happen to one request, and how many commands each of its calls then needs. */
 const mishaps: readonly (readonly [string, (proxy: HttpProxy) => unknown, commands: number])[] = [
   ['whose answer is lost', (proxy) => proxy.dropNextReply('cut'), 2],
   ['that arrives twice, answered by the first,', (proxy) => proxy.duplicateNext('first'), 1],

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { scriptCalls, type User, type Way, ways } from '../support/ways.ts'
 
 /*
- * Calls that one turn of the event loop makes share commands, and nobody pays for a neighbour. Counted by Redis itself, and over
- * HTTP also by who sends the requests.
+ * Calls made in one turn of the event loop share commands, and nobody pays for a neighbor. Counted by Redis itself, and
+ * over HTTP also by the sender of the requests.
  */
 
 let server: RedisServer
@@ -22,13 +22,13 @@ const acquisitions = ({ locks }: Way, wanted: readonly string[]): Promise<Lease>
   wanted.map((key) => locks.acquire(key))
 const acquireAll = (way: Way, wanted: readonly string[]): Promise<Lease[]> => Promise.all(acquisitions(way, wanted))
 const releaseAll = (leases: readonly Lease[]): Promise<string[]> => Promise.all(leases.map((lease) => lease.release()))
-/** What each call came to, an error as any other value. */
+/** The outcome of each call; an error is a value like any other. */
 const settled = (calls: readonly Promise<unknown>[]): Promise<unknown[]> =>
   Promise.all(calls.map((call) => call.catch((error: unknown) => error)))
 
 const locksInStore = async (): Promise<unknown> => await server.command('KEYS', 'lock:*')
 
-/** The store has the very grants that the holders were told of. */
+/** The store has exactly the grants that the holders were told of. */
 async function areHeld(...leases: readonly unknown[]): Promise<void> {
   for (const lease of leases as readonly Lease[]) {
     expect(lease.remaining()).toBeGreaterThan(0)
@@ -37,7 +37,7 @@ async function areHeld(...leases: readonly unknown[]): Promise<void> {
 }
 
 interface Sent {
-  /** At Redis. */
+  /** Script calls counted by Redis. */
   readonly scripts: number
   readonly requests: number | undefined
 }
@@ -52,7 +52,7 @@ async function counted<T>(way: Way, calls: () => Promise<T>): Promise<readonly [
 }
 
 describe.each(ways)('%s', (_, open) => {
-  /** A way whose scripts the server knows by now. */
+  /** A way whose scripts the server already knows. */
   async function warm(options?: Partial<LockerOptions>, user?: User): Promise<Way> {
     const way = await open(server, options, user)
     const lease = await way.locks.acquire('ok:warm-up')

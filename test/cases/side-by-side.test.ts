@@ -18,7 +18,7 @@ import { quiet } from '../support/quiet.ts'
 
 /** Another library's lock on the key `order:1`. */
 interface TheirLock {
-  /** Whether the library still believes, and the server agrees, that it is held. */
+  /** Whether the library still believes that the lock is held, and the server agrees. */
   extend(): Promise<boolean>
   release(): Promise<unknown>
 }
@@ -33,7 +33,7 @@ interface Neighbour {
 interface Setting extends AsyncDisposable {
   readonly neighbour: Neighbour
   readonly events: readonly LockerEvent[]
-  /** A locker of ours on their keys, with a notifier. */
+  /** Our locker on their keys, with a notifier. */
   readonly locks: Locker
 }
 
@@ -86,7 +86,7 @@ describe.each(neighbours)('beside %s on the same keys', (name, open) => {
     await expect.poll(() => events).toContainEqual({ type: 'contended', key: 'order:1' })
     await theirs?.release()
     const ours = await next
-    // Long before their time would have been over.
+    // Long before their lock would have expired.
     expect(ours.waitedMs).toBeLessThan(15_000)
     await ours.release()
   })
@@ -112,7 +112,7 @@ describe.each(neighbours)('beside %s on the same keys', (name, open) => {
     ours.assertValid()
   })
 
-  /** Closes over the name, so that a failure tells it. */
+  /** A closure over the name, so that a failure shows it. */
   const side = (opened: Open): Promise<Setting> => setting(name, opened)
 })
 
@@ -170,7 +170,7 @@ it('@upstash/lock answers false for a lock that it took, when the answer was los
   const ours = await locks.tryAcquire('ours')
   await lostAgain
   expect(await ours?.release()).toBe('released')
-  // There it counts in whole seconds.
+  // The library counts in whole seconds there.
   const another = upstashLock(proxy.url, token, { id: 'another' })
   await another.acquire()
   await expect(another.extend(1_500)).rejects.toThrow('integer')
@@ -178,7 +178,7 @@ it('@upstash/lock answers false for a lock that it took, when the answer was los
 })
 
 async function setting(name: string, open: Open): Promise<Setting> {
-  // Only its own client speaks HTTP; a Redis with a gateway in front of it serves all of them.
+  // Only one library's client speaks HTTP; a Redis with a gateway in front of it serves all of them.
   const gateway = await startTestGateway()
   const { redis, url, token } = gateway
   const connection = quiet(new Redis(redis.port))
@@ -223,7 +223,7 @@ async function overRedisSemaphore({ port }: { readonly port: number }) {
       const options = { lockTimeout: ttlMs, refreshInterval: 0, acquireAttemptsLimit: 1 }
       const mutex = new Mutex(connection, 'order:1', options)
       if (!(await mutex.tryAcquire())) return null
-      // What its own timer does, which is off here so that a short lock ends.
+      // What the library's own timer does; it is off here so that a short lock ends.
       const again = { ...options, identifier: mutex.identifier, acquiredExternally: true as const }
       return { extend: () => new Mutex(connection, 'order:1', again).tryAcquire(), release: () => mutex.release() }
     },
@@ -243,7 +243,7 @@ async function overSimpleRedisMutex({ port }: { readonly port: number }) {
       const extend = async (): Promise<boolean> => {
         const before = await client.get(key)
         await release.refreshTimeout()
-        // It answers nothing: whether it extended anything shows in whose lock there is.
+        // The call returns nothing: whether it extended anything shows in whose lock is there.
         return before !== null && !/^[\w-]+\.[\da-f]{32}\./.test(before)
       }
       return { extend, release }
@@ -267,11 +267,11 @@ async function overUpstashLock({ url, token }: { readonly url: string; readonly 
 type UpstashLockOptions = ConstructorParameters<typeof Lock>[0]
 
 function upstashLock(url: string, token: string, options: Omit<UpstashLockOptions, 'redis'>): Lock {
-  // Its declarations are CommonJS's, and name the other of the client's two declarations.
+  // Its declarations are for CommonJS, and refer to the other of the client's two declarations.
   return new Lock({ ...options, redis: new UpstashRedis({ url, token }) as unknown as UpstashLockOptions['redis'] })
 }
 
-/** Whether a call went well that rejects if it did not. */
+/** Whether a call that rejects on failure succeeded. */
 const told = (call: Promise<unknown>): Promise<boolean> =>
   call.then(
     () => true,

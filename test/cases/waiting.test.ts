@@ -13,7 +13,7 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 import { clients } from '../topologies/clients.ts'
 
-/** A locker that is woken by pub/sub; its subscriber may go another way than its commands. */
+/** A locker woken by pub/sub; its subscriber may take a different way from its commands. */
 function wokenLocker(arena: RedisArena, subscriberPort = arena.server.port): { locks: Locker; close(): Promise<void> } {
   const commands = quiet(new Redis(arena.server.port))
   const subscriber = quiet(new Redis(subscriberPort))
@@ -41,7 +41,7 @@ it('T-12: a release before the subscription is live is not missed', async () => 
   proxy.delay(lateMs, 'toClient')
 
   async function oneRound(key: string): Promise<void> {
-    // A new subscriber connection each time, whose answers are late.
+    // A new subscriber connection each time, with late answers.
     const b = wokenLocker(arena, proxy.port)
     const holder = await a.acquire(key, { ttl: '30s' })
     const acquiring = b.locks.acquire(key, { recheck: '10s', wait: '20s' })
@@ -49,12 +49,12 @@ it('T-12: a release before the subscription is live is not missed', async () => 
     await holder.release()
     const releasedAt = performance.now()
     await (await acquiring).release()
-    // It connects and subscribes, two late answers, and checks once more then.
+    // It connects and subscribes, which are two late answers, and then checks once more.
     expect(performance.now() - releasedAt).toBeLessThan(2 * lateMs + limit(1_000))
     await b.close()
   }
 
-  // Side by side on keys of their own: each round mostly waits.
+  // Side by side on separate keys: each round mostly waits.
   const keys = Array.from({ length: 8 }, (_, index) => `t12-${index}`)
   await Promise.all(
     keys.map(async (key) => {
@@ -188,7 +188,7 @@ it.concurrent.each(
     }
     const holder = createLocker({ store: holding.store })
     const waiter = createLocker({ store: { ...store, acquire }, notifier: waiting.notifier })
-    /** Waits for keys that are held, until each wait has its subscription and has been refused again after that. */
+    /** Waits for held keys, until each wait has its subscription and has been refused once more after that. */
     async function waitFor(keys: readonly string[]): Promise<readonly Promise<Lease>[]> {
       const acquiring = keys.map((key) => waiter.acquire(key, { recheck: '20s', wait: '50s' }))
       await eventually(() => keys.every((key) => (refusals.get(key) ?? 0) >= 2))
@@ -219,7 +219,7 @@ it.concurrent.each(
     await Promise.all(holders.map((held) => held.release()))
     const leases = await Promise.all(waits)
     expect(performance.now() - releasedAt).toBeLessThan(5_000)
-    // Refused twice, granted when it checks again; or refused then, and granted when it hears the release.
+    // Refused twice, then granted when it checks again; or refused again, and granted when it hears the release.
     for (const { commands } of leases) expect(commands).toBeLessThanOrEqual(4)
     expect((await counts(living)).toSorted()).toEqual([0, 1])
     await Promise.all(leases.map((lease) => lease.release()))

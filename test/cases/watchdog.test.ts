@@ -13,7 +13,7 @@ import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 const lostSignal = (lease: Lease): Promise<unknown> =>
   new Promise((resolve) => lease.signal.addEventListener('abort', () => resolve(lease.signal.reason)))
 
-// Side by side, since mostly they wait. Those about a busy process have the machine for themselves.
+// Side by side, since they mostly wait. Those about a busy process have the machine to themselves.
 it.concurrent('T-05: an acquire that timed out leaves no immortal lock', async () => {
   await using arena = await redisArena()
   const a = arena.client()
@@ -26,7 +26,7 @@ it.concurrent('T-05: an acquire that timed out leaves no immortal lock', async (
   const resumedAt = performance.now()
   const b = await arena.client().acquire('t05', { wait: '10s', ttl: '10s' })
   expect(performance.now() - resumedAt).toBeLessThan(ms(3_000) + limit(1_000))
-  // Nobody else renews it, and nobody takes it away again.
+  // Nobody else renews the lock, and nobody takes it away again.
   await elapse(ms(4_000))
   await b.renew({ ttl: '20s' })
   expect(await b.release()).toBe('released')
@@ -55,7 +55,7 @@ it.concurrent('T-06: a release and a renewal at the same instant raise no false 
       proxy.delay(random() * 10)
       const key = `t06-${worker}`
       const lease = await lockers[worker % 4]?.acquire(key, { wait: '20s' })
-      // Held for up to two renewals, and given back before, while or after the last one is answered.
+      // Held for up to two renewals, and released before, while or after the last one is answered.
       for (let left = Math.floor(random() * 3); left > 0; left--) await once(renewals, key)
       await elapse(random() * 30)
       await lease?.release()

@@ -8,19 +8,19 @@ import { quiet } from '../support/quiet.ts'
 import { eventually, limit } from '../support/scale.ts'
 
 /*
- * Real servers, each with one thing wrong. The check says what it is; the test does what its remedy says, and the finding is gone.
+ * Real servers, each with one fault. The check reports it; the test does what the remedy says, and the finding is gone.
  */
 
-/** Without the option that chooses the types of replies. */
+/** Without the option that selects reply types. */
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 const password = 'a-password-that-nobody-may-see'
-/** What a careful user of the client sets: see the README of the adapter. */
+/** What a careful user sets on the client: see the README of the adapter. */
 const careful: Options = {
   socketTimeout: 5_000,
   reconnectOnError: (error) => error.message.includes('READONLY'),
 }
-/** What a server for locks is set to. */
+/** The settings of a server for locks. */
 const kept = ['--appendonly', 'yes']
 
 const stops: (() => Promise<unknown> | unknown)[] = []
@@ -41,7 +41,7 @@ interface Target {
   readonly deadline?: `${number}s`
 }
 
-/** What a check finds over a client of its own. */
+/** The report of a check over a separate client. */
 async function report(target: Target): Promise<CheckReport> {
   const { server, options, prefix, deadline } = target
   const client = quiet(target.client ?? new Redis(server?.port ?? 0, { ...careful, ...options }))
@@ -81,7 +81,7 @@ describe('a server for locks', () => {
       wakeUp: { rounds: 1 },
     })
     expect(String(await server.command('INFO', 'server'))).toContain(`redis_version:${facts.nodes[0]?.report?.version}`)
-    // Nothing of it stays but its fence record, for `fenceMemory`.
+    // The check leaves only its fence record, for `fenceMemory`.
     expect(await server.command('KEYS', '*')).toEqual([expect.stringMatching(/^\{lock:leasehold-check:.*\}:fence$/)])
   })
 
@@ -199,13 +199,13 @@ describe('a user who may not do all', () => {
     ['use the channels', ['resetchannels'], ['warning CHANNELS_FORBIDDEN']],
   ]
   test.each(missing)('may not %s, until the remedy is followed', async (_, rules, expected) => {
-    // The server knows the scripts, so that nothing but a look shows what it would refuse after a restart.
+    // The server knows the scripts, so only a look shows what it would refuse after a restart.
     await codes({ server })
     await rule(...all, ...rules)
     expect(await problems({ server, options })).toEqual(expected)
     for (const each of expected) {
       const text = await remedy({ server, options }, each.split(' ')[1] as string)
-      // What an operator would copy from it.
+      // What an operator would copy from the remedy.
       const [, copied = expect.fail('nothing to copy')] = /`ACL SETUSER <user> ([^`]+)`/.exec(text) ?? []
       await rule(...copied.split(' '))
     }
@@ -311,7 +311,7 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
     expect(await findings()).toEqual(['error TOO_FEW_REPLICAS'])
     const replica = await startRedis({ replicaOf: primary, args: kept })
     stops.push(() => replica.stop())
-    // It acknowledges what it has once a second.
+    // A replica acknowledges what it has once a second.
     await eventually(async () => (await findings()).length === 0)
   })
 

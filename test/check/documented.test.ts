@@ -9,7 +9,7 @@ import { clientFindings as ioredisFindings } from '../../packages/ioredis/src/cl
 import { clientFindings as nodeRedisFindings } from '../../packages/node-redis/src/client-findings.ts'
 import type { NodeRedisClient } from '../../packages/node-redis/src/index.ts'
 
-/* The page has each finding with its severity and remedy, and no other. */
+/* The page lists each finding with its severity and remedy, and no others. */
 
 const page = await readFile(fileURLToPath(new URL('../../docs/check.md', import.meta.url)), 'utf8')
 const rows = (form: RegExp): readonly (readonly string[])[] =>
@@ -24,7 +24,7 @@ test('those of a check', async () => {
 })
 
 test('those of adapters', () => {
-  // Clients with every option that is told.
+  // Clients with every option that is reported.
   const ioredis = { options: { commandTimeout: 1 } } as unknown as IoredisClient
   const nodeRedis = {
     options: { socket: { reconnectStrategy: false }, commandsQueueMaxLength: 1 },

@@ -13,7 +13,10 @@ import { storeWith } from '../../packages/core/src/store/store-with.ts'
 import { quiet } from '../support/quiet.ts'
 import { elapse, eventually } from '../support/scale.ts'
 
-/* What a check says over HTTP, with a bridge, with a notifier that does not fit its store, and of stores without a server. */
+/*
+ * What a check reports over HTTP, with a bridge, with a notifier that does not match its store, and for stores without
+ * a server.
+ */
 
 const codes = ({ findings }: CheckReport): readonly string[] =>
   findings.map(({ severity, code }) => `${severity} ${code}`)
@@ -96,7 +99,7 @@ describe('with a bridge', () => {
     store: bridge.store,
     notifier: bridgeNotifier({ url: bridge.url, token: bridgeToken, ...options }),
   })
-  /** Those of the clients are not what this is about. */
+  /** Findings about clients are not the subject here. */
   const problems = (answer: CheckReport): readonly string[] => codes(answer).filter((code) => !code.startsWith('info'))
 
   test.each(['sse', 'long-poll'] as const)('a release is heard over %s', async (mode) => {
@@ -176,7 +179,7 @@ describe('a notifier', { concurrent: true }, () => {
     const step = async (): Promise<string | undefined> =>
       (await checkUp.run()).findings.find(({ code }) => code === 'CLOCK_STEP')?.message
     expect([await step(), await step()]).toEqual([undefined, undefined])
-    // Seen from here, a clock that is set back has stood still while ours went on.
+    // Seen from here, a clock that was set back stood still while ours went on.
     setForwardMs += 300_000
     expect(await step()).toMatch(/set back by (299|300)\.\d s/)
     expect(await step()).toBeUndefined()
@@ -199,10 +202,10 @@ describe('options of a client', () => {
       'warning CLIENT_NEVER_RECONNECTS',
       'warning CLIENT_COMMAND_TIMEOUT',
     ])
-    // Sentinels cut no connection to a server that somebody else has made a replica.
+    // Sentinels do not cut connections to a server that somebody else has made a replica.
     const sentinel = { sentinels: [{ host: '127.0.0.1', port: 1 }], name: 'locks', socketTimeout: 5_000 }
     expect(await of(sentinel)).toEqual(['info CLIENT_STAYS_ON_REPLICA'])
-    // What makes no difference to locks is not told.
+    // Options that make no difference to locks are not reported.
     const harmless = { enableOfflineQueue: false, maxRetriesPerRequest: null, enableAutoPipelining: true }
     expect(await of({ ...careful, ...harmless, commandTimeout: 1_000 })).toEqual([])
   })

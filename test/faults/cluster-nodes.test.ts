@@ -6,8 +6,8 @@ import { elapse } from '../support/scale.ts'
 import { clients, type TopologyClient } from '../topologies/clients.ts'
 
 /*
- * What the nodes of a cluster do not tell: PUBLISH counts the subscribers of one node, and a node that has stopped says
- * nothing of itself.
+ * What the nodes of a cluster do not report: PUBLISH counts the subscribers of one node, and a stopped node does not
+ * announce itself.
  */
 
 let cluster: RedisCluster
@@ -22,7 +22,7 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
 })
 
-/** A locker with connections of its own, as another process would have. */
+/** A locker with its own connections, as another process would have. */
 function locker(
   client: TopologyClient,
   options: { readonly ttl?: number; readonly onEvent?: (event: LockerEvent) => void } = {},
@@ -62,7 +62,7 @@ it.concurrent.each(clients)(
       stop = true
       await Promise.all(loops)
       console.log(`${key}: ${holds.many} holds of the many, ${holds.few} of the few`)
-      // A run of 17 each, in turn; as it was, one of the few's in two thousand.
+      // Runs of 17 each, in turn; before, the few had one hold in two thousand.
       expect(holds.few).toBeGreaterThan(holds.many / 8)
     }
   },
@@ -74,7 +74,7 @@ it('a node that stops for longer than the ttl costs no lease on the others, nor 
   const ttl = 6_000
   const keys = Array.from({ length: 1_200 }, (_, at) => `held-${at}`)
   const victim = cluster.nodes[0]
-  /** What each client's locker told of its keys. */
+  /** What each client's locker reported about its keys. */
   const holders = clients.map((client) => {
     const told = new Map<string, Set<string>>()
     const locks = locker(client, {

@@ -15,16 +15,16 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, rounds } from '../support/scale.ts'
 
 /*
- * A function's process is frozen, as Lambda and Vercel do between invocations, and thawed long after its leases are over.
- * SIGSTOP does that: nothing of it runs, its connections stay open, and its clocks go on.
+ * A function's process is frozen, as Lambda and Vercel do between invocations, and thawed long after its leases are
+ * over. SIGSTOP does the same: nothing in the process runs, its connections stay open, and its clocks go on.
  */
 
 const ttlMs = rounds(10_000, 1_500)
 const frozenMs = rounds(150_000, 3_000)
-/** How soon something is noticed that has happened already. */
+/** How soon something that has already happened is noticed. */
 const atOnceMs = limit(250)
 const promptMs = limit(1_000)
-/** A waiter sits out a pause of up to 2 s before it is connected again. */
+/** A waiter pauses for up to 2 s before it reconnects. */
 const afterPauseMs = limit(3_000)
 const longWaitMs = 4 * frozenMs + 60_000
 const timeoutMs = 4 * frozenMs + 120_000
@@ -33,9 +33,9 @@ const ways = ['tcp', 'sse', 'long-poll'] as const
 let stack: AsyncDisposableStack
 let gateway: TestGateway
 let bridge: BridgeProgram
-/** Others, in a process that goes on. */
+/** Other callers, in a process that keeps running. */
 let others: Locker
-/** What the thawed function could have done to them is checked past all caches. */
+/** Checks past all caches what the thawed function could have done to them. */
 let stored: (key: string) => Promise<unknown>
 beforeAll(async () => {
   stack = new AsyncDisposableStack()
@@ -57,10 +57,10 @@ interface Answer {
 
 interface FrozenFunction {
   ask<T>(job: Order['job'], key: string, ms?: number): Promise<T>
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when nothing in the process runs anymore. */
   freeze(): Promise<void>
   isFrozen(): boolean
-  /** Answers when, in milliseconds since the epoch. */
+  /** Returns the time of the thaw, in milliseconds since the epoch. */
   thaw(): number
   /** Ends all its connections. */
   cut(): void
@@ -120,13 +120,13 @@ async function start(way: Way): Promise<FrozenFunction> {
   }
 }
 
-/** Takes a lock as soon as it can be had; answers after how long. */
+/** Takes a lock as soon as it is available; returns how long that took. */
 async function rival(key: string, from = performance.now()): Promise<{ lease: Lease; waitedMs: number }> {
   const lease = await others.acquire(key)
   return { lease, waitedMs: performance.now() - from }
 }
 
-/** The lease is still its holder's, in the store as well. */
+/** The lease still belongs to its holder, in the store as well. */
 async function isUntouched({ lease }: { readonly lease: Lease }): Promise<boolean> {
   lease.assertValid()
   return (await stored(lease.key)) === lease.token
@@ -154,12 +154,12 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
 
       const byClock = expect.stringMatching(/^(?:expired|unreachable)$/)
       expect(await checking).toMatchObject({ remainingMs: 0, code: 'LEASE_LOST', reason: byClock })
-      // This one nobody asked about before.
+      // Nobody asked about this one before.
       expect((await frozen.ask<Seen>('check', alone)).lostAt).toBeLessThan(thawedAt + atOnceMs)
       await frozen.ask('finish', worked)
       expect(await working).toMatchObject({ code: 'LEASE_LOST', result: { result: 'done' } })
       expect(await frozen.ask('release', taken)).toBe('superseded')
-      // What had time left has it still.
+      // A lease with time left still has it.
       expect((await frozen.ask<Seen>('check', kept)).code).toBeUndefined()
 
       // Longer than any renewal would take.
@@ -182,7 +182,8 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
       const key = `${way}:middle`
       const going = frozen.ask<FrozenHere>('freezeHere', key, ttlMs)
       await eventually(() => frozen.isFrozen())
-      // What it had asked for is held for nobody until its ttl is over; so is what it had begun to give back, at most.
+      // What it had asked for is held for nobody until its ttl is over; the same goes, at most, for what it had begun
+      // to release.
       const keys = ['here', 'left', 'try-0', 'try-1', 'try-2', 'try-3'].map((each) => `${key}:${each}`)
       const rivals = await Promise.all(keys.map((each) => rival(each)))
       for (const { waitedMs } of rivals) expect(waitedMs).toBeLessThan(ttlMs + limit(500))
@@ -218,7 +219,7 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
       await heldBoth?.release()
       const releasedAt = performance.now()
       const lease = await awake.acquiring
-      // A poll that is told in vain passes its turn on after 500 ms.
+      // A poll that does not react to its turn loses it to the next after 500 ms.
       expect(performance.now() - releasedAt).toBeLessThan(promptMs)
       await lease.release()
       await elapse(frozenMs)
@@ -265,7 +266,7 @@ describe.concurrent.each(ways)('a function that is frozen, by %s', (way) => {
   )
 })
 
-/** Somebody else who waits for the same lock in the same way, and is not frozen. */
+/** Another waiter for the same lock, in the same way, that is not frozen. */
 function awakeWaiter(
   way: Way,
   key: string,

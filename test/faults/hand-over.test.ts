@@ -10,12 +10,12 @@ import { type LossyWay, lossyWays, plainClient, unanswered } from '../support/lo
 import type { User } from '../support/ways.ts'
 
 /*
- * Leases that are handed over when replies are lost, when requests arrive twice, when the server has no memory left, and when it
+ * Leases handed over when replies are lost, when requests arrive twice, when the server is out of memory, and when it
  * forbids something.
  */
 
 let redis: RedisServer
-/** To the server itself. */
+/** Connected to the server itself. */
 let direct: LeaseStore
 let ways: readonly LossyWay[]
 const clients: Redis[] = []
@@ -24,7 +24,7 @@ beforeAll(async () => {
   redis = await startRedis()
   direct = ioredisStore(client(redis.port))
   ways = await lossyWays(redis)
-  // Every script is known to the server, so that a request is one command.
+  // The server knows every script, so that a request is one command.
   for (const { store, name } of ways) {
     const key = `${name}-warm`
     const given = await asked(key)
@@ -39,7 +39,7 @@ afterAll(async () => {
   await redis.stop()
 })
 
-/** To a server itself. */
+/** A client connected to a server itself. */
 function client(port: number, user?: User): Redis {
   const made = plainClient(port, user)
   clients.push(made)
@@ -63,7 +63,7 @@ async function grant(key: string, store: LeaseStore = direct): Promise<{ token: 
   return outcome as { token: string; fence: number }
 }
 
-/** A request to resume a lease that was granted for it. */
+/** A request to resume a lease, which is granted for that purpose. */
 async function asked(key: string, store?: LeaseStore): Promise<ResumeRequest> {
   const { token, fence } = await grant(key, store)
   return { key, token, fence, acquisitionId: acquisitionId(), ttlMs: 60_000 }
@@ -189,7 +189,7 @@ it('a server without memory left lets leases change hands: that takes no more th
     const message = await detach(lease, { ttl: '1m' })
     const taken = await resume(locks, message)
     expect(taken.fence).toBeGreaterThan(message.fence)
-    // As many as there are: and then a new lock is refused as ever.
+    // Any number of hand-overs is accepted; a new lock is still refused.
     const again = await resume(locks, await detach(taken, { ttl: '1m' }))
     await expect(locks.tryAcquire('other')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     expect(await again.release()).toBe('released')

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { redisArena } from '../support/arena.ts'
 import { elapse, limit, ms } from '../support/scale.ts'
 
-/** What is wrong with the history of one lock: entries `<fence> <enter|leave> <process>` in the order of the resource. */
+/** The faults in one lock's history: entries `<fence> <enter|leave> <process>` in the order of the resource. */
 function faultsOf(ledger: readonly string[]): readonly string[] {
   const faults: string[] = []
   let lastFence = 0

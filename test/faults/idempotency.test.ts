@@ -21,18 +21,18 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, eventually } from '../support/scale.ts'
 
 /*
- * Idempotent handlers while Redis is silent, loses replies, gets requests twice or answers errors, at each step of a run: its
- * claim, its renewal, its completion. Whatever happens, the work is done once, and nobody is told to do it again unless it was
- * not done.
+ * Idempotent handlers while Redis is silent, loses replies, gets requests twice or answers errors, at each step of a
+ * run: its claim, its renewal, its completion. Whatever happens, the work is done once, and nobody is told to repeat it
+ * unless it was not done.
  */
 
 interface Way {
   readonly redis: RedisServer
   readonly locks: Locker
   readonly network: HttpProxy | TcpProxy
-  /** The server carries the next request out, and its reply is lost. */
+  /** The server carries out the next request, and its reply is lost. */
   loseReply(): Promise<void>
-  /** From now on every request fails at once, and is not carried out. */
+  /** From now on every request fails at once and is not carried out. */
   goDown(): void
   comeBack(): Promise<void>
 }
@@ -42,7 +42,9 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end()
 })
 
-/** Each way has a server of its own, and its tests one after another; the ways are side by side, since mostly they wait. */
+/**
+ * Each way has its own server, and its tests run one after another; the ways run side by side, since they mostly wait.
+ */
 const inTurn = { concurrent: false }
 
 async function serve(): Promise<RedisServer> {
@@ -67,7 +69,7 @@ async function overTcp(): Promise<Way> {
     network.refuse()
   }
   const comeBack = async (): Promise<void> => {
-    // Not by `once` of node:events, which rejects for an attempt to reconnect that was refused before.
+    // Not with `once` of node:events, which rejects if an earlier reconnect attempt was refused.
     const ready = new Promise((resolve) => client.once('ready', resolve))
     await network.accept()
     await ready
@@ -115,7 +117,7 @@ describe.concurrent.each([
   beforeAll(async () => {
     way = await open()
     scope = `${name}-warm`
-    // Every script is known to the server, so that a request is one command.
+    // The server knows every script, so that a request is one command.
     await send(handle(), () => new Response(''))
     await send(handle(), () => new Response(''), 'abandoned').catch(() => undefined)
     await send(handle({ endings: { 200: 'abandon' } }), () => new Response(''), 'abandoned-2')
@@ -153,7 +155,7 @@ describe.concurrent.each([
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(events).toMatchObject([{ type: 'unavailable' }])
     way.network.restore()
-    // What went into the silence arrives now, and is undone.
+    // What was sent into the silence arrives now, and is undone.
     await expect.poll(async () => (await send(handle(), pay)).status, { timeout: 15_000 }).toBe(201)
     expect(runs).toBe(1)
   })
@@ -202,7 +204,7 @@ describe.concurrent.each([
       )
       expect(marks(first)).toEqual([null, 'unknown'])
       await expect.poll(() => way.redis.command('EXISTS', `lock:idempotency:${scope}:k`)).toBe(0)
-      // Only from here on is what was sent into the silence lost.
+      // From here on, what was sent into the silence is lost.
       way.network.cut()
       way.network.restore()
       const next = await send(through, pay)
@@ -302,10 +304,10 @@ describe.concurrent.each([
         const claiming = claim()
         await lost
         await expect(claiming).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-        // The lease ends, and the first tries to undo the claim are in vain.
+        // The lease ends, and the first tries to undo the claim fail.
         await eventually(async () => (await way.redis.command('EXISTS', `lock:${scope}`)) === 0)
         await elapse(2_000)
-        // It is running, and nobody has the lock. Whoever asks once the store is back may find it undone already.
+        // The record is running, and nobody has the lock. A request once the store is back may already find it undone.
         expect(await way.redis.command('EXISTS', `{lock:${scope}}:record`)).toBe(1)
         await way.comeBack()
         await expect.poll(found, { timeout: 15_000 }).toBe('claimed')
@@ -314,7 +316,7 @@ describe.concurrent.each([
   })
 })
 
-// By itself: its bursts would keep the others from being answered in time.
+// Run alone: its bursts would keep the others from being answered in time.
 describe('over HTTP, where the gateway answers by itself', () => {
   let way: Way & { readonly network: HttpProxy }
   beforeAll(async () => {
@@ -346,7 +348,7 @@ describe('over HTTP, where the gateway answers by itself', () => {
       way.network.restore()
       for (let i = 0; i < 3; i++) {
         const next = await send(scope, pay)
-        // Told to come back, in doubt, done without its answer (a 413 is about that), or replayed.
+        // Told to come back, in doubt, done without its answer (a 413 is about the answer), or replayed.
         expect([[409, 410].includes(next.status) || marks(next)[0] === 'true', runs]).toEqual([true, 1])
         await elapse(1_500)
       }
@@ -384,7 +386,8 @@ describe('over HTTP, where the gateway answers by itself', () => {
         }),
       ),
     )
-    // 503 on a machine so busy that the store is not heard in time: it was not done for that request, which is what counts.
+    // 503 on a machine so busy that the store is not heard in time: nothing was done for that request, which is what
+    // counts.
     expect([runs, answers.every(({ status }) => [201, 409, 503].includes(status))]).toEqual([1, true])
     expect(marks(await send('twice', () => new Response('again')))).toEqual(['true', null])
   })

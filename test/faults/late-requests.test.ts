@@ -8,7 +8,7 @@ it('an acquire that arrives after its caller and both clean-ups have gone costs 
   await using arena = await redisArena()
   await using proxy = await startTcpProxy({ port: arena.server.port })
   const [late, direct] = [arena.store(proxy.port), arena.store()]
-  // Its acquires go another way than its releases, as after a reconnect.
+  // Its acquires take a different connection from its releases, as after a reconnect.
   const store: LeaseStore = { ...direct, acquire: (requests, signal) => late.acquire(requests, signal) }
   const ttl = 1_500
   const a = arena.client({ store, ttl })
@@ -29,7 +29,7 @@ it('an acquire that arrives after its caller and both clean-ups have gone costs 
   const next = await b.acquire('late', { wait: '10s' })
   expect(performance.now() - startedAt).toBeLessThan(ttl + 1_000)
   expect(next.fence).toBeGreaterThan(Number(holder.split('.').at(-1)))
-  // And nobody takes it from whoever has it now.
+  // And nobody takes it from its present holder.
   await next.renew({ ttl: '20s' })
   expect(await next.release()).toBe('released')
 })

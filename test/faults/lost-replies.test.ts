@@ -5,8 +5,8 @@ import { type RedisArena, redisArena } from '../support/arena.ts'
 import { elapse, eventually } from '../support/scale.ts'
 
 /*
- * The server carries a request out, and its reply never arrives. ioredis has its defaults, so after a cut it also sends
- * the request again by itself.
+ * The server carries out a request, and its reply never arrives. ioredis has its defaults, so after a cut it also
+ * resends the request by itself.
  */
 
 let arena: RedisArena
@@ -22,7 +22,7 @@ beforeAll(async () => {
     name: 'a',
     onEvent: (event) => events.push(event),
   })
-  // Every script is known to the server, so that the next reply is the one of the request itself.
+  // The server knows every script, so that the next reply is that of the request itself.
   events = []
   const lease = await locks.acquire('warm')
   await lease.renew({ ttl: '10s' })
@@ -38,7 +38,7 @@ beforeEach(() => {
 
 const stored = (key: string): Promise<unknown> => arena.command('GET', arena.prefix + key)
 
-/** Two ways to lose a reply: with the connection, or for longer than an attempt waits while the connection lives on. */
+/** Two ways to lose a reply: with the connection, or for longer than an attempt waits while the connection stays up. */
 const losses: readonly (readonly [string, () => Promise<void>])[] = [
   ['the connection is cut', () => proxy.dropNextReply('cut')],
   [
@@ -46,7 +46,7 @@ const losses: readonly (readonly [string, () => Promise<void>])[] = [
     async () => {
       const deliver = proxy.holdReplies()
       await proxy.nextRequest()
-      // An attempt waits for a sixth of the ttl: 1 s. The second attempt is under way when replies flow again.
+      // An attempt waits for a sixth of the ttl: 1 s. The second attempt is in flight when replies flow again.
       await proxy.nextRequest()
       await elapse(20)
       deliver()
@@ -56,7 +56,7 @@ const losses: readonly (readonly [string, () => Promise<void>])[] = [
 
 describe.each(losses)('a reply is lost and %s', (_, lose) => {
   const ttl = 6_000
-  /** A grant and sixteen hand-offs to others of the same process. */
+  /** A grant and sixteen hand-offs within the process. */
   const reservedFences = 17
 
   it('acquire: one lease, one token, one fence', async () => {
@@ -67,7 +67,7 @@ describe.each(losses)('a reply is lost and %s', (_, lose) => {
     expect(await arena.client().inspect('acquire')).toMatchObject({ holder: 'a', fence: lease.fence })
     const [, random, fence] = lease.token.split('.')
     const record = String(await arena.command('GET', `{${arena.prefix}acquire}:fence`))
-    // How a lease before this one ended may follow.
+    // A mark of how the previous lease ended may follow.
     expect(record.split('.').slice(0, 2)).toEqual([random, String(Number(fence) + reservedFences - 1)])
     expect(await lease.release()).toBe('released')
     expect(await stored('acquire')).toBeNull()
@@ -146,7 +146,7 @@ describe('giving up while nothing is known', () => {
     const repeated = proxy.nextRequest()
     const successor = await arena.client().tryAcquire('undone')
     expect(successor).not.toBeNull()
-    // The clean-up has no answer yet, so it comes a second time; it must not touch the successor.
+    // The clean-up has no answer yet, so it is sent a second time; it must not touch the successor.
     await repeated
     await proxy.nextReply()
     expect(await stored('undone')).toBe(successor?.token)

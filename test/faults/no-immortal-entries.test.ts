@@ -12,7 +12,7 @@ import { elapse, eventually, rounds } from '../support/scale.ts'
 
 /*
  * T-39: no lock entry without an expiry, ever. Clients are killed at random moments and connections are cut after a
- * random byte; afterwards every entry has an expiry, lies in its lock's slot, and is gone when that has passed.
+ * random byte; afterwards every entry has an expiry, is in its lock's slot, and is gone when it has expired.
  */
 
 const worker = new URL('../support/load-worker.ts', import.meta.url)
@@ -23,7 +23,7 @@ async function everyEntryExpires(nodes: readonly Command[]): Promise<number> {
   for (const command of nodes) {
     for (const key of (await command('KEYS', '*')) as string[]) {
       entries++
-      // -2: it expired since it was listed.
+      // -2 means that it has expired since it was listed.
       expect(Number(await command('PTTL', key)), key).not.toBe(-1)
     }
   }

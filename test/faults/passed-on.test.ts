@@ -9,8 +9,8 @@ import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 
 /*
- * A process whose own waiters get the lock one after the other, each run of hand-offs by the release of the one before, which
- * frees the lock for nobody else.
+ * A process whose own waiters get the lock one after another. Each run of hand-offs starts with the release that ended
+ * the previous one, which frees the lock for nobody else.
  */
 
 let redis: RedisServer

@@ -12,7 +12,7 @@ import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 import { elapse, ms } from '../support/scale.ts'
 
-// A managed Redis with one shard: it has slots, all of its own, and clients that know nothing of them.
+// A managed Redis with one shard: it has slots, owns all of them, and its clients know nothing of slots.
 
 const { signal } = new AbortController()
 const ends: (() => unknown)[] = []
@@ -58,7 +58,7 @@ describe.each(stores)('a plain client %s on a node with all slots', (name, open)
     )
     expect(granted.map(({ type }) => type)).toEqual(keys.map(() => 'granted'))
     const held = keys.map((key, index) => ({ key, token: (granted[index] as { token: string }).token, ttlMs: 60_000 }))
-    // The first call has shown what is behind; the others go on from there.
+    // The first call has shown what kind of server it is; the others rely on that.
     for (let round = 0; round < 2; round++) {
       expect(await store.renew(held, callUntil(signal))).toEqual(keys.map(() => ({ type: 'renewed' })))
     }

@@ -13,14 +13,14 @@ import { elapse } from '../support/scale.ts'
 import { readScript } from '../support/scripts.ts'
 
 /*
- * Rules of the scripts that were found by experiment. Each story is told twice: with the rule, where it ends well, and
- * with the rule taken out of the script, where it must not.
+ * Script rules that were found by experiment. Each story is run twice: with the rule, where it ends well, and with the
+ * rule removed from the script, where it must not.
  */
 
 let arena: RedisArena
 let client: Redis
 let transport: RedisTransport
-/** What happens between the next answer of the server and what is done because of it. */
+/** What happens between the server's next answer and the reaction to it. */
 let afterNextAnswer: (() => Promise<void>) | undefined
 const signal = new AbortController().signal
 
@@ -56,7 +56,7 @@ const freshKey = (): string => `story-${stories++}`
 
 const scripts = { acquire: acquireScript, release: releaseScript, renew: renewScript }
 
-/** A store one of whose scripts has a passage replaced. */
+/** A store with a passage of one of its scripts replaced. */
 function storeWithout(script: keyof typeof scripts, passage: string, replacement: string): LeaseStore {
   const source = readScript(script)
   expect(source).toContain(passage)
@@ -92,7 +92,7 @@ async function release(store: LeaseStore, key: string, by: string): Promise<stri
   return outcome?.type ?? 'nothing'
 }
 
-/** The second release has the first one's effect before it, and whatever happens in between. */
+/** The second release finds the effect of the first, and of whatever happens in between. */
 async function isReleasedTwice(store: LeaseStore, meanwhile?: (key: string) => Promise<unknown>): Promise<boolean> {
   const key = freshKey()
   await acquire(store, key, 'a', 5_000)
@@ -106,7 +106,7 @@ interface Rule {
   readonly script: keyof typeof scripts
   readonly passage: string
   readonly replacement: string
-  /** Tells the story and answers whether it ended well. */
+  /** Runs the story and returns whether it ended well. */
   readonly endsWell: (store: LeaseStore) => Promise<boolean>
 }
 
@@ -343,7 +343,7 @@ it('a call of more requests than a script reads at once is answered whole', asyn
 
 describe('a release that cannot be announced is a release', () => {
   const endsWell = async (store: (transport: RedisTransport) => LeaseStore): Promise<readonly string[]> => {
-    // What Redis 7 gives to a new user: no channel at all.
+    // What Redis 7 gives a new user: no channels at all.
     await arena.command('ACL', 'SETUSER', 'quiet', 'on', '>secret', '~*', '+@all', 'resetchannels')
     const quiet = connect(arena, { username: 'quiet', password: 'secret' })
     const heard: string[] = []

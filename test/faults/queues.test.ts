@@ -17,7 +17,7 @@ import { quiet } from '../support/quiet.ts'
 import { eventually } from '../support/scale.ts'
 
 /*
- * Queues on a real server with something wrong: it forgets scripts, has no memory left, lets a user do less, or loses keys.
+ * Queues on a real server with a fault: it forgets scripts, is out of memory, restricts a user, or loses keys.
  */
 
 let server: RedisServer
@@ -95,7 +95,7 @@ it('T-36: a server that has forgotten the scripts is asked again, within each ca
 })
 
 describe('a user', () => {
-  /** What the scripts of the queue do, and announcing. */
+  /** The commands of the queue's scripts, and publishing. */
   const rights = [
     ...['~lock:*', '~{lock:*', '&lock:release:*', '&lock:turn:*', '+eval', '+evalsha', '+info'],
     ...'+get +set +del +pexpire +pttl +time +publish +pubsub|numsub'.split(' '),
@@ -172,7 +172,7 @@ describe.each([
       expect(await queue.leave({ key, inbox: inboxB, number: 1, acquisitionId: undefined }, call())).toEqual({
         type: 'left',
       })
-      // A repeat finds its own.
+      // A repeat finds its own token.
       expect(await grant(holding[0] as QueuedAcquireRequest)).toBe(tokens[0])
       if (kind === semaphore) {
         expect(await queue.renew([{ key, token: tokens[0] as string, ttlMs: 30_000 }], call())).toEqual([
@@ -197,7 +197,7 @@ it('a waiter leaves a server without memory left, although a turn has to be take
   await queue.acquire(asked(inboxB, 0), call())
   await queue.acquire(asked(inboxB, 1), call())
   await giveBack(token)
-  // A plain acquire is quicker than who has the turn.
+  // A plain acquire is quicker than the waiter with the turn.
   await server.command('SET', 'lock:k', `${'c'.repeat(32)}.7`, 'PX', 20_000)
   await server.command('CONFIG', 'SET', 'maxmemory', 1)
   try {
@@ -218,7 +218,7 @@ it('who asks without a waiter gets a free lock at once if all who waited for it 
   await eventually(
     async () => ((await server.command('PUBSUB', 'NUMSUB', inboxChannel('lock:', inboxB))) as unknown[])[1] === 0,
   )
-  // Its holder is gone, too: nobody gives it back.
+  // Its holder is gone, too: nobody releases it.
   await server.command('DEL', 'lock:k')
   const next = await grant(asked(inboxA, 1, { waiter: undefined }))
   expect(next).not.toBe(token)
@@ -352,7 +352,7 @@ it('T-39: whatever is asked, no key is without an expiry, and none outlives its 
   }
 })
 
-/** In one script, so that nothing expires in between. */
+/** Checked in one script, so that nothing expires in between. */
 async function everythingExpires(): Promise<void> {
   const script = `
     local wrong = {}

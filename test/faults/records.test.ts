@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LossyWay, lossyWays, plainClient, unanswered } from '../support/lossy-ways.ts'
 
 /*
- * Records when replies are lost, when requests arrive twice, and when the server has no memory left. Each request is repeated
- * with what it had, and is told the truth.
+ * Records when replies are lost, when requests arrive twice, and when the server is out of memory. Each request is
+ * repeated unchanged, and gets a truthful answer.
  */
 
 interface Way extends LossyWay {
@@ -17,7 +17,7 @@ interface Way extends LossyWay {
 }
 
 let redis: RedisServer
-/** To the server itself. */
+/** Connected to the server itself. */
 let direct: RecordStore
 let ways: readonly Way[]
 const clients: Redis[] = []
@@ -26,7 +26,7 @@ beforeAll(async () => {
   redis = await startRedis()
   direct = recordsIn(ioredisStore(client(redis.port)))
   ways = (await lossyWays(redis)).map((way) => ({ ...way, records: recordsIn(way.store) }))
-  // Every script is known to the server, so that a request is one command.
+  // The server knows every script, so that a request is one command.
   for (const { name, records } of ways) {
     const token = await begin(records, `${name}-warm`)
     await records.read('warm', call())
@@ -46,7 +46,7 @@ function recordsIn(store: LeaseStore): RecordStore {
   return records
 }
 
-/** To a server itself. */
+/** A client connected to a server itself. */
 function client(port: number): Redis {
   const made = plainClient(port)
   clients.push(made)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 
 /*
- * A user of the server that may not do everything: what it may not do is told as that, and not as a lock's state.
+ * A server user with restricted rights: a missing right is reported as such, and not as a lock's state.
  */
 
 const { signal } = new AbortController()
@@ -33,7 +33,7 @@ async function storeOf(username: string, ...rules: readonly string[]): Promise<L
   return redisStore(ioredisTransport(connection), { prefix: arena.prefix })
 }
 
-/** As the README of the adapter says. */
+/** As in the README of the adapter. */
 const documented = (): readonly string[] => [
   `~${arena.prefix}*`,
   `~{${arena.prefix}*`,

@@ -12,17 +12,18 @@ import { quiet } from '../support/quiet.ts'
 import { elapse, eventually, limit, ms, rounds } from '../support/scale.ts'
 
 /*
- * Two bridges behind one address are replaced one after the other, while many wait through them and locks are released all
- * along. Each waiter is like a process of its own: a locker and a notifier, half of them with a stream and half with polls.
+ * Two bridges behind one address are replaced one after the other, while many wait through them and locks are released
+ * throughout. Each waiter is like a separate process, with a locker and a notifier: half of them use a stream and half
+ * polls.
  */
 
 const count = rounds(1_000, 60)
-/** How many begin to wait at a time. A waiter whose bridge does not answer within a second would check for itself. */
+/** How many start to wait at a time. A waiter whose bridge does not answer within a second would check for itself. */
 const opensAtOnce = 20
 const releasesEveryMs = ms(10, 30)
-/** A client takes a second failure for a new one after 10 s that went well. */
+/** A client counts a failure as a new one after 10 s without any. */
 const wellMs = 11_000
-/** How long a bridge that stops waits for answers to be taken. */
+/** How long a stopping bridge waits for answers to be received. */
 const graceMs = 5_000
 
 const token = 'rolling-restart-0123456789abcdef0123'
@@ -62,7 +63,7 @@ async function stop(which: number): Promise<void> {
   const stoppedAt = performance.now()
   bridge.child.kill('SIGTERM')
   expect((await bridge.ended).code).toBe(0)
-  // It sends everybody off, and does not wait until its grace is over.
+  // It answers everybody, and does not wait until its grace is over.
   expect(performance.now() - stoppedAt).toBeLessThan(graceMs)
 }
 
@@ -72,14 +73,14 @@ async function startAgain(which: number): Promise<void> {
   await readyUrl(bridge)
 }
 
-/** How far the notifiers' clock is ahead. */
+/** How far the notifiers' clock is ahead, in milliseconds. */
 let aheadMs = 0
 const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs }
 
 const heardAgain = (waiting: readonly Waiter[]): Promise<void> =>
   eventually(() => waiting.every((waiter) => waiter.isHeard()))
 
-/** Lets time pass in which all goes well; `npm test` does not wait for it. */
+/** Lets time pass without failures; `npm test` does not wait for it. */
 async function goesWell(waiting: readonly Waiter[]): Promise<void> {
   await heardAgain(waiting)
   const waitedMs = ms(wellMs) === wellMs ? wellMs : 0
@@ -92,16 +93,16 @@ interface Waiter {
   readonly locks: Locker
   readonly acquiring: Promise<Lease>
   isHeard(): boolean
-  /** How often it was told that the lock may be free. */
+  /** How often the waiter was notified that the lock may be free. */
   signals(): number
 }
 
-/** Begins to wait for a lock of its own, which somebody holds. */
+/** Starts a waiter for a held lock of its own. */
 async function startWaiter(name: string, index: number): Promise<Waiter> {
   const key = `${name}:${index}`
   const held = await holders.acquire(key)
   let subscription: Subscription | undefined
-  // In pairs: one of a pair is with either bridge.
+  // In pairs: each bridge has one of a pair.
   const mode = (index >> 1) % 2 === 0 ? 'sse' : 'long-poll'
   const bridged = bridgeNotifier({ url: balancer.url, token, mode, clock })
   const notifier: ReleaseNotifier = {
@@ -111,7 +112,7 @@ async function startWaiter(name: string, index: number): Promise<Waiter> {
       return subscription
     },
   }
-  // None is to check because it has waited for long.
+  // None should check because it has waited for long.
   const locks = createLocker({ store: ioredisStore(connection), notifier, wait: '90s', recheck: '20m' })
   return {
     held,
@@ -123,7 +124,7 @@ async function startWaiter(name: string, index: number): Promise<Waiter> {
 }
 
 interface Woken {
-  /** From the release until it had the lock. */
+  /** Milliseconds from the release until the waiter had the lock. */
   readonly ms: number
   readonly commands: number
   readonly signals: number
@@ -141,7 +142,9 @@ async function release({ held, acquiring, signals }: Waiter): Promise<Woken> {
 
 type Step = (waiting: readonly Waiter[]) => Promise<unknown>
 
-/** Lets them wait, takes the steps, releases locks before, during and after each, and answers what became of who waited. */
+/**
+ * Starts the waiters, takes the steps, releases locks before, during and after each, and returns how the waiters fared.
+ */
 async function play(name: string, steps: readonly Step[]): Promise<readonly Woken[]> {
   const waiters: Waiter[] = []
   while (waiters.length < count) {
@@ -176,10 +179,10 @@ async function play(name: string, steps: readonly Step[]): Promise<readonly Woke
 const most = (woken: readonly Woken[], of: keyof Woken): number => Math.max(...woken.map((each) => each[of]))
 const sum = (woken: readonly Woken[], of: keyof Woken): number => woken.reduce((total, each) => total + each[of], 0)
 
-/** The longest pause that a waiter sits out is 2 s. Then all of them connect at once. */
+/** The longest pause of a waiter is 2 s. Then all of them connect at once. */
 const wokenWithinMs = 2_000 + 2_000
 
-/** Nobody hangs, and nobody is woken more than once more than without a restart. */
+/** Nobody hangs, and nobody is woken more than once in addition to the wake-ups without a restart. */
 function expectAllWoken(woken: readonly Woken[]): void {
   expect(woken).toHaveLength(count)
   expect(most(woken, 'ms')).toBeLessThan(limit(wokenWithinMs))
@@ -190,7 +193,7 @@ describe(`of ${count} who wait at two bridges behind one address`, () => {
   test('each asks the store twice if nothing happens', () => {
     expect(undisturbed).toHaveLength(count)
     expect(most(undisturbed, 'signals')).toBe(1)
-    // More only if one was not heard within a second.
+    // More only if one was not answered within a second.
     expect(sum(undisturbed, 'commands')).toBeLessThan(2.5 * count)
   })
 
@@ -206,7 +209,7 @@ describe(`of ${count} who wait at two bridges behind one address`, () => {
     const steps: readonly Step[] = [() => stop(0), () => startAgain(0), heardAgain, () => stop(1), () => startAgain(1)]
     const woken = await play('replaced in a hurry', steps)
     expectAllWoken(woken)
-    // Without a bridge a waiter goes by its timer: at first after 10 ms, in the end every half or whole second.
+    // Without a bridge, a waiter's timer decides: at first after 10 ms, in the end every half or whole second.
     expect(most(woken, 'commands')).toBeLessThan(2 + 10 + limit(wokenWithinMs) / 500)
   }, 300_000)
 })

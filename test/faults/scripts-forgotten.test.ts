@@ -33,7 +33,7 @@ it('T-36: a flushed script cache is invisible in every operation', async () => {
   expect(await locks.revoke('t36')).toBe(false)
   expect(events).not.toContain('renewal-unanswered')
   expect(events).not.toContain('lost')
-  // Each of the seven was refused by its hash first, and sent as a text then.
+  // Each of the seven was refused by its hash first, and then sent as text.
   const stats = String(await arena.command('INFO', 'commandstats'))
   expect(Number(/cmdstat_eval:calls=(\d+)/.exec(stats)?.[1])).toBeGreaterThanOrEqual(7)
 })

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 
 /*
- * Something on the way sends every request twice, as runtimes and proxies do with a POST, and delivers the second answer:
- * each request meets what it has done itself, and no client can see it.
+ * Something on the way sends every request twice, as runtimes and proxies do with a POST, and delivers the second
+ * answer: each request meets its own effect, and no client can see it.
  */
 
 let arena: RedisArena
@@ -15,7 +15,10 @@ let connection: Redis
 let locks: Locker
 let others: Locker
 let events: LockerEvent[]
-/** What happens to the lock before the first copy of a call, and before the second, by what the call announces. */
+/**
+ * What happens to the lock before the first copy of a call, and before the second, depending on what the call
+ * announces.
+ */
 let before: (announces: string | undefined) => Promise<unknown>
 let between: (announces: string | undefined) => Promise<unknown>
 
@@ -29,7 +32,7 @@ beforeAll(async () => {
     async run(calls, signal) {
       await before(calls[0]?.args[0])
       const first = await way.run(calls, signal)
-      // To a server that has to be told the text first nothing was done.
+      // A server that needs the script's text first has done nothing yet.
       if (first.some((reply) => reply.type !== 'value')) return first
       await between(calls[0]?.args[0])
       return way.run(calls, signal)

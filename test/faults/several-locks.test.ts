@@ -26,7 +26,7 @@ it('a plain client of a cluster takes the locks of a set one by one, once the se
   try {
     await using here = opened(cluster.nodes[0]?.port ?? 0)
     const set = await acquireAll(here.locks, ['a', 'b', '{t}1', '{t}2'])
-    // One that was refused, one for each of the two slots, and one for the two locks that lie together.
+    // One that was refused, one for each of the two slots, and one for the two locks in the same slot.
     expect(set.commands).toBe(4)
     expect(await locksIn(cluster.nodes[0] as RedisServer)).toEqual(['lock:a', 'lock:b', 'lock:{t}1', 'lock:{t}2'])
     expect([...(await set.release()).values()]).toEqual(Array(4).fill('released'))

@@ -3,7 +3,7 @@ import { type RedisCluster, type SlotMove, startRedisCluster } from '@leasehold/
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { clients, type TopologyClient } from '../topologies/clients.ts'
 
-// One slot of a cluster is moved to another node, as a resharding does it, while its locks are in use.
+// One slot of a cluster is moved to another node, as in a resharding, while its locks are in use.
 
 let cluster: RedisCluster
 let slots = 0
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** A slot that no other test moves, and keys in it. */
+/** Picks a slot that no other test moves, and keys in it. */
 async function slot(): Promise<{ move: SlotMove; key(name: string): string }> {
   const tag = `slot-${slots++}`
   const key = (name: string): string => `{${tag}}${name}`
@@ -38,7 +38,8 @@ function connect(client: TopologyClient): { locks: ReturnType<typeof createLocke
 }
 const types = (events: readonly LockerEvent[]): ReadonlySet<string> => new Set(events.map(({ type }) => type))
 
-// One after the other: moves that end at the same time give nodes the same configuration epoch, and one of the slots goes back.
+// One after another: moves that end at the same time give nodes the same configuration epoch, and one of the slots
+// moves back.
 describe.each(clients)('over $name', (client) => {
   it('held leases survive the move of their slot, and a waiter for one of its locks gets it', async () => {
     const { move, key } = await slot()
@@ -47,7 +48,7 @@ describe.each(clients)('over $name', (client) => {
     const waiting = b.locks.acquire(key('held'))
     await move.begin()
     await held.renew({ ttl: '30s' })
-    // Nobody has this one, so it may be on neither node: it has to wait for the end of the move.
+    // Nobody holds this lock, so its key may be on neither node: the acquire has to wait for the end of the move.
     const free = b.locks.acquire(key('free'))
     await move.carry()
     await held.renew({ ttl: '30s' })

@@ -32,7 +32,7 @@ function lockerAt(port: number): { locks: Locker; redis: Redis } {
   return { locks: createLocker({ store: ioredisStore(redis) }), redis }
 }
 
-/** Every call settles within its limit and half a second, with an error that says "unreachable". */
+/** Every call settles within its limit plus half a second, with an error that says "unreachable". */
 async function settlesInTime(locks: Locker): Promise<void> {
   const limitMs = ms(2_000)
   const timed = async (call: Promise<unknown>, withinMs: number): Promise<void> => {
@@ -160,7 +160,7 @@ describe.concurrent('a server that never answers is asked at most twice a second
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     let requests = 0
-    // Counted here: those that are given up at once may never arrive.
+    // Counted here, because requests that are given up at once may never arrive.
     const counted: typeof fetch = (...request) => {
       requests++
       return fetch(...request)

@@ -17,8 +17,8 @@ import { descendantsOf } from './processes.ts'
 const example = (path: string): URL => new URL(`../../examples/${path}`, import.meta.url)
 
 /*
- * Starts whatever tests start, writes down all processes of its run, and cleans nothing up: `killed-run.test.ts` then kills
- * the run, or lets it fail.
+ * Starts everything that tests start, records all processes of its run, and cleans up nothing: `killed-run.test.ts`
+ * then kills the run, or lets it fail.
  */
 beforeAll(async () => {
   const redis = await startRedis()
@@ -31,12 +31,12 @@ beforeAll(async () => {
     wranglerDev(example('worker-idempotent/'), bindings),
     startNodeProgram(example('node-server/src/main.ts'), { REDIS_URL: redis.url }),
     startCrew(1, leasehold, redis.port),
-    // Its service stays.
+    // esbuild's service process stays.
     build({ stdin: { contents: '' }, write: false }),
   ])
   runProgram([process.execPath, '-e', 'setInterval(() => undefined, 1_000)'], tmpdir())
   const { LEFTOVERS_FILE = '', LEFTOVERS_ENDING } = process.env
-  // Whoever waits for the file finds all of it.
+  // So that whoever waits for the file finds it complete.
   writeFileSync(`${LEFTOVERS_FILE}.part`, JSON.stringify(descendantsOf(process.ppid)))
   renameSync(`${LEFTOVERS_FILE}.part`, LEFTOVERS_FILE)
   if (LEFTOVERS_ENDING === 'fails') throw new Error('on purpose')

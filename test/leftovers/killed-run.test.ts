@@ -10,7 +10,7 @@ import { isRunning, type Process } from './processes.ts'
 
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
 const here = fileURLToPath(new URL('.', import.meta.url))
-/** What a run of `abandoned.ts` has, by a part of its command. */
+/** The processes that a run of `abandoned.ts` has, by a part of their command. */
 const kinds = [
   'vitest/dist/workers',
   'redis-server',
@@ -31,14 +31,16 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A run that has started everything, or is over: itself, its processes, and where it kept its temporary files. */
+/**
+ * A run that has started everything, or is over: the run itself, its processes, and the folder of its temporary files.
+ */
 async function start(ending: string): Promise<{ run: ChildProcess; processes: readonly Process[]; temporary: string }> {
   const LEFTOVERS_FILE = join(folder, `${ending}.json`)
   const temporary = mkdtempSync(join(folder, 'tmp-'))
   const run = spawn(process.execPath, [vitest, 'run', '--root', here], {
     env: { ...process.env, LEFTOVERS_FILE, LEFTOVERS_ENDING: ending, TMPDIR: temporary },
     stdio: 'ignore',
-    // In a group of its own, that can be killed as a whole.
+    // In a process group of its own, which can be killed as a whole.
     detached: true,
   })
   await eventually(() => existsSync(LEFTOVERS_FILE) || run.exitCode !== null, 60_000)

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Process {
   readonly pid: number
-  /** What it runs, with its arguments. */
+  /** The command, with its arguments. */
   readonly command: string
 }
 
-/** All that a process has started, and what those have, at this moment. */
+/** All current descendants of a process. */
 export function descendantsOf(ancestor: number): readonly Process[] {
   const parents = new Map<number, number>()
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -21,7 +21,7 @@ export function descendantsOf(ancestor: number): readonly Process[] {
   return [...parents.keys()].filter(descends).map((pid) => ({ pid, command: commandOf(pid) }))
 }
 
-/** Not just its pid: that of a dead process stays in use until whoever inherited it takes notice. */
+/** Compares more than the pid: a dead process's pid stays in use until the parent that inherited it reaps it. */
 export const isRunning = ({ pid, command }: Process): boolean => commandOf(pid) === command
 
 const commandOf = (pid: number): string => read(String(pid), 'cmdline').replaceAll('\0', ' ').trim()
@@ -30,7 +30,7 @@ function read(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return ''
   }
 }

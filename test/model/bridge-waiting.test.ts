@@ -7,20 +7,23 @@ import { rounds } from '../support/scale.ts'
 import { between, pick, type Random } from '../support/weighted.ts'
 
 /*
- * A lock that changes hands, is left to run out, or is taken and left idle, among polls and streams that come and go, checks that
- * take their time or fail, and releases that nobody could hear: nobody may be forgotten.
+ * A lock that changes hands, is left to expire, or is taken and left idle, among polls and streams that come and go,
+ * slow or failing checks, and releases that nobody could hear: no waiter may be forgotten.
  */
 
 interface Weather {
-  /** How long a check may take, in milliseconds, of which half passes before the store is asked. */
+  /** How long a check may take, in milliseconds; half of it passes before the store is asked. */
   readonly checkMs: number
-  /** How many of the checks of the store does not answer. */
+  /** The share of checks that the store does not answer. */
   readonly failing: number
-  /** Whether the connection that listens is lost now and then. */
+  /** Whether the listening connection is lost now and then. */
   readonly disconnects: boolean
 }
 
-/** Figures of the bridge: a turn, the distance of two checks, that of two releases on a stream, and a check after a failed one. */
+/**
+ * Figures of the bridge: a turn, the interval of checks, that of releases on a stream, and the retry after a failed
+ * check.
+ */
 const [turnMs, paceMs, releasePaceMs, retryMs] = [500, 250, 50, 1_000]
 const spreadMs = 300
 const stepMs = 5
@@ -36,7 +39,7 @@ interface Stream {
   stop(): void
   lastHeard: 'nothing' | 'held' | 'free'
   lastReleaseMs: number
-  /** When a release was heard by the bridge that this stream has not been told of. */
+  /** When the bridge heard a release that this stream has not been told of yet. */
   owedSinceMs: number | undefined
 }
 
@@ -50,9 +53,9 @@ class Run {
   #holder: { readonly cursor: string; endsMs: number } | undefined
   #fence = 1
   #isDisconnected = false
-  /** Since when everybody could know that the lock is free, and nobody was told. */
+  /** Since when everybody could have known that the lock is free, without anybody being told. */
   #quietSinceMs = 0
-  /** Since when the lock is free as far as the bridge can know. */
+  /** Since when, as far as the bridge can know, the lock is free. */
   #freeSinceMs = 0
   #lastCheckMs = Number.NEGATIVE_INFINITY
   readonly faults: string[] = []
@@ -261,12 +264,12 @@ class Run {
     for (const { owedSinceMs = nowMs } of this.#streams)
       if (nowMs - owedSinceMs > releasePaceMs + stepMs) this.#fault('a stream is not told of a release')
     if (this.#holder || this.#isDisconnected) return
-    // A check that was under way is worth nothing when somebody comes, and another has to keep its distance.
+    // A check in flight when somebody arrives is worthless, and the next has to keep its interval.
     const checkedMs = 2 * paceMs + 2 * this.#weather.checkMs + 2 * stepMs
     if (this.#lockPolls > 0 && nowMs - Math.max(this.#quietSinceMs, this.#freeSinceMs) > turnMs + checkedMs)
       this.#fault('nobody is woken though the lock is free')
     for (const { sinceMs, lastHeard } of this.#streams) {
-      // What nobody announced is known at the next check, which may be that at the end of a turn.
+      // What nobody announced is known at the next check, which may be the one at the end of a turn.
       if (lastHeard !== 'free' && nowMs - Math.max(sinceMs, this.#freeSinceMs) > turnMs + checkedMs)
         this.#fault(`a stream has heard ${lastHeard} though the lock is free`)
     }

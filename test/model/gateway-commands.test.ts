@@ -18,7 +18,7 @@ const numberText = fc
   )
   .map(([sign, whole, fraction, exponent]) => sign + whole + (fraction && `.${fraction}`) + exponent)
 
-/** An argument: how JSON has it, and what Redis must get. */
+/** An argument: its form in JSON, and what Redis must get. */
 interface Argument {
   readonly json: string
   readonly sent: string
@@ -37,7 +37,7 @@ const argument: fc.Arbitrary<Argument> = fc.oneof(
 )
 const space = fc.stringMatching(/^[ \t\n\r]{0,2}$/)
 
-/** An array as JSON has it, with whatever space is allowed. */
+/** An array in JSON, with any whitespace that is allowed. */
 const arrayOf = (parts: readonly string[], gaps: readonly string[]): string =>
   `${gaps[0]}[${gaps[1]}${parts.map((part) => gaps[2] + part + gaps[3]).join(',')}]${gaps[4]}`
 const gaps = fc.array(space, { minLength: 5, maxLength: 5 })
@@ -94,7 +94,7 @@ describe('the reader of commands', () => {
   })
 })
 
-/** What the runtime's own parser makes of it; undefined if that is not a command. */
+/** The command according to the runtime's own parser; undefined if it is none. */
 function commandBy(text: string): readonly string[] | undefined {
   try {
     const value: unknown = JSON.parse(text)

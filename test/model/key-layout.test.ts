@@ -7,7 +7,7 @@ import { redisArena } from '../support/arena.ts'
 import { quiet } from '../support/quiet.ts'
 import { rounds } from '../support/scale.ts'
 
-/** Keys as an enemy would choose them: made of the pieces that names of records are made of. */
+/** Keys as an attacker would choose them: built from the pieces that record names are built from. */
 const key = fc
   .array(fc.constantFrom('{', '}', 'a', '42', ':', ':fence', 'lock:', 'release:', '{42}', '{}', 'é', ' '), {
     minLength: 1,
@@ -45,7 +45,7 @@ describe('the layout of keys', () => {
     await using arena = await redisArena()
     const naiveRecord = (name: string): string => `${arena.prefix}${name}:fence`
     const locks = arena.client()
-    // The naive record of "job" is where the lock "job:fence" lives; ours is elsewhere, and both locks work.
+    // The naive record of "job" would be where the lock "job:fence" is; ours is elsewhere, and both locks work.
     const lease = await locks.acquire('job:fence', { wait: 0 })
     expect(await arena.command('GET', naiveRecord('job'))).toBe(lease.token)
     const other = await locks.acquire('job', { wait: 0 })

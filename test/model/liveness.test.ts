@@ -10,7 +10,7 @@ import type { Weather } from '../support/weather.ts'
 
 const { seed } = seededRandom()
 
-/** Plays a run for each of so many seeds. A failure names the first whose record is wrong, to repeat it. */
+/** Plays a run for each seed. A failure names the first seed whose record is wrong, so that it can be repeated. */
 async function expectNobodyWaitsInVain(weather: Weather, runs: number): Promise<void> {
   const { roundTripMs } = weather
   for (let run = seed; run < seed + runs; run++) {
@@ -61,11 +61,11 @@ describe('whoever waits for a lock gets it soon after it is free, and is told th
 })
 
 describe('a run is judged wrong', () => {
-  /** A holder gives the lock back after a second; until then a waiter of another process is there. */
+  /** A holder releases the lock after a second; until then a waiter of another process is there. */
   async function rulesOf(options: {
     readonly store?: (store: LeaseStore) => LeaseStore
     readonly waiter?: Partial<LockerOptions>
-    /** Its caller gives up, and the waiter is not told. */
+    /** The caller gives up, and the waiter is not told. */
     readonly leavesUnheard?: boolean
   }): Promise<readonly string[]> {
     const clock = new ManualClock()

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { quiet } from '../support/quiet.ts'
 import { rounds } from '../support/scale.ts'
 
-/* The memory store is the model of the scripts: whatever is asked of a room, both answer alike. */
+/* The memory store is the model of the scripts: both give the same answer to any request about a room. */
 
 let server: RedisServer
 let redis: Redis
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const call = () => callUntil(new AbortController().signal)
 
-/** A room in one store, whose entries are known by the numbers of their enters. */
+/** A room in one store, whose entries are identified by the numbers of their enters. */
 class Room {
   readonly #port: PresenceStore
   readonly #key: string

@@ -24,7 +24,7 @@ describe.each([
       grants += seen.grants
       full += seen.full
     }
-    // The runs do what they are about.
+    // The runs exercise what they are about.
     expect(grants).toBeGreaterThan(rounds(2_000, 25) * 5)
     expect(full).toBeGreaterThan(rounds(2_000, 25))
   })

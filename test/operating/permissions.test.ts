@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { elapse, eventually, limit } from '../support/scale.ts'
 
-/* The users of `docs/operating.md`: each line is enough for its part, and nothing of it can be left out. */
+/* The users of `docs/operating.md`: each line is enough for its part, and no rule can be left out. */
 
 const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
 /** The lines in order. The second line of a user adds to its first. */
@@ -29,7 +29,7 @@ const lines = Array.from(page.matchAll(/^ACL SETUSER (\S+) (?:on >\S+ )?(.+)$/gm
   user,
   rules: rules.split(' '),
 }))
-/** What somebody does with the permissions of a line, and of those before it for the same user. */
+/** What a user does with the permissions of a line, and of those before it for the same user. */
 const parts = ['app', 'queues', 'rooms', 'look', 'revoke']
 
 let server: RedisServer
@@ -48,11 +48,11 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Until so many connections listen for the release of a lock. */
+/** Waits until `count` connections listen for the release of a lock. */
 const listening = (key: string, count: number): Promise<void> =>
   eventually(async () => ((await admin.call('PUBSUB', 'NUMSUB', `lock:release:${key}`)) as unknown[])[1] === count)
 
-/** Its rejection belongs to whoever awaits it later, if anybody does. */
+/** The rejection is left to whoever awaits the promise later, if anybody does. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
@@ -60,7 +60,7 @@ function handled<T>(promise: Promise<T>): Promise<T> {
 
 type Part = (locks: Locker, key: string) => Promise<unknown>
 
-/** One lock after the other: taken, waited for, renewed, handed on within a process, given back. */
+/** One lock after another: taken, waited for, renewed, handed off within a process, released. */
 const plain: Part = async (locks, key) => {
   const lease = await locks.acquire(key, { ttl: '10s' })
   const waiting = handled(others.acquire(key, { wait: '5s' }))
@@ -68,7 +68,7 @@ const plain: Part = async (locks, key) => {
   await lease.renew({ ttl: '20s' })
   await lease.release()
   const other = await waiting
-  // This one waits itself, and is told.
+  // This one waits itself, and is notified.
   const again = handled(locks.acquire(key, { wait: '5s', recheck: '1h' }))
   await listening(key, 2)
   await other.release()
@@ -165,19 +165,21 @@ const calls: Readonly<Record<string, Part>> = {
 }
 
 /**
- * Does the part of a user with these rules. `denied` is what the server has logged as refused, even if the caller did not notice.
+ * Does a user's part with these rules. `denied` is what the server has logged as refused, even if the caller did not
+ * notice.
  *
- * @param withinMs whoever lacks a permission may wait in vain
+ * @param withinMs limits the part, since without a permission it may wait in vain
  */
 async function attempt(name: string, rules: readonly string[], withinMs: number) {
   const user = `${name}-${++turn}`
   await admin.acl('SETUSER', user, 'reset', 'on', '>password', ...rules)
-  // The program of the last two asks for nothing when it connects.
+  // The program of the last two sends nothing when it connects.
   const enableReadyCheck = name === 'app' || name === 'queues' || name === 'rooms'
   const access = { port: server.port, username: user, password: 'password' }
   const client = new Redis({ ...access, enableReadyCheck, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
-  // What keeps an idle connection: node-redis sends it by `pingInterval`, and notifiers to a connection that has gone quiet.
+  // Keeps an idle connection alive: node-redis sends it with `pingInterval`, and notifiers send it on a quiet
+  // connection.
   if (enableReadyCheck) client.ping().catch(() => undefined)
   const locks = createLocker({ ...ioredisBackend(client), name, wait: '2s' })
   const failures: string[] = []
@@ -206,7 +208,7 @@ describe.each(parts.map((name, at) => [name, at] as const))('the line for "%s"',
       const { denied, failures } = await attempt(name, [...others, ...own.filter((each) => each !== rule)], 800)
       return denied.length + failures.length > 0
     }
-    // Scripts are sent by their text only when the server does not know them.
+    // Scripts are sent as text only when the server does not know them.
     const first: string[] = own.filter((rule) => rule === '+eval')
     await admin.script('FLUSH')
     const needed = await Promise.all(first.map(isNeeded))

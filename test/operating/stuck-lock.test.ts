@@ -10,10 +10,13 @@ import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { ProgramOnTerminal } from '../../packages/cli/test/terminal.ts'
 import { eventually, limit, ms, soak } from '../support/scale.ts'
 
-/* What `docs/operating.md` says of a stuck lock: the output that it shows, and what becomes of a lock that somebody deletes. */
+/*
+ * What `docs/operating.md` says about a stuck lock: the output that it shows, and what happens to a lock that somebody
+ * deletes.
+ */
 
 let server: RedisServer
-/** Only in a soak: whoever waits behind it waits long. */
+/** Only in a soak: a waiter behind it waits long. */
 let bridge: BridgeProgram | undefined
 let client: Redis
 const lockers: Locker[] = []
@@ -39,7 +42,7 @@ const waitsFor = (key: string, count: number): Promise<void> =>
 
 describe('the page', () => {
   const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-  /** Each is a command line, and what the terminal shows then. */
+  /** Each block is a command line and the resulting terminal output. */
   const blocks = Array.from(
     page.matchAll(/^```console\n\$ leasehold (.*)\n([\s\S]*?)^```$/gm),
     ([, args = '', shown = '']) => ({
@@ -47,7 +50,7 @@ describe('the page', () => {
       shown: shown.trimEnd(),
     }),
   )
-  /** Numbers differ from run to run, and with them how wide a column is. */
+  /** Numbers differ from run to run, and with them the widths of columns. */
   const shape = (text: string): string =>
     text
       .replace(/\d[\d.,]*( ?(ms|[smhd])\b)?/g, '0')
@@ -136,7 +139,7 @@ test.concurrent('a lock that is revoked goes to who waits at once', async () => 
   expect(performance.now() - from).toBeLessThan(limit(500))
 })
 
-/** A server whose clock was set back by 300 s: the moment of the expiry lies as much later. */
+/** On a server whose clock was set back by 300 s, the expiry is that much later. */
 test.concurrent('a lease whose expiry lies far ahead is renewed and released as ever, and a dead one is revoked', async () => {
   const holder = locker('holder')
   const lease = await holder.acquire('clock', { ttl: '1s' })

@@ -1,18 +1,18 @@
 /**
- * Builds and packs each package as it would be published, and checks the tarballs as their readers would: publint and
- * attw read the manifests and types, and we what lies in them. `set-ups.test.ts` installs and uses them.
+ * Builds and packs each package as it would be published, and checks the tarballs as their users would: publint and
+ * attw read the manifests and types, and we check the contents. `set-ups.test.ts` installs and uses them.
  */
 
 import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { allOf, esmOnly, packAll, readFrom, run, type Tarball } from './tarballs.ts'
 
-// A `.test.ts` is the reader's own: whoever calls the conformance suite does so in a test.
+// A `.test.ts` belongs to the user: whoever calls the conformance suite does so in a test.
 const source = /(?<!\.d|\.test)\.ts\b/
 
 const isUnresolvableType = (line: string): boolean => /["'`]#|\/src\//.test(line) || source.test(line)
 
-/** A comment that names a source file; but for the one with which the build begins each module. */
+/** A comment that names a source file, except the one with which the build begins each module. */
 const isUnresolvableComment = (line: string): boolean =>
   /^\s*(\/\/|\/?\*)/.test(line) && !/^\/\/(#region)? ?src\//.test(line) && source.test(line)
 
@@ -26,7 +26,7 @@ try {
   process.exitCode = 1
 }
 
-/** A tarball holds the manifest, the licence, what was built, the README and what that links to; and nothing else. */
+/** A tarball holds the manifest, the license, the build output, the README and what it links to, and nothing else. */
 async function checkFiles({ manifest, folder: from, published, file, paths }: Tarball): Promise<void> {
   const linked = linksOf(await readFrom(file, 'README.md'))
     .filter((link) => !/^(https:|#)/.test(link))
@@ -54,7 +54,7 @@ async function lint({ file }: Tarball): Promise<void> {
   await run('publint', ['--strict', file])
 }
 
-/** Every entry resolves to its types by each way that TypeScript knows, `node10` and `require` included. */
+/** Every entry resolves to its types with each resolution mode of TypeScript, `node10` and `require` included. */
 async function checkTypes({ manifest, file }: Tarball): Promise<void> {
   const entries = Object.keys(manifest.exports)
   const onlyEsm = entries.filter((entry) => posix.join(manifest.name, entry) in esmOnly)

@@ -1,6 +1,6 @@
 import { parse } from 'yaml'
 
-/** What the tests read of a service. */
+/** The parts of a service that the tests read. */
 export interface Service {
   readonly build?: { readonly context: string; readonly dockerfile: string; readonly target: string }
   readonly command?: readonly string[]
@@ -23,7 +23,7 @@ export interface Compose {
 }
 
 /**
- * A compose file as it is where these variables are set.
+ * A compose file with these variables set.
  *
  * @throws Error with the file's own words for a variable that it needs
  */

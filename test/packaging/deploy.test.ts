@@ -11,8 +11,8 @@ import { composeOf, type Service } from './compose.ts'
 import { stagesOf, textsOf } from './dockerfile.ts'
 
 /*
- * What `deploy/` says is done here: by Docker where it runs, and otherwise by the Dockerfile's own steps, in a folder that
- * has nothing but what it copies.
+ * Does what `deploy/` says: with Docker where it runs, otherwise with the Dockerfile's own steps, in a folder that has
+ * only what they copy.
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -36,7 +36,7 @@ const tagOf = (program: Program): string => `leasehold-test-${program}`
 let folder: string
 let redis: RedisServer
 beforeAll(async () => {
-  // With the arguments that it has there: a server that does not know one does not start.
+  // With the arguments from the compose file: a server that does not know one does not start.
   redis = await startRedis({ args: serviceOf('redis').command?.slice(1) ?? [] })
   folder = mkdtempSync(join(tmpdir(), 'leasehold-deploy-'))
   if (hasDocker) await buildImages()
@@ -58,7 +58,7 @@ async function buildImages(): Promise<void> {
   }
 }
 
-/** What building the image does: the files that it copies, and then its commands. */
+/** Does what building the image does: copies its files, and then runs its commands. */
 async function takeSteps(): Promise<void> {
   const copied = textsOf(stages, 'built', 'COPY').map((text) => text.split(' '))
   for (const path of copied.flatMap((paths) => paths.slice(0, -1))) {
@@ -72,13 +72,13 @@ async function takeSteps(): Promise<void> {
 
 interface Started {
   readonly url: string
-  /** Runs the service's health check as it stands in the compose file; answers its exit code. */
+  /** Runs the service's health check as written in the compose file; returns its exit code. */
   checkHealth(): Promise<number>
-  /** Answers how it ended, and within how many milliseconds. */
+  /** Returns how the service ended, and how many milliseconds that took. */
   stop(): Promise<{ code: number | null; tookMs: number }>
 }
 
-/** Starts a service as the compose file has it, but for its Redis and, outside of a container, its address. */
+/** Starts a service as in the compose file, except for its Redis and, outside a container, its address. */
 async function start(program: Program): Promise<Started> {
   const name = program.toUpperCase()
   const fixed = textsOf(stages, program, 'ENV').flatMap((text) => text.split(' ').map((each) => each.split('=')))
@@ -144,7 +144,7 @@ test(`the bridge is ready, answers waiters, and ends on SIGTERM ${hasDocker ? 'i
   const answering = fetch(`${bridge.url}/v1/wait?${query}`, { headers: authorized })
   const stream = await fetch(`${bridge.url}/v1/events?key=deployed`, { headers: authorized })
   const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
-  // Once it has told the state it hears releases.
+  // Once it has sent the state, it hears releases.
   let told = ''
   while (!told.includes('event: state')) told += (await reader?.read())?.value ?? ''
   await redis.command('DEL', 'lock:deployed')
@@ -212,7 +212,7 @@ describe('the compose file', () => {
     const service = serviceOf(program)
     expect(service.depends_on?.['redis']).toEqual({ condition: 'service_healthy' })
     expect(service.build).toEqual({ context: '..', dockerfile: 'deploy/Dockerfile', target: program })
-    // The longest that the programs take: a request's deadline of 5 s and a second beyond it.
+    // The longest that the programs take to stop: a request's deadline of 5 s plus a second.
     expect(graceMs(program)).toBeGreaterThan(6_000)
   })
 

@@ -4,14 +4,14 @@ export interface Instruction {
   readonly text: string
 }
 
-/** What stands below one `FROM`. */
+/** The instructions below one `FROM`. */
 export interface Stage {
   readonly name: string
   readonly from: string
   readonly instructions: readonly Instruction[]
 }
 
-/** The stages of a Dockerfile without line continuations, each with a name. @throws Error for another. */
+/** The stages of a Dockerfile without line continuations, each with a name. @throws Error for any other. */
 export function stagesOf(dockerfile: string): readonly Stage[] {
   const stages: { name: string; from: string; instructions: Instruction[] }[] = []
   for (const line of dockerfile.split('\n')) {
@@ -25,7 +25,7 @@ export function stagesOf(dockerfile: string): readonly Stage[] {
   return stages
 }
 
-/** What a stage has of an instruction, with that of the stages that it is built from. */
+/** The texts of an instruction in a stage, including those of the stages that it is built from. */
 export function textsOf(stages: readonly Stage[], stage: string, name: string): readonly string[] {
   const found = stages.find((each) => each.name === stage)
   if (!found) return []

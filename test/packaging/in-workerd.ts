@@ -2,9 +2,9 @@ import { build } from 'esbuild'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
 
 /**
- * Runs the JavaScript of a Worker in workerd, and answers what it says.
+ * Runs the JavaScript of a Worker in workerd, and returns its response.
  *
- * @param objects its Durable Objects: the class by the name of its binding
+ * @param objects its Durable Objects: the class name by binding name
  */
 export async function inWorkerd(file: string, objects: Readonly<Record<string, string>>): Promise<string> {
   const { outputFiles } = await build({

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a package is built from: the packages' own files, and those that they share. */
+/** What the packages are built from: their own files, and those that they share. */
 const sources = ['packages', 'LICENSE', 'package.json', 'pnpm-lock.yaml', 'tsconfig.base.json', 'tsdown.base.ts']
 
-/** Says of these files, whether they are committed or not, what they are called and what is in them. */
+/** A fingerprint of the names and contents of these files, whether or not they are committed. */
 function fingerprint(): string {
   const hash = createHash('sha256')
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...sources]
@@ -23,13 +23,16 @@ function fingerprint(): string {
 
 const kept = join(root, 'node_modules/.cache/leasehold-packed')
 
-/** The folder with what was packed from the files as they are now, if somebody did. */
+/** The folder with the packages packed from the files as they are now, if there is one. */
 export function keptFolder(): string | undefined {
   const folder = join(kept, fingerprint())
   return existsSync(folder) ? folder : undefined
 }
 
-/** Keeps what `pack` puts into a folder, until a file changes: building and packing all takes ten seconds of a processor. */
+/**
+ * Keeps what `pack` puts into a folder until a file changes: building and packing all takes ten seconds of processor
+ * time.
+ */
 export async function packedOnce(pack: (into: string) => Promise<void>): Promise<string> {
   const folder = join(kept, fingerprint())
   if (existsSync(folder)) return folder
@@ -37,7 +40,7 @@ export async function packedOnce(pack: (into: string) => Promise<void>): Promise
   mkdirSync(kept, { recursive: true })
   const making = mkdtempSync(join(kept, 'making-'))
   await pack(making)
-  // Whoever finds it finds all of it.
+  // The rename is atomic: whoever finds the folder finds all of it.
   renameSync(making, folder)
   return folder
 }

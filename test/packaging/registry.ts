@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Manifest, Tarball } from './tarballs.ts'
 
-/** A registry of packages on this machine: our tarballs, and what the workspace has of others. Nothing comes from elsewhere. */
+/**
+ * A package registry on this machine: our tarballs, and the workspace's copies of other packages. Nothing comes from
+ * elsewhere.
+ */
 export interface Registry extends AsyncDisposable {
   readonly url: string
 }
 
-/** A package of the registry, and how its tarball is sent. */
+/** A package in the registry, and how its tarball is sent. */
 interface Entry {
   readonly manifest: Manifest
   send(response: ServerResponse): void
@@ -20,7 +23,7 @@ interface Entry {
 /**
  * Serves these tarballs and whatever they depend on.
  *
- * @param others packages that their readers have beside ours, each with the folder in which the workspace finds it
+ * @param others packages that users have beside ours, each with the folder in which the workspace finds it
  */
 export async function startRegistry(
   tarballs: readonly Tarball[],
@@ -68,7 +71,7 @@ export async function startRegistry(
   }
 }
 
-/** Where a package is that is imported from within a folder. */
+/** The location of a package that is imported from within a folder. */
 function installed(name: string, from: string): string {
   const folder = join(from, 'node_modules', name)
   if (existsSync(folder)) return realpathSync(folder)

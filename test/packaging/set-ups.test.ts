@@ -1,8 +1,8 @@
 import { setUps } from './set-ups.ts'
 
 /**
- * Each compiler, each way to find modules and each format at least once, and each reason for which something is refused:
- * `npm run soak` compiles in all ways.
+ * Each compiler, each module resolution and each format at least once, and each reason for a refusal: `npm run soak`
+ * compiles in all ways.
  */
 const corners = [
   '5.0 node10 cjs',

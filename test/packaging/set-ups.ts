@@ -11,26 +11,26 @@ import { cellName, compile, compiled, programs, type TypeCell, typeCells, type V
 
 type Format = TypeCell['format']
 
-/** Milliseconds, for all ways to compile on a machine that is busy with other tests. */
+/** In milliseconds, enough for all ways to compile on a machine that is busy with other tests. */
 const timeoutMs = 900_000
 
 /** The ways to compile whose JavaScript is run. */
 const emitting = (format: Format): TypeCell => ({ typescript: '5.9', resolution: 'nodenext', format })
 
-/** What a compiler says: all is fine but what cannot be, and that for the reason it gives. */
+/** The expected verdict of a compiler: `fine`, except where that is impossible, with the reason it gives. */
 function expectedVerdict({ typescript, resolution, format }: TypeCell, program: string): string | undefined {
   const seven = typescript === '7'
   if (program === 'block' && typescript === '5.0') return undefined
   if (seven && resolution === 'node10') return 'TS5108'
   if (!seven && resolution === 'bundler' && format === 'cjs') return 'TS5095'
-  // CommonJS may require ESM from TypeScript 5.8 on, where its Node is taken for the newest.
+  // CommonJS may require ESM from TypeScript 5.8 on, where the newest Node is assumed.
   const strict = resolution === 'node16' || (resolution === 'nodenext' && !seven && typescript !== '5.9')
   if (format === 'cjs' && strict && ['durable-object', 'cloudflare', 'conformance'].includes(program)) return 'TS1479'
-  // What others declare cannot be read by an old TypeScript, without `skipLibCheck`.
+  // An old TypeScript cannot read third-party declarations without `skipLibCheck`.
   const old = typescript === '5.0' || typescript === '5.4'
   if (['bridge', 'hono'].includes(program) && old) return 'TS2315 in hono'
   if (program === 'upstash-client' && typescript === '5.0') return 'TS5084 in @upstash/redis'
-  // Nor without `esModuleInterop`, which the newer ways to find modules bring.
+  // Nor without `esModuleInterop`, which the newer module resolutions imply.
   if (program === 'node-redis' && resolution === 'node10') return 'TS1192 in @redis/client'
   if (program === 'node-redis' && typescript === '5.0') return 'TS2694 in @redis/client'
   if (program === 'conformance' && resolution === 'node10') return 'TS2307 in vitest'
@@ -38,7 +38,7 @@ function expectedVerdict({ typescript, resolution, format }: TypeCell, program: 
   return 'fine'
 }
 
-/** What each program answers, whatever its format and the Node that runs it. */
+/** The output of each program, whatever its format and the Node that runs it. */
 const answers: Readonly<Record<string, string>> = {
   core: 'true true STORE_UNAVAILABLE true',
   block: 'false',
@@ -56,13 +56,13 @@ const answers: Readonly<Record<string, string>> = {
   testkit: 'fulfilled PONG',
 }
 
-/** `process.features.require_module` began with 20.19 and 22.12. */
+/** `process.features.require_module` exists from 20.19 and 22.12 on. */
 const cannotRequireEsm: readonly string[] = ['Node 20.9']
 
 /**
- * Claims what becomes of our packages in each set-up, and prints it as a table.
+ * Checks how our packages fare in each set-up, and prints that as a table.
  *
- * @param chosen which of the ways to compile are tried; those whose JavaScript is run always are
+ * @param chosen selects the ways to compile; those whose JavaScript is run are always included
  */
 export function setUps(chosen: (cell: TypeCell) => boolean): void {
   const emitted = new Set([cellName(emitting('cjs')), cellName(emitting('esm'))])
@@ -78,7 +78,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
   afterAll(() => installation?.[Symbol.asyncDispose]())
 
   const run = (binary: string | undefined, ...args: readonly string[]): RunningProgram =>
-    // The testkit looks for a Redis server in the path.
+    // The testkit looks for a Redis server in `PATH`.
     runProgram([binary ?? process.execPath, ...args], installation.folder, { PATH: process.env['PATH'] })
 
   describe('packages installed from their tarballs', () => {
@@ -108,7 +108,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
       'run on each Node, imported and required',
       async ({ onTestFinished }) => {
         const token = 'test-token-71ac-0123456789abcdef0123'
-        // Each of two programs at a time has servers of its own, because all use the same keys.
+        // Two programs run at a time, each with its own servers, because all use the same keys.
         async function serve(): Promise<Readonly<Record<string, string>>> {
           const redis = await startRedis()
           onTestFinished(() => redis.stop())
@@ -234,7 +234,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
   })
 }
 
-/** Works in two lanes, because a small machine has two processors. */
+/** Works in two lanes, since a small machine has two processors. */
 async function twoAtATime<T>(items: readonly T[], work: (item: T, lane: number) => Promise<void>): Promise<void> {
   const queue = [...items]
   const inLane = async (lane: number): Promise<void> => {
@@ -243,7 +243,7 @@ async function twoAtATime<T>(items: readonly T[], work: (item: T, lane: number) 
   await Promise.all([inLane(0), inLane(1)])
 }
 
-/** How many tests a runner says that passed; all that it said if one did not, or if it ended badly. */
+/** The number of passed tests that a runner reports; its whole output if one failed, or if the runner ended badly. */
 async function summary(title: string, program: RunningProgram): Promise<[title: string, passed: string]> {
   const { code, lines, err }: Ended = await program.ended
   const said = `${lines.join('\n')}\n${err}`

@@ -17,7 +17,7 @@ export interface Manifest {
 
 /** A package as it would be published. */
 export interface Tarball {
-  /** Its manifest within the workspace, and where that lies. */
+  /** Its manifest within the workspace, and the folder of that. */
   readonly manifest: Manifest
   readonly folder: string
   /** Its manifest as it is published. */
@@ -36,7 +36,7 @@ export const esmOnly: Readonly<Record<string, string>> = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Every package that is published, built and packed. */
+/** Builds and packs every published package. */
 export async function packAll(): Promise<readonly Tarball[]> {
   const manifests = globSync(join(root, 'packages/*/package.json'))
   const packages = manifests
@@ -44,7 +44,7 @@ export async function packAll(): Promise<readonly Tarball[]> {
     .filter(({ manifest }) => !manifest.private)
   const into = await packedOnce(async (into) => {
     const build = join(root, 'node_modules/.bin/tsdown')
-    // All of them, so that nobody still writes into a folder when it is removed.
+    // Waits for all of them, so that nothing still writes into a folder when it is removed.
     await allOf(packages.map(({ folder }) => run(build, [], folder)))
     const filters = packages.flatMap(({ manifest }) => ['--filter', manifest.name])
     const output = await run('npx', ['-y', pnpm, ...filters, 'pack', '--json', '--pack-destination', into])
@@ -60,10 +60,10 @@ export async function packAll(): Promise<readonly Tarball[]> {
   return allOf(tarballs)
 }
 
-/** What pnpm said of what it packed. */
+/** pnpm's report of what it packed. */
 const listing = 'packed.json'
 
-/** The tarballs of a folder, each with the name of its package and the files in it. */
+/** The tarballs in a folder, each with the name of its package and the files in it. */
 function packedIn(folder: string): readonly { name: string; file: string; paths: readonly string[] }[] {
   const packed = JSON.parse(readFileSync(join(folder, listing), 'utf8')) as readonly {
     readonly name: string
@@ -77,7 +77,7 @@ function packedIn(folder: string): readonly { name: string; file: string; paths:
   }))
 }
 
-/** The tarball of a package, if all were packed since the last change to a file of one. */
+/** The tarball of a package, if all packages were packed after the last change to any of their files. */
 export function packedAlready(name: string): string | undefined {
   const folder = keptFolder()
   return folder === undefined ? undefined : packedIn(folder).find((each) => each.name === name)?.file
@@ -87,10 +87,10 @@ export function packedAlready(name: string): string | undefined {
 export const readFrom = (tarball: string, path: string): Promise<string> =>
   run('tar', ['-xzOf', tarball, `package/${path}`])
 
-/** As the scripts of the workspace call it. */
+/** The version that the scripts of the workspace call. */
 const pnpm = /pnpm@[\d.]+/.exec(readFileSync(join(root, 'package.json'), 'utf8'))?.[0] ?? 'pnpm'
 
-/** Waits for all, and then fails with the problems of all that failed. */
+/** Waits for all tasks, and then fails with the problems of all that failed. */
 export async function allOf<T>(tasks: readonly Promise<T>[]): Promise<readonly T[]> {
   const results = await Promise.allSettled(tasks)
   const problems = results.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []))

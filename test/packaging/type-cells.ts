@@ -10,13 +10,13 @@ export interface TypeCell {
   readonly format: 'cjs' | 'esm'
 }
 
-/** What a compiler says of a program: `fine`, or the code of its first error and the package in which it found that. */
+/** A compiler's verdict on a program: `fine`, or the code of its first error and the package in which it is. */
 export interface Verdict {
   readonly verdict: string
   readonly message: string
 }
 
-/** The programs, by what their project has beside our packages: a browser's library and nothing of Node, or Node's types. */
+/** The programs, by what their project has beside our packages: a browser's library without Node, or Node's types. */
 const projects = {
   edge: ['core', 'block', 'locked', 'upstash', 'bridge-client', 'cloudflare', 'idempotency', 'hono', 'sessions'],
   node: ['ioredis', 'node-redis', 'upstash-client', 'bridge', 'durable-object', 'testkit', 'conformance'],
@@ -67,7 +67,7 @@ async function compileProject(
     target: 'es2022',
     module: resolution === 'node16' || resolution === 'nodenext' ? resolution : ownModule,
     moduleResolution: resolution,
-    // Without `esnext.disposable`: what `await using` asks for comes with our declarations.
+    // Without `esnext.disposable`: what `await using` needs comes with our declarations.
     lib: ['es2022', ...(project === 'edge' || typescript === '5.0' ? ['dom'] : [])],
     types: project === 'edge' ? [] : ['node'],
     typeRoots: ['./types'],
@@ -82,7 +82,7 @@ async function compileProject(
   for (const name of names) write(`${within}/${name}.ts`, sourceOf(name))
   mkdirSync(join(folder, within, 'types'))
   if (project === 'node') {
-    // TypeScript 5.0 cannot read those of today.
+    // TypeScript 5.0 cannot read the current ones.
     const types = typescript === '5.0' ? 'types-node-20.5' : '@types/node'
     symlinkSync(join(testFolder, 'node_modules', types), join(folder, within, 'types/node'))
   }
@@ -97,7 +97,7 @@ async function compileProject(
 
 const sourceOf = (program: string): string => readFileSync(new URL(`programs/${program}.ts`, import.meta.url), 'utf8')
 
-/** The packages whose declarations a program reads, beside core's. */
+/** The packages whose declarations a program reads, in addition to core's. */
 const reads: Readonly<Record<string, readonly string[]>> = {
   core: [],
   block: [],
@@ -129,7 +129,7 @@ function verdictOn(program: string, output: string): Verdict {
   const own = errors.find(
     ({ file }) => !packageOf(file) && (basename(file) === `${program}.ts` || basename(file) === 'tsconfig.json'),
   )
-  // The compiler sorts what it says by path, so which comes first depends on where the packages lie.
+  // The compiler sorts its errors by path, so which comes first depends on where the packages are.
   const found =
     own ?? errors.find(({ file }) => ['@leasehold/core', ...(reads[program] ?? [])].includes(packageOf(file) ?? ''))
   if (!found) return { verdict: output && errors.length === 0 ? 'crashed' : 'fine', message: output.slice(0, 500) }
@@ -137,5 +137,5 @@ function verdictOn(program: string, output: string): Verdict {
   return { verdict: name ? `${found.code} in ${name}` : found.code, message: found.message }
 }
 
-/** The package in which a file lies, if it lies in one. */
+/** The package that contains a file, if any. */
 const packageOf = (file: string): string | undefined => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]

@@ -24,7 +24,7 @@ beforeAll(() => {
   mkdirSync(folder)
   for (const snippet of checked) writeFileSync(join(folder, fileOf(snippet)), `${snippet.program}\nexport {}\n`)
   const compilerOptions = {
-    // What a reader's strict project has, and none of the workspace's own demands.
+    // The options of a reader's strict project, without the workspace's own demands.
     composite: false,
     declaration: false,
     emitDeclarationOnly: false,
@@ -59,7 +59,7 @@ test('every snippet type-checks in the project of a Worker, which has no types o
   const config = { extends: './tsconfig.json', compilerOptions, include: ['*.ts', types] }
   writeFileSync(join(folder, 'tsconfig.worker.json'), JSON.stringify(config))
 
-  // Our sources are written against other types, and a reader gets them as declarations. So only the snippets count.
+  // Our sources are written against other types, and a reader gets declarations. So only errors in the snippets count.
   const args = ['-p', 'tsconfig.worker.json', '--pretty', 'false', '--listFiles']
   const output = await outputOf('tsc', args).catch(({ message }: Error) => message)
   expect(output).toContain(types)
@@ -82,12 +82,12 @@ describe('a snippet that says it runs', () => {
 })
 
 describe('a snippet that is a file of tests', () => {
-  /** Of one run of them all, what became of each file. */
+  /** The result of each file, from one run of them all. */
   let report: { readonly testResults: readonly { readonly name: string; readonly status: string }[] }
   beforeAll(async () => {
-    // By the runner alone: the configuration of the workspace is for its own tests.
+    // With the runner alone: the configuration of the workspace is for its own tests.
     const args = ['run', '--root', folder, '--reporter', 'json', '--outputFile', 'report.json', ...testing.map(fileOf)]
-    // Which file has failed, and why, is in the report.
+    // The report says which file has failed, and why.
     await outputOf('vitest', args).catch(() => undefined)
     report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'))
   })
@@ -98,7 +98,7 @@ describe('a snippet that is a file of tests', () => {
   })
 })
 
-/** What a program printed; if it fails, the error says that too. */
+/** What a program printed; if it fails, the error includes that. */
 async function outputOf(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   try {
     const options = { cwd: folder, env: { ...process.env, ...env }, timeout: 50_000 }

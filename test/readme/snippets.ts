@@ -2,13 +2,13 @@
 export interface Snippet {
   /** `README.md:12`, the line of its opening fence. */
   readonly place: string
-  /** A whole program. Each line stands where it stands in the page, so that an error's line number is the page's. */
+  /** A whole program. Each line is at the same line as in the page, so that an error's line number is the page's. */
   readonly program: string
-  /** Whether the page says that it runs as it stands (` ```ts run `). */
+  /** Whether the page says that it runs as it is (` ```ts run `). */
   readonly runs: boolean
   /** Whether it is a file of tests, which a test runner has to run (` ```ts test `). */
   readonly tests: boolean
-  /** What `// prints: …` comments say it prints, line by line. */
+  /** The expected output from its `// prints: …` comments, line by line. */
   readonly prints: readonly string[]
   /** Why the page asks not to check it (` ```ts ignore <reason> `). */
   readonly ignored?: string
@@ -18,7 +18,7 @@ const fence = /^```(\w+)[ \t]*(.*)\n([\s\S]*?)^```[ \t]*$/gm
 const modes = ['', 'run', 'test', 'continues', 'continues run', 'continues test']
 
 /**
- * Finds the snippets of a page. One that `continues` stands on the one before it.
+ * Finds the snippets of a page. One that `continues` builds on the one before it.
  *
  * @throws Error for a fence that would escape the check: another name for TypeScript, an unknown word after `ts`, or
  *   `ignore` without a reason.

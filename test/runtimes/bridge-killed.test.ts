@@ -12,23 +12,26 @@ import { elapse, eventually, limit, ms } from '../support/scale.ts'
 import { type BridgeAccess, startWorker } from './worker.ts'
 
 /*
- * The bridge's process is killed while somebody waits through it, and started again on its port. Every command of the waiter
- * goes over HTTP, and is counted on its way; so are its connections to the bridge.
+ * The bridge's process is killed while a waiter uses it, and restarted on its port. Every command of the waiter goes
+ * over HTTP, and is counted on its way; so are its connections to the bridge.
  */
 
 const downMs = ms(15_000, 3_000)
-/** A waiter that checks by itself does so at least every second, so that none in this time means that it relies on the bridge. */
+/**
+ * A waiter that checks by itself does so at least every second, so no check in this time means that it relies on the
+ * bridge.
+ */
 const quietMs = 1_200
 
-/** What became of a take: with how many commands, or why not. */
+/** The outcome of a take: how many commands it took, or why it failed. */
 interface Taken {
   readonly commands?: number
   readonly code?: string
 }
-/** Takes the lock, with a wait of a minute, and gives it back. */
+/** Takes the lock, with a wait of a minute, and releases it. */
 type Take = (key: string) => Promise<Taken>
 
-/** What each of them has of its own: they are side by side, and kill their bridges when they like. */
+/** What each test has of its own: they run side by side, and kill their bridges at any time. */
 interface Servers {
   readonly stack: AsyncDisposableStack
   readonly bridge: BridgeProgram
@@ -122,12 +125,12 @@ describe.concurrent.each([
         `${name}: ${down.sent} commands and ${down.connections} connections in ${downMs} ms without a bridge, ` +
           `${taken.commands} commands in all, woken in ${wokenMs.toFixed()} ms`,
       )
-      // Every 10 ms doubling to a second, of which up to half is left to chance.
+      // Every 10 ms doubling to a second, of which up to half is random.
       expect(down.sent).toBeGreaterThanOrEqual(2)
       expect(down.sent).toBeLessThan(10 + downForMs / 500)
       expect(down.connections).toBeGreaterThanOrEqual(1)
       expect(down.connections).toBeLessThan(10 + downForMs / 2_500)
-      // It took the lock, and gave it back.
+      // It took the lock, and released it.
       expect(sent() - atRelease).toBe(2)
       expect(wokenMs).toBeLessThan(limit(1_000))
     },

@@ -16,7 +16,7 @@ import { noChromium, startChromium } from '../support/chromium.ts'
 const storeToken = 'store-token-0123456789abcdef0123456'
 const secret = 's'.repeat(32)
 
-/** Serves a page with our client in it, and later the store below it: the origin of the page. */
+/** Serves a page with our client, and later the store below it: the page's own origin. */
 async function startSite(): Promise<{ readonly url: string; readonly site: Hono; close(): Promise<void> }> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('programs/browser-story.ts', import.meta.url))],
@@ -64,7 +64,7 @@ describe.skipIf(noChromium !== undefined)(`in Chromium${noChromium === undefined
   })
   afterAll(() => stack?.disposeAsync())
 
-  /** Has the page do a part of its story; `token` is what it shows to the bridge. */
+  /** Has the page do a part of its story; `token` is the one it sends to the bridge. */
   const story = (part: 'wait' | 'refusal' | 'read', token: string, ...args: readonly string[]): Promise<unknown> => {
     const places = { store: `${origin}/store`, storeToken, bridge: bridge.url, token }
     return page.evaluate(`story.${part}(...${JSON.stringify([places, ...args])})`)

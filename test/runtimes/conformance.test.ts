@@ -18,14 +18,14 @@ function clientsTriedOn({ name }: Place): readonly Client[] {
 }
 
 /*
- * Places beside each other, but no more than three that are busy all the time, and their clients in turn: more at once would
- * make claims late that wait for an expiry.
+ * Places run side by side, but no more than three that are busy all the time, and their clients in turn: more at once
+ * would delay claims that wait for an expiry.
  */
 const groups = soak ? [places.slice(0, 3), places.slice(3)] : [places]
 const inTurn = { concurrent: false, timeout: 120_000 }
 
 const page = fileURLToPath(new URL('../../docs/runtimes.md', import.meta.url))
-/** What was seen last of each client at each place. */
+/** The last results of each client at each place. */
 const figures = fileURLToPath(new URL('conformance/figures.jsonl', import.meta.url))
 const renew = 'To renew it: LEASEHOLD_SOAK=1 pnpm exec vitest run test/runtimes/conformance.test.ts -u'
 
@@ -77,11 +77,11 @@ test('the page about runtimes says what was seen', async () => {
   )
   console.log(tables(now.filter((each) => seen.includes(each))))
   for (const { place, client, skipped } of soak ? [] : seen) {
-    // What the page has a dash for, a soak finds.
+    // A soak determines the figures for which the page has a dash.
     const said = of(before, place, client)?.skipped ?? skipped
     expect(said, `${client} on ${place}. ${renew}`).toEqual(skipped)
   }
-  // Only here how many there are: who adds a claim does not have to try it everywhere at once.
+  // Only a soak compares how many there are: whoever adds a claim does not have to try it everywhere at once.
   if (!soak) return
   await expect(toJsonLines(now), renew).toMatchFileSnapshot(figures)
   await expect(withTables(readFileSync(page, 'utf8'), tables(now)), renew).toMatchFileSnapshot(page)

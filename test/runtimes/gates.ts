@@ -3,11 +3,11 @@ interface Gate {
   readonly opened: PromiseWithResolvers<void>
 }
 
-/** Where a Worker's requests stop until the test lets them go on, each by its name. */
+/** Named gates where a Worker's requests stop until the test lets them continue. */
 export class Gates {
   readonly #gates = new Map<string, Gate>()
 
-  /** Resolves when somebody stands at the gate. */
+  /** Resolves when a request is at the gate. */
   arrival(name: string): Promise<void> {
     return this.#gate(name).arrived.promise
   }
@@ -16,7 +16,7 @@ export class Gates {
     this.#gate(name).opened.resolve()
   }
 
-  /** Stands at the gate until it is open. */
+  /** Waits at the gate until it is open. */
   async pass(name: string): Promise<void> {
     const gate = this.#gate(name)
     gate.arrived.resolve()

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 interface Page {
   readonly socket: WebSocket
-  /** The code with which the object closes it. */
+  /** The code with which the object closes the socket. */
   closed(): Promise<number>
 }
 
@@ -47,7 +47,7 @@ async function open(room: string, user: string, { tab = 'tab', every = 300, sile
   await once(socket, 'open')
   async function closed(): Promise<number> {
     await eventually(() => socket.readyState >= WebSocket.CLOSING)
-    // The code is there, but workerd ends the connection only when it lets the object hibernate, 10 s later.
+    // The code has arrived, but workerd ends the connection only when it lets the object hibernate, 10 s later.
     socket.terminate()
     return code
   }

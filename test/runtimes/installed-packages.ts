@@ -16,16 +16,16 @@ interface Manifest {
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** A folder outside of the workspace in which programs find our packages as their users do. */
+/** A folder outside the workspace in which programs find our packages as users do. */
 export interface Installation extends AsyncDisposable {
   readonly folder: string
-  /** Where a file of a package is. */
+  /** The path of a file of a package. */
   file(packageName: string, path: string): string
-  /** Compiles a program of `programs/`, for the oldest runtime; answers where it is. */
+  /** Compiles a program of `programs/`, for the oldest runtime; returns its path. */
   program(name: string): Promise<string>
 }
 
-/** Builds the packages of these folders as they are published, and installs them with what they depend on. */
+/** Builds the packages of these folders as they are published, and installs them with their dependencies. */
 export async function installPackages(...names: readonly string[]): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-runtimes-'))
   const modules = join(folder, 'node_modules')
@@ -57,7 +57,7 @@ async function install(source: string, modules: string): Promise<void> {
   for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
     const link = join(modules, name)
     mkdirSync(dirname(link), { recursive: true })
-    // Ours are built.
+    // Our own packages are built instead.
     if (!name.startsWith('@leasehold/') && !existsSync(link)) symlinkSync(join(source, 'node_modules', name), link)
   }
   const run = promisify(execFile)

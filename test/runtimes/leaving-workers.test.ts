@@ -7,8 +7,8 @@ import { elapse } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
- * A Worker answers while a request to the store that nobody awaits is under way: the runtime cuts that off in silence,
- * unless `waitUntil` was given it.
+ * A Worker answers while a request to the store that nobody awaits is in flight: the runtime cuts that off silently,
+ * unless it was passed to `waitUntil`.
  */
 
 let gateway: TestGateway
@@ -27,7 +27,9 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
 })
 
-/** A Worker that gives its lock back without waiting; that takes two requests, as the server has forgotten the script. */
+/**
+ * A Worker that releases its lock without waiting; that takes two requests, since the server has forgotten the script.
+ */
 async function release(key: string, query: string): Promise<void> {
   const asking = worker.ask(`/release?key=${key}&${query}`)
   await worker.gates.arrival(key)

@@ -37,7 +37,7 @@ describe.each([
       worker.gates.open(`${store}/warm`)
       expect(await use(store, 'warm')).toMatchObject({ status: 200 })
 
-      // The server knows both scripts by now.
+      // The server already knows both scripts.
       const before = { ...proxy.requests }
       const sent = (): number => Number(proxy.requests['/']) - Number(before['/'])
       const holding = use(store, 'counted')

@@ -4,15 +4,15 @@ import { elapse } from '../support/scale.ts'
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts'
 
 /*
- * Two requests of one isolate overlap, and use one locker at its module scope. What the first has begun, a timer or a
- * promise, ends or hangs when it has returned, so the second must not depend on it.
+ * Two requests of one isolate overlap, and use one locker at its module scope. A timer or a promise that the first has
+ * started ends or hangs when the first returns, so the second must not depend on it.
  */
 
-/** A holder is renewed each third of it, however busy the machine: seven Workers and their gateway are at work at a time. */
+/** A holder is renewed every third of it, however busy the machine: seven Workers and their gateway run at a time. */
 const ttlMs = 6_000
 const pastTtlMs = 6_500
 
-/** Newer runtimes carry a promise's continuation over to the request that waits for it; older ones leave it to hang. */
+/** Newer runtimes move a promise's continuation to the request that waits for it; older ones leave it hanging. */
 const runtimes = [
   ['a runtime of today', []],
   ['a runtime that carries no promise between requests', ['no_handle_cross_request_promise_resolution']],
@@ -30,7 +30,7 @@ async function start(options: Pick<WorkerOptions, 'conditions' | 'flags' | 'inst
   worker.gates.open('contended')
   return worker
 }
-/** One request, which stops at the gate of its name while it holds. */
+/** One request, which stops at the gate with its name while it holds the lock. */
 const hold = (worker: Worker, name: string, key: string, { ttl = ttlMs, wait = 60_000, leave = false } = {}) =>
   worker.ask(`/${name}?key=${encodeURIComponent(key)}&ttl=${ttl}&wait=${wait}${leave ? '&leave' : ''}`)
 
@@ -39,7 +39,7 @@ describe.concurrent.each([
   ['without it, by asking where it runs', [], true],
 ] as const)('bundled %s', (bundled, conditions, asks) => {
   describe.each(runtimes)('on %s', (runtime, flags) => {
-    /** All of these run at a time, in one Redis. */
+    /** All of these run at the same time, on one Redis. */
     const key = (name: string): string => `${bundled} ${runtime} ${name}`
     let worker: Worker
     beforeAll(async () => {
@@ -114,7 +114,7 @@ describe.concurrent('a locker that is forced to share', () => {
     async (_, flags) => {
       await using worker = await start({ instead, flags })
       const key = `forced-${flags.length}`
-      // Due before the second's renewal whatever the jitter, so that the timer is the first's.
+      // Due before the second's renewal whatever the jitter, so that the timer belongs to the first.
       const first = hold(worker, 'first', `${key}-one`, { ttl: ttlMs / 3 })
       await worker.gates.arrival('first')
       const second = hold(worker, 'second', `${key}-two`)
@@ -124,7 +124,7 @@ describe.concurrent('a locker that is forced to share', () => {
       await elapse(pastTtlMs)
       expect(await stored(`${key}-two`)).toBeNull()
       worker.gates.open('second')
-      // Nor does it learn of it: the timer that would tell it has gone with the first, too.
+      // Nor does it learn of the loss: the timer that would report it has gone with the first request, too.
       expect(await second).toMatchObject({ body: { told: false, ended: 'expired' } })
     },
   )

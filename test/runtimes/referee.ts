@@ -1,10 +1,10 @@
-/** What the notes of a list tell, written in the order in which their authors came and went. */
+/** The verdict on a list of notes, written in the order in which their authors came and went. */
 export interface Verdict {
-  /** How often each of them was in. */
+  /** How often each author was in. */
   readonly rounds: Readonly<Record<string, number>>
-  /** How often the one who came in was not the one who was last there. */
+  /** How often the author who came in was not the previous one. */
   readonly turns: number
-  /** Where somebody came in while somebody was there, or went without having been there. */
+  /** Where an author came in while another was there, or left without having been there. */
   readonly overlaps: readonly string[]
   /** Where a fence was not higher than the one before. */
   readonly fencesNotRisen: readonly string[]

@@ -6,21 +6,21 @@ export interface Ended {
   readonly code: number | null
   readonly lines: readonly string[]
   readonly err: string
-  /** How long it took to end once it had written its last line, in milliseconds. */
+  /** How long the program took to end after its last line, in milliseconds. */
   readonly lingeredMs: number
 }
 
-/** A process of its own. Kill it when the test is over. */
+/** A separate process. Kill it when the test is over. */
 export interface RunningProgram {
-  /** Resolves with the first line that matches; rejects if it ends without. */
+  /** Resolves with the first line that matches; rejects if the program ends without one. */
   line(pattern: RegExp): Promise<string>
   readonly ended: Promise<Ended>
-  /** Asks it to end. */
+  /** Asks the program to end. */
   terminate(): void
   kill(): Promise<void>
 }
 
-/** Runs a program that finds nothing of ours in its environment but the mark of the run, and `more`. */
+/** Runs a program whose environment has nothing of ours except the mark of the run, and `more`. */
 export function runProgram(command: readonly string[], folder: string, more: NodeJS.ProcessEnv = {}): RunningProgram {
   const [binary = '', ...args] = command
   const { LEASEHOLD_TEST_RUN } = process.env

@@ -5,9 +5,9 @@ import { type RunningProgram, runProgram } from './running-program.ts'
 import { node24, oldestNode, type Runtime, runtimes } from './runtimes.ts'
 
 const token = 'test-token-71ac-0123456789abcdef0123'
-/** In milliseconds. Shorter than any timer of ours that would make it happen in the end. */
+/** In milliseconds. Shorter than any of our timers that would make it happen eventually. */
 const soon = expect.toSatisfy((ms: number) => ms < 3_000)
-/** Milliseconds, for a machine that is busy with other tests. */
+/** In milliseconds, for a machine that is busy with other tests. */
 const timeoutMs = 120_000
 
 let packages: Installation
@@ -28,7 +28,7 @@ function run(context: TestContext, { name, binary, flags }: Runtime, ...args: re
   return program
 }
 
-/** The times in what a program printed, for people. */
+/** The times in a program's output, for humans. */
 const figures = (line: string): string =>
   Array.from(line.matchAll(/"(\w+)Ms":(\d+)/g), ([, what, ms]) => `${what} in ${ms} ms`).join(', ')
 
@@ -63,7 +63,7 @@ describe.concurrent.each(runtimes)('the published packages, on $name,', (runtime
     'do the same with fetch alone, woken by a bridge until it dies, and let the process end',
     async (context) => {
       await using redis = await startRedis()
-      /** Starts a program of the bridge, on this runtime if that is one of those for which it is published. */
+      /** Starts a program of the bridge, on this runtime if the program is published for it. */
       async function serve(program: 'bridge' | 'gateway'): Promise<RunningProgram & { readonly url: string }> {
         const main = packages.file('@leasehold/bridge', `dist/bin/${program}.js`)
         const metrics = program === 'bridge' ? ['--metrics-token', `metrics-${token}`] : []

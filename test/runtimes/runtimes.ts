@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A runtime for which the packages are published, and how it is told to run a program. */
+/** A runtime for which the packages are published, and how it runs a program. */
 export interface Runtime {
   readonly name: string
-  /** Undefined where there is none for this machine. */
+  /** Undefined if the runtime is not available for this machine. */
   readonly binary: string | undefined
   readonly flags: readonly string[]
-  /** What else it has to be told where a client library opens sockets. */
+  /** Additional flags for programs whose client library opens sockets. */
   readonly flagsForTcp: readonly string[]
-  /** The programs of the bridge are published for it, too. */
+  /** Whether the bridge's programs are published for it, too. */
   readonly serves: boolean
 }
 
 const { platform, arch } = process
 
-/** A file of a package that is installed only on the machines that it is for. */
+/** A file of a package that is installed only on the machines it is built for. */
 function installed(path: string): string | undefined {
   const file = fileURLToPath(new URL(`../node_modules/${path}`, import.meta.url))
   return existsSync(file) ? file : undefined
@@ -29,7 +29,7 @@ const node = (version: number | string, path: string): Runtime => ({
   serves: true,
 })
 
-/** The oldest for which the packages are published, 20.9, or what there is next to it for the machine. */
+/** The oldest Node for which the packages are published, 20.9, or the nearest version available for the machine. */
 export const oldestNode: Runtime =
   arch === 'arm64'
     ? node('20.10', `node-20.10-${platform}-arm64/bin/node`)
@@ -37,7 +37,7 @@ export const oldestNode: Runtime =
 
 export const node24: Runtime = node(24, 'node/bin/node')
 
-/** None of them may fetch what it does not find: there is nothing but the packages as they were built. */
+/** None of them may download what it does not find: there are only the packages as built. */
 export const runtimes: readonly Runtime[] = [
   node(20, `node-20-${platform}-${arch}/bin/node`),
   node(22, `node-22-${platform}-${arch}/bin/node`),
@@ -53,7 +53,7 @@ export const runtimes: readonly Runtime[] = [
     name: 'Deno 2',
     binary: installed(`@deno/${platform}-${arch}-glibc/deno`),
     flags: ['run', '--no-prompt', '--no-remote', '--node-modules-dir=manual', '--allow-net=127.0.0.1'],
-    // ioredis checks whether it is asked to tell what it does.
+    // ioredis reads the environment to see whether debugging is on.
     flagsForTcp: ['--allow-env'],
     serves: false,
   },

@@ -6,8 +6,8 @@ import { runProgram } from './running-program.ts'
 import { type Runtime, runtimes } from './runtimes.ts'
 
 /*
- * T-79: each request over a kept-alive connection is carried out, and the connection is lost before the reply. Deno's own
- * `fetch` then sends it a second time, and its caller gets the second answer; the others say that it failed.
+ * T-79: each request over a kept-alive connection is carried out, and the connection is lost before the reply. Deno's
+ * own `fetch` then sends it again, and its caller gets the second answer; the others report a failure.
  */
 
 let packages: Installation
@@ -45,12 +45,12 @@ describe.each(runtimes)('T-79: on $name, over connections that are lost before t
         ['gone', 'done'],
         ['gone', 'done'],
       ],
-      // A revocation is sent once: without an answer nobody knows.
+      // A revocation is sent once: without an answer its outcome is unknown.
       revoking: expect.toSatisfy((answer) => answer === true || (answer === 'STORE_UNAVAILABLE' && !repeats(runtime))),
       told: repeats(runtime) ? 'expired' : expect.any(String),
       own: expect.any(Number),
     })
-    // Otherwise this shows nothing: it has sent most of them twice by itself.
+    // Otherwise this shows nothing: the runtime has sent most of them twice by itself.
     if (repeats(runtime)) expect(arrived).toBeGreaterThan(1.5 * said.own)
   })
 })

@@ -9,13 +9,13 @@ import { elapse, eventually } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
- * Worker and object in real time; each key has an object of its own. A lease has a ttl of 3 s, and after its Worker's request it is
- * renewed for 1 s more.
+ * Worker and object in real time; each key has its own object. A lease has a ttl of 3 s, and after its Worker's request
+ * it is renewed for 1 s more.
  */
 
 const ttlMs = 3_000
 const graceMs = 1_000
-/** Until when the lock must be free, once its Worker's request has ended: a renewal may come at the end of the grace. */
+/** How soon the lock must be free once its Worker's request has ended: a renewal may come at the end of the grace. */
 const freeWithinMs = ttlMs + graceMs + 2_000
 
 let gateway: TestGateway
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const status = async (key: string, of = worker): Promise<object> => (await of.ask(`/status?key=${key}`)).body as object
 const linked = (key: string, count: number, of?: Worker): Promise<void> =>
-  // Not by `expect.poll`, which has to know its test: these run side by side.
+  // Not with `expect.poll`, which has to know its test: these run side by side.
   eventually(async () => ((await status(key, of)) as { readonly linked?: unknown }).linked === count)
 
 /** Lets a Worker hold a lock for longer than its ttl. */
@@ -54,7 +54,7 @@ async function holding(key: string, end: string, of = worker): Promise<{ readonl
   return { answer }
 }
 
-/** How long another waits for the lock from now on. */
+/** How long another caller waits for the lock from now on. */
 async function waited(key: string): Promise<number> {
   const lease = await others.acquire(key)
   await lease.release()

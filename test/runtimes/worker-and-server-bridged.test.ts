@@ -11,11 +11,11 @@ import { judge } from './referee.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
- * A Worker, over HTTP and woken through the bridge, and a server, over TCP and woken by Redis, contend for one lock. Neither
- * ever checks by itself: a waiter that is not woken waits until its time is up, which the last test shows.
+ * A Worker, over HTTP and woken through the bridge, and a server, over TCP and woken by Redis, contend for one lock.
+ * Neither ever checks by itself: a waiter that is not woken waits until its time is up, as the last test shows.
  */
 
-/** Longer than any wait but that of a waiter that is not woken. */
+/** Longer than any wait, except that of a waiter that is not woken. */
 const wokenWithinMs = 20_000
 
 let gateway: TestGateway
@@ -73,7 +73,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
         )
       const path = mode === 'sse' ? '/v1/events' : '/v1/wait'
       const askedBefore = way.requests[path] ?? 0
-      // Two calls on either side. Which comes first is left to chance.
+      // Two calls on either side. Which comes first is random.
       const calls = [atTheWorker, atTheWorker, atTheServer, atTheServer]
       for (let round = 0; round < count; round++) {
         await Promise.all(calls.map((call) => elapse(random() * 10).then(call)))
@@ -94,7 +94,7 @@ describe.each(['long-poll', 'sse'] as const)('by %s', (mode) => {
       })
       expect(turns).toBeGreaterThanOrEqual(count)
       expect(Math.min(refused, figures.refused)).toBeGreaterThan(count / 4)
-      // Whoever was refused asked the bridge, and had an answer long before it would have checked by itself.
+      // Every refused waiter asked the bridge, and had an answer long before it would have checked by itself.
       expect(asked).toBeGreaterThanOrEqual(figures.refused)
       expect(Math.max(figures.longestWaitMs, longestWaitMs)).toBeLessThan(wokenWithinMs)
       expect(worker.complaints).toEqual([])

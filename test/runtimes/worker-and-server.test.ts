@@ -10,8 +10,8 @@ import { judge, type Verdict } from './referee.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
- * A Worker, over HTTP, and a server, over TCP, contend for one lock. A referee reads afterwards what each noted in a list
- * of that Redis when it came in and before it went.
+ * A Worker, over HTTP, and a server, over TCP, contend for one lock. Afterwards a referee reads what each noted in a
+ * list of that Redis when it came in and before it left.
  */
 
 let gateway: TestGateway
@@ -49,7 +49,7 @@ test(
         await note(fence, 'in')
         await note(fence, 'out')
       })
-    // Two calls on either side, so that each side also hands the lock to itself. Which comes first is left to chance.
+    // Two calls on either side, so that each side also hands the lock to itself. Which comes first is random.
     const calls = [atTheWorker, atTheWorker, atTheServer, atTheServer]
     for (let round = 0; round < count; round++) {
       await Promise.all(calls.map((call) => elapse(random() * 10).then(call)))

@@ -7,18 +7,18 @@ import { Gates } from './gates.ts'
 export interface WorkerOptions {
   /** A file of `workers/`. */
   readonly entry: string
-  /** Export conditions of the bundle; default: that of Workers. */
+  /** Export conditions of the bundle; default: the Workers condition. */
   readonly conditions?: readonly string[]
-  /** Modules to bundle in place of others: the specifier, and a file of `workers/`. */
+  /** Modules to bundle in place of others: from the specifier to a file of `workers/`. */
   readonly instead?: Readonly<Record<string, string>>
-  /** Compatibility flags beside those of the newest date. */
+  /** Compatibility flags in addition to those of the newest date. */
   readonly flags?: readonly string[]
   readonly gateway: { readonly url: string; readonly token: string }
   /** Default: none, so that waiters poll. */
   readonly bridge?: BridgeAccess
-  /** Durable Objects: the class by the name of its binding. */
+  /** Durable Objects: the class name by binding name. */
   readonly objects?: Readonly<Record<string, string>>
-  /** A folder that keeps what they store; default: it ends with the Worker. */
+  /** A folder that keeps the objects' storage; default: the storage ends with the Worker. */
   readonly storage?: string
 }
 
@@ -28,26 +28,29 @@ export interface BridgeAccess {
   readonly mode: 'sse' | 'long-poll'
 }
 
-/** A Worker in workerd, and what it says. */
+/** A Worker in workerd, and its output. */
 export interface Worker extends AsyncDisposable {
-  /** For requests past `ask`: a client of its own, which may leave. */
+  /** For requests that bypass `ask`: from a separate client, which may leave. */
   readonly url: string
   readonly bundle: string
   readonly gates: Gates
   /** What the runtime or the Worker wrote to its log, and what it threw. */
   readonly complaints: readonly string[]
   ask(path: string, signal?: AbortSignal): Promise<Answer>
-  /** Asks over a connection of its own, and resolves with the first byte of the answer. Returns what cuts the connection. */
+  /**
+   * Sends a request over a separate connection, and resolves at the first byte of the answer, with a function that cuts
+   * the connection.
+   */
   connect(path: string): Promise<() => void>
 }
 
 export interface Answer {
   readonly status: number
-  /** What the Worker answered; text where that is no JSON. */
+  /** The Worker's answer; text if it is not JSON. */
   readonly body: unknown
 }
 
-/** Bundles a Worker as its user would, and starts it. Nothing of Node is there, nor any shim for it. */
+/** Bundles a Worker as its user would, and starts it. There is nothing of Node in it, nor any shim. */
 export async function startWorker({
   entry,
   conditions,

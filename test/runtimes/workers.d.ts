@@ -1,4 +1,4 @@
-/** What a Worker gets at its module scope, as far as the tests use it. */
+/** What a Worker gets at its module scope, to the extent that the tests use it. */
 declare module 'cloudflare:workers' {
   export class DurableObject<Env = unknown> {
     constructor(state: never, env: Env)
@@ -11,16 +11,18 @@ declare module 'cloudflare:workers' {
     readonly BRIDGE_URL?: string
     readonly BRIDGE_TOKEN: string
     readonly BRIDGE_MODE: 'sse' | 'long-poll'
-    /** Answers when the test lets the request go on, which is known to it by the path. */
+    /** Answers when the test lets the request continue; the path identifies the request. */
     readonly TEST: { fetch(url: string): Promise<Response> }
-    /** The Worker, as a client that may leave: of one over HTTP, Miniflare does not tell. */
+    /**
+     * The Worker itself, called by a client that may leave: Miniflare does not report it when an HTTP client leaves.
+     */
     readonly SELF: { fetch(url: string, init: { readonly signal: AbortSignal }): Promise<Response> }
     /** The object that renews leases. */
     readonly WATCHDOG: { getByName(name: string): object }
   }
 }
 
-/** What the tests use of Cloudflare's plugin for Vitest. */
+/** The parts of Cloudflare's plugin for Vitest that the tests use. */
 declare module 'cloudflare:test' {
   interface ObjectState {
     readonly storage: {

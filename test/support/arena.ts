@@ -15,7 +15,7 @@ import { soak } from './scale.ts'
 /** A store that several clients contend for, and access to it behind their backs. */
 export interface Arena extends AsyncDisposable {
   readonly name: string
-  /** A locker with a connection of its own, as another process would have. */
+  /** A locker with its own connection, as another process would have. */
   client(options?: Partial<LockerOptions>): Locker
   /** What wakes the waiters of one locker. */
   notifier(): ReleaseNotifier
@@ -28,9 +28,9 @@ export interface Arena extends AsyncDisposable {
 export interface RedisArena extends Arena {
   readonly server: RedisServer
   readonly prefix: string
-  /** A store over a connection of its own, to the server or to a proxy in front of it. */
+  /** A store over its own connection, to the server or to a proxy in front of it. */
   store(port?: number): LeaseStore
-  /** As every arena has it, over a connection of its own, to the server or to a proxy in front of it. */
+  /** Like every arena's notifier, but over its own connection, to the server or to a proxy in front of it. */
   notifier(port?: number): ReleaseNotifier
   command: RedisServer['command']
 }
@@ -63,7 +63,7 @@ async function memoryArena(): Promise<Arena> {
   }
 }
 
-/** A connection of a client library, and what is made over it under a prefix. */
+/** A client library's connection, and what is created over it under a prefix. */
 interface ArenaConnection {
   store(prefix: string): LeaseStore
   notifier(prefix: string): ReleaseNotifier
@@ -89,7 +89,7 @@ function overNodeRedis(port: number): ArenaConnection {
   }
 }
 
-/** A Redis of its own on 127.0.0.1, under a prefix of its own, reached through a client with its defaults. */
+/** A separate Redis on 127.0.0.1, under its own prefix, reached through a client with default options. */
 export async function redisArena(
   serverArgs: readonly string[] = [],
   over: (port: number) => ArenaConnection = overIoredis,
@@ -134,7 +134,7 @@ type NamedArena = readonly [name: string, open: () => Promise<Arena>]
 
 export const overNodeRedisToo: NamedArena = ['redis over node-redis', () => redisArena([], overNodeRedis)]
 
-/** Every store that a case of the lock itself applies to; in the soak over a further client. */
+/** Every store that a case about the lock itself applies to; in the soak, also over another client. */
 export const arenas: readonly NamedArena[] = [
   ['memory', memoryArena],
   ['redis over ioredis', redisArena],

@@ -7,10 +7,10 @@ import { expect, it } from 'vitest'
 
 type BackendOptions = RedisStoreOptions & PubsubNotifierOptions & { readonly name?: string | undefined }
 
-/** A client library that keeps connections, and what the adapter for it makes of a client. */
+/** A client library that keeps connections, and what its adapter makes from a client. */
 export interface BackendParts<Client> {
   server(): RedisServer
-  /** A client of that server, connected or about to be when it is used. */
+  /** A client of that server, connected or connecting by the time it is used. */
   client(): Client
   backend(
     client: Client,
@@ -22,7 +22,7 @@ export interface BackendParts<Client> {
 
 const refused = (option: string): unknown => expect.objectContaining({ code: 'INVALID_OPTION', option })
 
-/** What the backend of each such adapter keeps. */
+/** What the backend of each such adapter guarantees. */
 export function backendClaims<Client>({ server, client, backend, store, notifier }: BackendParts<Client>): void {
   it('gives a locker its store and notifier under one prefix, and a name that whoever reads the lock sees', async () => {
     const locks = createLocker({ ...backend(client(), { prefix: 'shop:' }), recheck: '1h' })
@@ -30,7 +30,7 @@ export function backendClaims<Client>({ server, client, backend, store, notifier
     expect(await locks.inspect('k')).toMatchObject({ holder: expect.stringMatching(`-${process.pid}$`) })
     expect(await server().command('GET', 'shop:k')).toContain(`-${process.pid}.`)
     const other = createLocker({ ...backend(client(), { prefix: 'shop:', name: 'orders-7' }), recheck: '1h' })
-    // Only the notifier can tell it within its time.
+    // Only the notifier can wake it within its wait.
     const next = other.acquire('k', { wait: '20s' })
     await expect.poll(() => server().command('PUBSUB', 'NUMSUB', 'shop:release:k')).toEqual(['shop:release:k', 1])
     await held.release()

@@ -1,13 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** One address for several servers of 127.0.0.1, as a load balancer before them has. */
+/** One address for several servers on 127.0.0.1, like a load balancer in front of them. */
 export interface Balancer extends AsyncDisposable {
   readonly url: string
-  /** Connections that are open now, server by server. */
+  /** Open connections, per server. */
   open(): readonly number[]
 }
 
-/** Gives each connection to the next server in turn, or to the one after it where that takes none. */
+/** Gives each connection to the next server in turn, or to the one after it if that server accepts none. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const links = ports.map(() => new Set<Socket>())
   let turn = 0

@@ -1,7 +1,7 @@
 /*
- * A process of its own that has just begun: acquires many locks in one turn, and tells how each call ended. Arguments: the port of
- * a Redis, how many, their ttl in milliseconds, for how long it is then busy itself, and when: in the same `turn`, or `later`,
- * with answers on their way.
+ * A separate process that has just started: acquires many locks in one turn, and reports how each call ended.
+ * Arguments: the port of a Redis, how many, their ttl in milliseconds, for how long it is then busy itself, and when:
+ * in the same `turn`, or `later`, with answers in flight.
  */
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'
@@ -11,12 +11,12 @@ import { quiet } from './quiet.ts'
 /** How a burst ended. */
 export interface Burst {
   readonly granted: number
-  /** What the others were told. */
+  /** The errors of the other calls. */
   readonly failures: readonly string[]
-  /** Of what was granted, when it was: how long it may still be trusted, in milliseconds. */
+  /** The shortest and the longest remaining validity of the leases at their grants, in milliseconds. */
   readonly leastLeftMs: number
   readonly mostLeftMs: number
-  /** Commands of all calls together. */
+  /** Commands used by all calls together. */
   readonly commands: number
   readonly tookMs: number
 }

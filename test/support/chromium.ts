@@ -5,20 +5,23 @@ import { inflate } from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
 import { vi } from 'vitest'
 
-/** Chromium as one file and the libraries that it needs, for the processors that there is a package for. */
+/** Chromium as one file and the libraries that it needs, for the processors that have a package. */
 const packaged = process.platform === 'linux' && process.arch === 'x64'
 const ofTheSystem = '/usr/bin/chromium'
 
-/** Why there is none here; undefined if there is. */
+/** Why Chromium is not available here; undefined if it is. */
 export const noChromium: string | undefined =
   packaged || existsSync(ofTheSystem) ? undefined : 'the package has Chromium for Linux on x64 only'
 
-/** Starts Chromium, which keeps what it writes in this folder. It is not told to be lax: a page may ask what any page may. */
+/**
+ * Starts Chromium, which keeps what it writes in this folder. No security is relaxed: a page may request what any page
+ * may.
+ */
 export async function startChromium(folder: string): Promise<Browser> {
   const files = packaged ? await onceUnpacked() : undefined
   return chromium.launch({
     executablePath: files ? join(files, 'chromium') : ofTheSystem,
-    // As root, where there is no sandbox; and it asks nobody outside.
+    // It runs as root, where there is no sandbox; and it contacts nobody outside.
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -37,8 +40,8 @@ const onceUnpacked = (): Promise<string> => {
 }
 
 /**
- * Unpacks the package, some 210 MB, once for all runs: that takes seconds of a processor. It stays beside the package, and goes with its
- * version. Answers where.
+ * Unpacks the package, some 210 MB, once for all runs: that takes seconds of processor time. The result stays beside
+ * the package, and goes with its version. Returns its path.
  */
 async function unpack(): Promise<string> {
   const folder = new URL('../', import.meta.resolve('@sparticuz/chromium')).pathname
@@ -47,7 +50,7 @@ async function unpack(): Promise<string> {
   const unpacking = await mkdtemp(join(folder, 'unpacking-'))
   try {
     await Promise.all(inflateInto(unpacking, ['chromium.br', 'al2023.tar.br'], join(folder, 'bin')))
-    // In one step, for another run may be at it. Whoever comes second uses what the first has made.
+    // In one step, since another run may be doing the same. Whoever comes second uses the first one's result.
     await rename(unpacking, ready).catch((error: unknown) => {
       if (!existsSync(ready)) throw error
     })

@@ -1,5 +1,5 @@
 /*
- * A process of its own: walks a list of items, tries the lock of each without waiting, and logs what it was granted.
+ * A separate process: walks a list of items, tries the lock of each without waiting, and logs which it was granted.
  * Keeps its leases until it is told to end. Arguments: the Redis URL, the prefix, the number of items, its name.
  */
 import { once } from 'node:events'

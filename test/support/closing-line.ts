@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 /**
  * Ends a run with one plain line, `N passed, N failed`, that a script can read. A file or hook that fails without a
- * failed test counts as one failure, and so does an error outside of any test.
+ * failed test counts as one failure, and so does an error outside any test.
  */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {

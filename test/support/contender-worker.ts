@@ -1,7 +1,7 @@
 /*
- * A process of its own that contends for a few locks and keeps a ledger of its holds in Redis. An entry is accepted only
- * if its fence is not lower than that of the entry before it, as a guarded resource would have it.
- * Arguments: the port of a Redis, the prefix, the number of keys.
+ * A separate process that contends for a few locks and keeps a ledger of its holds in Redis. An entry is accepted only
+ * if its fence is not lower than the previous entry's, as a guarded resource would require. Arguments: the port of a
+ * Redis, the prefix, the number of keys.
  */
 import { createLocker } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
@@ -10,7 +10,7 @@ import { quiet } from './quiet.ts'
 
 const [port, prefix = '', keys] = process.argv.slice(2)
 const redis = quiet(new Redis({ port: Number(port), retryStrategy: () => 50 }))
-// Appends may not be repeated by the client itself, and one that it lost with its connection must not be waited for.
+// The client itself must not repeat appends, nor wait for one that it lost with its connection.
 const ledger = quiet(
   new Redis({
     port: Number(port),

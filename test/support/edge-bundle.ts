@@ -3,18 +3,20 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 interface EdgeBundle {
-  /** The folder whose imports `contents` can make. */
+  /** The folder from which the imports in `contents` are resolved. */
   readonly folder: string
   readonly format?: 'esm' | 'iife'
   readonly conditions?: readonly string[]
   readonly external?: readonly string[]
 }
 
-/** What an edge project would deploy of these exports, minified, and nothing shimmed. As a script it is `leasehold`. */
+/**
+ * What an edge project would deploy of these exports, minified, with nothing shimmed. As a script it is `leasehold`.
+ */
 export const edgeBundle = async (contents: string, options: EdgeBundle): Promise<string> =>
   (await itemisedBundle(contents, options)).code
 
-/** The same, and how many bytes of it each file is, largest first, before compression. */
+/** The same, with each file's share of it in bytes before compression, largest first. */
 export async function itemisedBundle(
   contents: string,
   { folder, format = 'esm', conditions = ['workerd'], external = [] }: EdgeBundle,
@@ -37,5 +39,5 @@ export async function itemisedBundle(
   return { code: outputFiles[0]?.text ?? '', items: items.sort(([, a], [, b]) => b - a) }
 }
 
-/** Compressed as for the way to a user, in bytes. */
+/** Size in bytes when compressed as for delivery to a user. */
 export const compressedBytes = (code: string): number => gzipSync(code, { level: 9 }).byteLength

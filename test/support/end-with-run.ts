@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /*
- * Whatever a test run starts ends with it, and what it puts into the folder for temporary files goes, however the run ends.
+ * Whatever a test run starts ends with it, and what it puts into the folder for temporary files is removed, however the
+ * run ends.
  *
- * All processes of a run have its mark in their environment: a child hands it on to its own, also where a library starts
- * them. A shell waits beside the run, at the reading end of a pipe whose other end is the run's. The system closes that
- * when the run dies, and the shell then kills whoever has the mark, wherever it hangs in the tree of processes.
+ * All processes of a run have its mark in their environment: a child passes it on to its own children, also where a
+ * library starts them. A shell waits beside the run, at the reading end of a pipe whose other end belongs to the run.
+ * The system closes that end when the run dies, and the shell then kills every process with the mark, wherever it is in
+ * the process tree.
  *
- * So who starts a process with an environment of its own hands on `LEASEHOLD_TEST_RUN`; `test/architecture` checks.
+ * So code that starts a process with an environment of its own passes on `LEASEHOLD_TEST_RUN`; `test/architecture`
+ * checks this.
  */
 
 /** The first argument is the mark, the second the run's folder. */
@@ -37,7 +40,7 @@ export function endWithRun(): void {
     // Without the mark.
     env: { PATH: process.env['PATH'] },
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a group of its own, so that a signal to all of ours does not end it before its work.
+    // In a process group of its own, so that a signal to all of ours does not end it before its work is done.
     detached: true,
   })
   shell.on('error', (error) => console.error('Nothing will end what this run leaves behind:', error))

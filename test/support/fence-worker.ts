@@ -1,6 +1,6 @@
 /*
- * A process of its own: takes one lock a number of times, appends each fence to a log while it holds, and tells it.
- * Arguments: the Redis URL, the prefix, the number of rounds.
+ * A separate process: takes one lock a number of times, appends each fence to a log while it holds the lock, and
+ * reports it. Arguments: the Redis URL, the prefix, the number of rounds.
  */
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'

@@ -7,7 +7,7 @@ import { claims } from '../../packages/hono/test/served-app.ts'
 import { Gates } from '../runtimes/gates.ts'
 import { quiet } from './quiet.ts'
 
-/** What the routes of a framework do under their locks and keys, as fetch-level handlers, and what they tell of it. */
+/** What the routes of a framework do under their locks and keys, as fetch-level handlers, and what they report. */
 export class ClaimedWork {
   readonly locks: Locker
   readonly seen = { contended: 0, 'acquire-failed': 0 }
@@ -83,13 +83,13 @@ async function gzipped(text: string, status: number): Promise<Response> {
   return new Response(compressed, { status, headers: { 'content-encoding': 'gzip' } })
 }
 
-/** A server with the routes that the claims about middleware ask for. */
+/** A server with the routes that the claims about middleware use. */
 export interface ClaimedServer {
   readonly url: string
   close(): Promise<unknown>
 }
 
-/** What holds for the middleware of Hono holds for the handlers of this framework. */
+/** Claims that hold for Hono's middleware must hold for this framework's handlers. */
 export function frameworkClaims(serve: (work: ClaimedWork) => Promise<ClaimedServer>): void {
   claims(async () => {
     const redis = await startRedis()

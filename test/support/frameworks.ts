@@ -13,7 +13,7 @@ import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 /** A framework whose handlers can be idempotent. */
 export interface Framework {
   readonly name: string
-  /** Serves one handler for all paths. What the work throws becomes a 500, as the framework answers it. */
+  /** Serves one handler for all paths. What the work throws becomes the framework's 500. */
   serve(options: IdempotentOptions, work: IdempotentWork): Promise<ServedHandler>
 }
 
@@ -34,7 +34,7 @@ export const hono: Framework = {
   },
 }
 
-/** A scope that is asked with what a server of Node knows. */
+/** A scope function that gets what a Node server knows of a request. */
 const scopeOf =
   ({ scope }: IdempotentOptions) =>
   ({ headers }: { readonly headers: object }) =>
@@ -57,7 +57,7 @@ const overExpress = (name: string, express: typeof express5): Framework => ({
   serve: (options, work) => served(express().use(onExpress({ ...options, scope: scopeOf(options) }, work))),
 })
 
-/** Those with an adapter of their own over the fetch-level handle. */
+/** Frameworks with an adapter of their own over the fetch-level handle. */
 export const adapted: readonly Framework[] = [
   overExpress('Express 5', express5),
   overExpress('Express 4', express4),

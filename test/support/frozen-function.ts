@@ -1,6 +1,6 @@
 /*
- * A process of its own, as a function that its platform freezes between two invocations, or in the middle of one. It does
- * what a message asks for, and answers what came of it. Argument: where things are, as JSON.
+ * A separate process, standing for a function that its platform freezes between two invocations, or in the middle of
+ * one. It does what a message asks for, and answers with the outcome. Argument: where things are, as JSON.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { bridgeNotifier } from '@leasehold/bridge-client'
@@ -11,7 +11,7 @@ import { fetchStore } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 import { quiet } from './quiet.ts'
 
-/** How it reaches its store and its notifier. */
+/** How the function reaches its store and its notifier. */
 export type Way = 'tcp' | 'sse' | 'long-poll'
 
 export interface Places {
@@ -21,7 +21,10 @@ export interface Places {
   readonly bridge: { readonly url: string; readonly token: string }
 }
 
-/** What it is asked. `at` in the answers is in milliseconds since the epoch, which all processes of a machine share. */
+/**
+ * What the function is asked to do. `at` in the answers is in milliseconds since the epoch, which all processes of a
+ * machine share.
+ */
 export interface Order {
   readonly id: number
   readonly job: keyof typeof jobs
@@ -48,7 +51,7 @@ export interface Ending extends Partial<Seen> {
   readonly commands?: number
 }
 
-/** What came of being frozen in the middle of everything. */
+/** The outcome of being frozen in the middle of everything. */
 export interface FrozenHere {
   readonly seen: Seen
   /** `granted`, `not granted` or an error's code. */
@@ -74,7 +77,7 @@ const notifier: ReleaseNotifier = {
     return made
   },
 }
-// What wakes a waiter is the notifier, or nothing.
+// Only the notifier can wake a waiter.
 const locks = createLocker({ store, notifier, recheck: '10m' })
 const leases = new Map<string, Lease>()
 const lostAt = new Map<string, number>()
@@ -112,7 +115,7 @@ async function ending(running: Promise<Partial<Ending>>): Promise<Ending> {
   }
 }
 
-/** Tells when it had the lock, and not when it had given it back. */
+/** Reports when it had the lock, not when it had given it back. */
 const take = ({ key, ms }: Order): Promise<Ending> =>
   ending(locks.withLock(key, { wait: ms, ttl: '10s' }, async ({ commands }) => ({ commands, at: Date.now() })))
 
@@ -127,8 +130,8 @@ const jobs = {
   isWorking: ({ key }: Order) => finishing.has(key),
   finish: ({ key }: Order) => finishing.get(key)?.(),
   /**
-   * Is frozen in the middle of everything: it has asked for locks a few turns ago, at this moment, and has just begun to
-   * give one back. What it sees of its lease is asked for in the very next statement.
+   * Is frozen in the middle of everything: it asked for locks a few turns ago and at this moment, and has just begun to
+   * give one back. What it sees of its lease is read in the very next statement.
    */
   async freezeHere({ key, ms }: Order): Promise<FrozenHere> {
     await hold({ ...orderOf(`${key}:here`), ms })

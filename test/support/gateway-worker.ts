@@ -1,6 +1,6 @@
 /*
- * A process of its own: a real Redis and the gateway in front of it. Sends where it is and its token, and ends when it is
- * disconnected, so with its parent at the latest.
+ * A separate process: a real Redis and the gateway in front of it. Sends its address and its token, and ends when it is
+ * disconnected, so at the latest with its parent.
  */
 import { startTestGateway, token } from '../../packages/bridge/test/gateway.ts'
 

@@ -11,8 +11,8 @@ declare module 'vitest' {
 }
 
 /**
- * Starts what the tests inside workerd talk to. In a process of its own, because the modules of this one are resolved as
- * for a Worker, and a Redis client for Node is then none.
+ * Starts what the tests inside workerd talk to. In a separate process, because the modules of this one are resolved as
+ * for a Worker, where a Redis client for Node does not work.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const gateway = fork(fileURLToPath(new URL('gateway-worker.ts', import.meta.url)))

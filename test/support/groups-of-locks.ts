@@ -11,10 +11,15 @@ import { createBridge } from '../../packages/bridge/src/server/index.ts'
 import { bridgeNotifier } from '../../packages/bridge-client/src/index.ts'
 import { quiet } from './quiet.ts'
 
-/** A Redis as those who take several locks meet it: one server, or a cluster on which most keys lie apart. */
+/**
+ * A Redis as seen by a caller that takes several locks: one server, or a cluster on which most keys are in different
+ * slots.
+ */
 export interface Place extends AsyncDisposable {
   readonly nodes: readonly RedisServer[]
-  /** A locker with a connection of its own, as another process would have; on one server, through a proxy if there is one. */
+  /**
+   * A locker with its own connection, as another process would have; on one server, through a proxy if there is one.
+   */
   client(options?: Partial<LockerOptions>, proxyPort?: number): Locker
 }
 
@@ -91,12 +96,12 @@ function place(
   }
 }
 
-/** Where a set comes by one request, by one for each lock, and without wake-ups. */
+/** Places where a set takes one request, or one for each lock, or has no wake-ups. */
 export const places: readonly (readonly [name: string, open: () => Promise<Place>])[] = [
   ['on one server', oneServer],
   ['on a cluster', aCluster],
   ['over HTTP', () => overHttp()],
 ]
 
-/** And where the bridge wakes who waits. */
+/** The same, and one where the bridge wakes waiters. */
 export const placesToWait: typeof places = [...places, ['over HTTP with the bridge', () => overHttp(true)]]

@@ -1,5 +1,5 @@
 /*
- * A process of its own that acquires, detaches, resumes and releases when it is told to, and answers with what came of it.
+ * A separate process that acquires, detaches, resumes and releases when it is told to, and answers with the outcome.
  * Arguments: the Redis URL, the prefix, its name.
  */
 import { createLocker, type Lease } from '@leasehold/core'

@@ -1,7 +1,7 @@
 /*
- * A process of its own whose timer fires a job: it runs the job if it gets the lock, and exits right after.
- * Arguments: the port of a Redis, how late its timer is, how long the lock is held at least; 0 for no such time.
- * Prints `ready`, waits for a line on its input, and then prints whether it ran the job.
+ * A separate process whose timer fires a job: it runs the job if it gets the lock, and exits right after. Arguments:
+ * the port of a Redis, how late its timer is, the minimum time for which the lock is held; 0 for none. Prints `ready`,
+ * waits for a line on its input, and then prints whether it ran the job.
  */
 import { once } from 'node:events'
 import { createLocker } from '@leasehold/core'

@@ -1,7 +1,7 @@
 /*
- * A process of its own that stands for election. While it leads, it writes its fence through a guard, each 20 ms, and tells what came
- * of it. It goes on writing for a moment after it was told to stop, as late work does. Arguments: the Redis URL, the prefix, its
- * name, the ttl in milliseconds.
+ * A separate process that stands for election. While it leads, it writes its fence through a guard every 20 ms, and
+ * reports the outcome. It keeps writing for a moment after it was told to stop, as late work does. Arguments: the Redis
+ * URL, the prefix, its name, the ttl in milliseconds.
  */
 import { createLocker } from '@leasehold/core'
 import { type ElectionEvent, lead } from '@leasehold/core/election'

@@ -1,9 +1,9 @@
-/* Unit tests share their processes: what a file has put in the place of a global goes with it. */
+/* Unit tests share their processes: whatever a file has put in place of a global is removed at its end. */
 import { afterAll, vi } from 'vitest'
 
 afterAll(() => {
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
-  // The last: a global that is put back may have been one of the false timers.
+  // Last, because a restored global may have been one of the fake timers.
   vi.useRealTimers()
 })

@@ -1,6 +1,6 @@
 /*
- * A process of its own that takes, renews and gives back locks until it is killed.
- * Arguments: the prefix, then the port of one Redis, or the ports of a cluster.
+ * A separate process that takes, renews and releases locks until it is killed. Arguments: the prefix, then the port of
+ * one Redis, or the ports of a cluster.
  */
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'

@@ -13,11 +13,11 @@ import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
 import { quiet } from './quiet.ts'
 import type { User } from './ways.ts'
 
-/** A store whose replies get lost, and whose requests arrive twice, when a test says so. */
+/** A store whose replies get lost, or whose requests arrive twice, when a test says so. */
 export interface LossyWay extends AsyncDisposable {
   readonly name: string
   readonly store: LeaseStore
-  /** Lets the server carry the next request out, and loses its reply. */
+  /** Lets the server carry out the next request, and loses its reply. */
   loseReply(): Promise<unknown>
   /** Lets the next request arrive twice, and delivers the second answer. */
   twice(): Promise<unknown>
@@ -29,7 +29,7 @@ export const lossyWays = async (redis: RedisServer): Promise<readonly LossyWay[]
   await overHttp(redis),
 ]
 
-/** A client that is back at once after a loss, and sends nothing again by itself. */
+/** A client that reconnects at once after a loss, and resends nothing by itself. */
 export const plainClient = (port: number, user?: User): Redis =>
   quiet(new Redis({ port, autoResendUnfulfilledCommands: false, retryStrategy: () => 1, ...user }))
 
@@ -64,7 +64,7 @@ async function overTcp(redis: RedisServer): Promise<LossyWay> {
     async loseReply() {
       const connected = once(client, 'ready')
       await proxy.dropNextReply()
-      // What is written before the client has noticed is lost, too.
+      // Anything written before the client has noticed is lost, too.
       await connected
     },
     twice: () =>

@@ -1,6 +1,6 @@
 /*
- * A process of its own that holds many renewed leases while it is busy for 60 % of its time.
- * Arguments: the port of a Redis, the prefix, how many leases, their ttl in milliseconds.
+ * A separate process that holds many renewed leases while it is busy for 60 % of its time. Arguments: the port of a
+ * Redis, the prefix, how many leases, their ttl in milliseconds.
  */
 import { createLocker } from '@leasehold/core'
 import { ioredisStore } from '@leasehold/ioredis'

@@ -9,9 +9,11 @@ import type { User } from './ways.ts'
 
 /** A client library that keeps connections, and the adapter for it. */
 export interface NotifierParts<Client extends object> {
-  /** A client for a port of 127.0.0.1, to whose errors somebody listens. It may connect at once. */
+  /** A client for a port of 127.0.0.1, with a listener for its errors. It may connect at once. */
   create(port: number, user?: User): Client
-  /** One that gives up on answers by itself, if the library has that. It does not make a silence a refusal. */
+  /**
+   * A client that gives up on answers by itself, if the library has that. This does not turn silence into a refusal.
+   */
   impatient?(port: number): Client
   /** Resolves when it is connected. */
   connect(client: Client): Promise<unknown>
@@ -21,9 +23,9 @@ export interface NotifierParts<Client extends object> {
 }
 
 /**
- * What the notifier of each such adapter keeps.
+ * What the notifier of each such adapter guarantees.
  *
- * @param thorough false leaves out what takes long and is about what adapters share
+ * @param thorough false leaves out claims that take long and concern what adapters share
  */
 export function notifierClaims<Client extends object>(over: NotifierParts<Client>, thorough = true): void {
   let server: RedisServer
@@ -142,7 +144,7 @@ export function notifierClaims<Client extends object>(over: NotifierParts<Client
       const subscription = listening.subscribe('k', '-')
       await subscription.ready
       const dropped = proxy.dropNextReply('silence')
-      // Rather than to wait until it is asked anyway.
+      // Instead of waiting until it is asked anyway.
       subscription.suspect('1')
       await dropped
       await expect.poll(() => causes).toHaveLength(1)
@@ -212,7 +214,7 @@ export function notifierClaims<Client extends object>(over: NotifierParts<Client
     proxy.refuse()
     proxy.cut()
     await expect.poll(() => subscription.live).toBe(false)
-    // Each attempt is a connection of its own; when the fifth is made, three have failed.
+    // Each attempt is a separate connection; when the fifth is made, three have failed.
     await expect.poll(() => attempts.mock.calls.length).toBeGreaterThanOrEqual(5)
     await proxy.accept()
     await signalled(subscription, 0)
@@ -254,7 +256,7 @@ export function notifierClaims<Client extends object>(over: NotifierParts<Client
     const holding = createLocker({ store: over.store(other) })
     const delays: number[] = []
     for (let round = 0; round < 20; round++) {
-      // A key of its own, or the channel of the round before, which lingers, would say that this one is heard.
+      // A key per round: otherwise the lingering channel of the previous round would say that this one is heard.
       const key = `wake-${round}`
       const holder = await holding.acquire(key, { ttl: '30s' })
       const acquiring = waiting.acquire(key, { recheck: '10s', wait: '20s' })

@@ -1,6 +1,7 @@
 /*
- * A process of its own that asks for a result when it is told to, some times at once, and answers with what each call got. Its work
- * counts its runs in Redis and takes as long as it is told. Arguments: the Redis URL, the prefix, its name.
+ * A separate process that asks for a result when it is told to, with several calls at once if told so, and answers with
+ * what each call got. Its work counts its runs in Redis and takes as long as it is told. Arguments: the Redis URL, the
+ * prefix, its name.
  */
 import { createLocker } from '@leasehold/core'
 import { type OnceOptions, once } from '@leasehold/core/once'
@@ -12,7 +13,7 @@ export interface OnceOrder {
   readonly key: string
   readonly callers: number
   readonly tookMs: number
-  /** What its work does in the end. */
+  /** How its work ends. */
   readonly end: 'return' | 'throw' | 'too much'
   readonly options: OnceOptions
 }

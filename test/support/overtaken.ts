@@ -5,8 +5,9 @@ export interface ServedWait {
 }
 
 /**
- * The most that any wait was overtaken: how many got the lock before it although they came more than `laterMs` after it. Those are
- * not counted who got it in the first `firstMs` of its wait, when the store need not know that it waits.
+ * The most times that any wait was overtaken: how many calls got the lock before it although they came more than
+ * `laterMs` after it. Calls that got the lock in the first `firstMs` of its wait are not counted: until then the store
+ * need not know of the wait.
  */
 export function mostOvertaken(waits: readonly ServedWait[], laterMs: number, firstMs: number): number {
   const counts = waits.map(

@@ -1,6 +1,6 @@
 /*
- * A process of its own: a server whose payments are idempotent. Each payment adds one to a counter in Redis. One to `/hang` never
- * answers. Arguments: the Redis URL, the ttl in milliseconds, what to do about a key in doubt.
+ * A separate process: a server whose payments are idempotent. Each payment adds one to a counter in Redis. A payment to
+ * `/hang` never answers. Arguments: the Redis URL, the ttl in milliseconds, what to do about a key in doubt.
  */
 import { createLocker } from '@leasehold/core'
 import { idempotent } from '@leasehold/idempotency'

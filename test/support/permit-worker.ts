@@ -1,7 +1,7 @@
 /*
- * A process of its own with clients that take permits of one semaphore, hold them and give them back, until it is killed. It tells
- * each hold by the machine's monotonic clock, which all processes share.
- * Arguments: the port of a Redis, the prefix, the capacity, the ttl, the number of clients.
+ * A separate process with clients that take permits of one semaphore, hold them and give them back, until it is killed.
+ * It reports each hold by the machine's monotonic clock, which all processes share. Arguments: the port of a Redis, the
+ * prefix, the capacity, the ttl, the number of clients.
  */
 import { createLocker } from '@leasehold/core'
 import { semaphore } from '@leasehold/core/semaphore'
@@ -9,7 +9,7 @@ import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { quiet } from './quiet.ts'
 
-/** A hold begins, with how long it may be trusted, or ends. Times in milliseconds. */
+/** A hold begins, with the time for which it may be trusted, or ends. Times are in milliseconds. */
 export type HoldNews =
   | { readonly enter: string; readonly atMs: number; readonly validForMs: number; readonly permits: number }
   | { readonly leave: string; readonly atMs: number }
@@ -33,7 +33,7 @@ async function work(client: number): Promise<void> {
     const id = `${process.pid} ${client} ${lease.fence}`
     tell({ enter: id, atMs: nowMs(), validForMs: lease.remaining(), permits: lease.permits })
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 100))
-    // A hold that is given back has ended before the request is sent.
+    // A released hold has ended before the request is sent.
     tell({ leave: id, atMs: nowMs() })
     await lease.release()
   }

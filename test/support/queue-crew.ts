@@ -7,16 +7,16 @@ import { eventually } from './scale.ts'
 /** Processes that queue for one lock. */
 export interface QueueCrew extends AsyncDisposable {
   readonly processes: readonly ChildProcess[]
-  /** Enters waiters, numbered from 0, one after another: by turns in each process, or all in one. */
+  /** Enters waiters, numbered from 0, one after another: alternating between the processes, or all in one. */
   enter(count: number, by?: ChildProcess): Promise<void>
   /** Who had the lock, in the order of their fences. */
   readonly served: readonly number[]
-  /** Waits until so many had it. */
+  /** Waits until that many waiters have had the lock. */
   servedAre(count: number): Promise<void>
 }
 
 /**
- * @param holdMs for how long each of their waiters holds the lock
+ * @param holdMs how long each of their waiters holds the lock
  * @param ttl    of their leases, in milliseconds
  */
 export async function queueCrew(

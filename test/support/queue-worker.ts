@@ -1,7 +1,7 @@
 /*
- * A process of its own that queues for one lock. It enters a waiter when it is told to, and tells when that is in the queue, and
- * when it has the lock, which it gives back after a while.
- * Arguments: the port of a Redis, the prefix, the key, for how many milliseconds each waiter holds the lock, and its ttl.
+ * A separate process that queues for one lock. It enters a waiter when it is told to, and reports when the waiter is in
+ * the queue, and when it has the lock, which it gives back after a while. Arguments: the port of a Redis, the prefix,
+ * the key, how long each waiter holds the lock in milliseconds, and its ttl.
  */
 import { createLocker } from '@leasehold/core'
 import { fifo, inspectQueue, priority } from '@leasehold/core/queue'
@@ -9,13 +9,13 @@ import { ioredisBackend } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import { quiet } from './quiet.ts'
 
-/** What it is told: enter waiters, one after another. */
+/** What the process is told: enter waiters, one after another. */
 export interface QueueOrder {
   readonly enter: readonly number[]
   readonly level?: number
 }
 
-/** What it tells: a waiter is in the queue, or has the lock by this fence. */
+/** What the process reports: a waiter is in the queue, or has the lock, with this fence. */
 export type QueueNews = { readonly queued: number } | { readonly granted: number; readonly fence: number }
 
 const [port, prefix = '', key = '', holdMs, ttl] = process.argv.slice(2)
@@ -47,7 +47,8 @@ process.on('message', async ({ enter, level }: QueueOrder) => {
     tell({ queued: number })
   }
 })
-// A wait for another lock keeps its inbox open. So each waiter enters by its first try, and is in the queue once it is contended.
+// A wait for another lock keeps the inbox open. So each waiter enters with its first try, and is in the queue once it
+// is contended.
 const kept = `${key}-kept-${process.pid}`
 await locks.acquire(kept, { ttl: '10m', renew: false })
 locks.acquire(kept, { queue: fifo() }).catch(() => undefined)

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The programs of a package's README that need services to run, in a folder as a reader's project is. */
+/** The programs of a package's README that need services to run, in a folder set up like a reader's project. */
 export interface ReadmePrograms extends Disposable {
-  /** The snippets that are TypeScript and say nothing of how they are run, in order. */
+  /** The TypeScript snippets that say nothing about how they are run, in order. */
   readonly snippets: readonly string[]
   /** What a program prints, line by line. */
   outputOf(program: string, env: Readonly<Record<string, string>>): Promise<readonly string[]>
   /**
-   * What comes of one request to a Worker: its status, and the names in its JSON.
+   * The outcome of one request to a Worker: its status, and the names in its JSON.
    *
-   * @param init its `path`, default `/p1`, and what else the request has; by default it is a plain GET
+   * @param init its `path`, default `/p1`, and the rest of the request; by default it is a plain GET
    */
   outputOfWorker(
     worker: string,
@@ -22,7 +22,7 @@ export interface ReadmePrograms extends Disposable {
   ): Promise<readonly string[]>
 }
 
-/** What a snippet says that it prints. */
+/** The output that a snippet says it prints. */
 export const promised = (snippet: string): readonly string[] =>
   Array.from(snippet.matchAll(/\/\/ prints: (.*)$/gm), ([, text]) => text as string)
 

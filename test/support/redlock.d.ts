@@ -1,4 +1,4 @@
-/** What the tests use of redlock 5: its `exports` hide the declarations it ships. */
+/** The parts of redlock 5 that the tests use: its `exports` hide the declarations it ships. */
 declare module 'redlock' {
   interface Lock {
     release(): Promise<unknown>

@@ -15,13 +15,13 @@ export interface RefusalParts<Client extends object> {
   close(client: Client): unknown
   transport(client: Client): RedisTransport
   store(client: Client): LeaseStore
-  /** How many listen to an event that a call listens to while it waits for the connection. */
+  /** The number of listeners of an event that a call listens to while it waits for the connection. */
   listeners(client: Client): number
-  /** Resolves when the client has met with an error in connecting. */
+  /** Resolves when the client has failed to connect once. */
   failed(client: Client): Promise<unknown>
   /** Resolves when it has lost its connection. */
   lost(client: Client): Promise<unknown>
-  /** Resolves when it is ready, once more. */
+  /** Resolves when it is ready again. */
   ready(client: Client): Promise<unknown>
 }
 
@@ -33,14 +33,14 @@ const increment: ScriptCall = {
   args: [],
 }
 
-/** The reply to a command of its own. */
+/** The reply to a command sent for it alone. */
 export const runOver = async (transport: RedisTransport, signal = never): Promise<ScriptReply | undefined> =>
   (await transport.run([increment], callUntil(signal)))[0]
 
 const right = 'the-right-password'
 const wrong = 'the-wrong-password'
 
-/** Connections that do not come about: what each such adapter tells of why, and when. */
+/** Connections that fail: what each such adapter reports about the reason, and when. */
 export function refusalClaims<Client extends object>(over: RefusalParts<Client>): void {
   const { network } = over
   const run = (client: Client): Promise<ScriptReply | undefined> => runOver(over.transport(client))
@@ -51,7 +51,7 @@ export function refusalClaims<Client extends object>(over: RefusalParts<Client>)
   it('a wrong password ends an acquire at once, with the server’s words as the cause', async () => {
     const client = over.connect({ username: 'lock', password: wrong })
     const locks = createLocker({ store: over.store(client) })
-    // Longer than this test may take.
+    // Longer than this test is allowed to take.
     const error = await locks.acquire('a', { wait: '10m' }).catch((e: unknown) => e)
     expect(error).toMatchObject({
       code: 'STORE_UNAVAILABLE',
@@ -113,7 +113,7 @@ export function refusalClaims<Client extends object>(over: RefusalParts<Client>)
       executed: 'no',
       cause: { message: expect.stringContaining('not connected in time'), cause: { code: 'ECONNREFUSED' } },
     })
-    // Once it was connected, that is no reason for what comes.
+    // Once it has been connected, that no longer explains later failures.
     await network.proxy.accept()
     expect(await runOver(transport)).toMatchObject({ value: 1 })
     await over.close(client)

@@ -17,7 +17,7 @@ export const patient: Weighted<WaitStrategy> = [
 
 export const strategies: Weighted<WaitStrategy> = [...hasty, ...patient]
 
-/** What a call that waits asks for. With a notifier it has a recheck, without one a strategy. */
+/** The options of a waiting call. With a notifier it has a recheck, without one a strategy. */
 export function acquireOptions(
   random: Random,
   { hasNotifier, strategy, roundTripMs }: { hasNotifier: boolean; strategy: WaitStrategy; roundTripMs: number },

@@ -1,22 +1,27 @@
-/** `npm run soak` runs each case as it is told; `npm test` with a fifth of its times and rounds, and the same claims. */
+/**
+ * `npm run soak` runs each case as written; `npm test` runs it with a fifth of its times and rounds, and the same
+ * claims.
+ */
 export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
 
-/** A time of a case, in milliseconds; a short one is at least `leastMs`, for what a slow machine has to keep. */
+/**
+ * A time of a case, in milliseconds; a shortened one is at least `leastMs`, for limits that a slow machine has to meet.
+ */
 export const ms = (literal: number, leastMs = 0): number => (soak ? literal : Math.max(Math.ceil(literal / 5), leastMs))
 
 /** A number of rounds, clients or items of a case. */
 export const rounds = (literal: number, short: number = Math.ceil(literal / 5)): number => (soak ? literal : short)
 
 /**
- * Until when something must have happened, in milliseconds. The soak has the machine for itself and takes it literally;
- * `npm test` may run beside other work, and allows for that.
+ * A time limit within which something must happen, in milliseconds. The soak has the machine to itself and takes it
+ * literally; `npm test` may run beside other work, and allows for that.
  */
 export const limit = (literal: number): number => (soak ? literal : literal + 4_000)
 
-/** Lets real time pass, where a real store has to expire something or a case says when to act. */
+/** Lets real time pass, for cases where a real store has to expire something, or that say when to act. */
 export const elapse = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs))
 
-/** Calls until the answer is true; fails after `limitMs`. For events that a server does not announce. */
+/** Calls repeatedly until the answer is true; fails after `limitMs`. For events that a server does not announce. */
 export async function eventually(claim: () => Promise<boolean> | boolean, limitMs = 30_000): Promise<void> {
   const giveUpAt = performance.now() + limitMs
   while (!(await claim())) {

@@ -1,13 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** The way to a Redis that somebody alone uses, on which their script calls are counted. */
+/** A way to a Redis with a single user, on which that user's script calls are counted. */
 export interface CountedWay extends AsyncDisposable {
   readonly port: number
   /** How many EVAL and EVALSHA have passed. */
   readonly scriptCalls: number
 }
 
-/** Redis itself counts the commands of all its clients together, so whose they are is seen on the way there. */
+/** Redis itself counts the commands of all its clients together, so they are told apart on the way there. */
 export async function countedWay(redisPort: number): Promise<CountedWay> {
   let scriptCalls = 0
   const sockets = new Set<Socket>()
@@ -41,10 +41,10 @@ export async function countedWay(redisPort: number): Promise<CountedWay> {
   }
 }
 
-/** Counts the calls in what a client sends, however the network has cut it. */
+/** Counts the calls in a client's byte stream, however the network has split it. */
 function callCounter(): (chunk: Buffer) => number {
   const name = /\r\n\$\d\r\n(?:eval|evalsha)\r\n/gi
-  /** What may be the beginning of a name; longer than any that is whole. */
+  /** Kept because it may be the beginning of a name; longer than any whole name. */
   const longest = 20
   let rest = ''
   return (chunk) => {

@@ -5,7 +5,7 @@ import { acquireOptions, hasty, patient, pickHoldMs, pickTtlMs, strategies } fro
 import { fateIn, type Weather } from './weather.ts'
 import { between, pick, type Random, type Weighted } from './weighted.ts'
 
-/** What a cycle is made of. */
+/** The phases that make up a cycle. */
 type Phase = 'patient burst' | 'hasty burst' | 'abort' | 'try' | 'quiet' | 'pair'
 
 const phases: readonly Phase[] = [
@@ -44,7 +44,10 @@ class Run {
   readonly #keys: readonly string[]
   readonly #calls: Call[] = []
 
-  /** @param luck what happens on the way to the store: apart, so that how often it is asked changes nothing else */
+  /**
+   * @param luck what happens on the way to the store: a separate source, so that how often it is drawn changes nothing
+   * else
+   */
   constructor(random: Random, luck: Random, weather: Weather) {
     this.#random = random
     this.#weather = weather
@@ -69,7 +72,7 @@ class Run {
             [2, memoryNotifier(store)],
             // No message is ever delivered.
             [1, new ScriptedNotifier()],
-            // Nothing can be heard.
+            // Subscriptions are never confirmed.
             [1, new ScriptedNotifier({ confirms: false })],
           ])
       const recheckMs =
@@ -102,7 +105,7 @@ class Run {
     )
   }
 
-  /** Cycles of phases, most of them about the same key and process: a fault may need several that follow each other. */
+  /** Plays cycles of phases, most of them about the same key and process: a fault may need several in a row. */
   async play(): Promise<void> {
     const random = this.#random
     const cycles = between(random, 2, 4)
@@ -144,7 +147,7 @@ class Run {
     )
   }
 
-  /** Somebody else does something, somewhere. */
+  /** Another process does something, somewhere. */
   #disturb(): void {
     const random = this.#random
     const { revocations, deaths } = this.#weather
@@ -159,7 +162,10 @@ class Run {
     ])()
   }
 
-  /** Many alike who want it at once, and a few others: runs of hand-offs reach their end, and head starts begin. */
+  /**
+   * Many similar calls for the lock at once, and a few others: runs of hand-offs reach their end, and head starts
+   * begin.
+   */
   #burst(process: Process, key: string, temper: Weighted<WaitStrategy>): void {
     const random = this.#random
     const options = this.#options(process, pick(random, temper))
@@ -182,7 +188,7 @@ class Run {
     }
   }
 
-  /** One holder, and one who waits behind it. */
+  /** One holder, and one waiter behind it. */
   #pair(process: Process, key: string): void {
     this.#try(process, key, between(this.#random, 100, 12_000))
     this.#want(process, key, this.#options(process, pick(this.#random, strategies)))
@@ -221,7 +227,7 @@ class Run {
     this.#follow(call, granted, { waitMs: options.wait as number, patienceMs: patience }, holdMs)
   }
 
-  /** `withLock`, as a lease that is given back when its work ends. */
+  /** `withLock`, as a lease that is released when its work ends. */
   #withLock({ process, key }: Call, options: AcquireOptions, holdMs: number): Promise<Lease> {
     return new Promise((resolve, reject) => {
       const work = (lease: Lease): Promise<void> => {
@@ -245,7 +251,7 @@ class Run {
     this.#follow(call, granted, { waitMs: 0, patienceMs: 0 }, holdMs)
   }
 
-  /** A holder that neither renews its lease nor gives it back. */
+  /** A holder that neither renews its lease nor releases it. */
   #die(process: Process, key: string): void {
     const call: Call = { process, key, stop: new AbortController(), open: true }
     this.#calls.push(call)

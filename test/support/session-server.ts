@@ -8,7 +8,7 @@ const program = new URL('session-worker.ts', import.meta.url)
 
 type Told<T extends SessionNews['type']> = Extract<SessionNews, { readonly type: T }>
 
-/** A server with sessions, as a process of its own, and what it has told. */
+/** A server with sessions, in a separate process, and what it has reported. */
 export class SessionServer implements AsyncDisposable {
   readonly news: SessionNews[] = []
   readonly #child: ChildProcess
@@ -23,14 +23,14 @@ export class SessionServer implements AsyncDisposable {
     return this.news.filter((each): each is Told<T> => each.type === type)
   }
 
-  /** How its sessions have ended, by how many. */
+  /** The number of sessions per ending. */
   get ends(): Partial<Record<SessionEnd, number>> {
     const counts: Partial<Record<SessionEnd, number>> = {}
     for (const { end } of this.of('ended')) counts[end] = (counts[end] ?? 0) + 1
     return counts
   }
 
-  /** Resolves with how many of them were let in. */
+  /** Resolves with the number of sessions that were let in. */
   async enter(entering: readonly EnterOptions[]): Promise<number> {
     const before = this.of('entered').length
     this.#send({ type: 'enter', entering })

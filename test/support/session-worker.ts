@@ -1,6 +1,7 @@
 /*
- * A server of its own with sessions, whose clients give a sign of life each 100 ms. Each of its sessions tells that it is believed, as
- * often. Arguments: the port of Redis or of a proxy in front of it, the prefix, its name, the ttl in milliseconds.
+ * A separate server with sessions, whose clients give a sign of life every 100 ms. Each of its sessions reports as
+ * often that it is believed. Arguments: the port of Redis or of a proxy in front of it, the prefix, its name, the ttl
+ * in milliseconds.
  */
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -53,7 +54,7 @@ const beat = setInterval(() => {
 }, 100)
 const delay = monitorEventLoopDelay({ resolution: 5 })
 
-/** As a client does that connects again, on a machine that is too busy for a short ttl. */
+/** Like a client that reconnects, on a machine that is too busy for a short ttl. */
 async function insist(options: EnterOptions): Promise<Entered> {
   for (let tries = 1; ; tries++) {
     try {

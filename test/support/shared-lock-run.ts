@@ -6,7 +6,7 @@ import { answered, ManualClock, ScriptedStore, seededRandom } from '@leasehold/t
 import { fateIn, type Weather } from './weather.ts'
 import { between, pick, type Random } from './weighted.ts'
 
-/** A grant as the callers believe in it: with all leases that share it. */
+/** A grant that the callers believe in, with all leases that share it. */
 interface Belief {
   readonly permits: number
   readonly leases: Set<Lease>
@@ -21,12 +21,12 @@ const queueCalls = [
   'queue.inspect',
 ] as const
 
-/** Processes that want permits of one semaphore, or to read and write under one lock, on a manual clock. */
+/** Processes that want permits of one semaphore, or want to read and write under one lock, on a manual clock. */
 class SharedLockRun {
   readonly clock: ManualClock = new ManualClock()
-  /** What callers believed that cannot be true. */
+  /** Beliefs of callers that cannot be true. */
   readonly faults: string[] = []
-  /** How many grants there were, and how often all permits were taken, or several read. */
+  /** The number of grants, and how often all permits were taken, or several callers read. */
   readonly seen: { grants: number; full: number } = { grants: 0, full: 0 }
   readonly capacity: number
   readonly #random: Random
@@ -51,7 +51,7 @@ class SharedLockRun {
       const link = new ScriptedStore(clock, server)
       this.#links.push(link)
       for (const call of queueCalls) link.always(call, fateIn(weather, luck, call === 'queue.renew' ? 'renew' : call))
-      // The last is told nothing, and polls.
+      // The last one gets no notifications, and polls.
       return createLocker({ store: link, clock, name, ...(index < 2 && { notifier: memoryNotifier(server) }) })
     })
   }
@@ -81,7 +81,7 @@ class SharedLockRun {
     if (open) this.faults.push('a call has not settled a minute later')
   }
 
-  /** Takes everything once nobody wants it any more, and closes. */
+  /** Takes everything once nobody wants anything anymore, and closes. */
   async end(): Promise<void> {
     await this.clock.advance(60_000)
     for (const link of this.#links) for (const call of queueCalls) link.always(call, answered)
@@ -138,7 +138,7 @@ class SharedLockRun {
     if (random() < 0.5) leases.reverse()
     for (const each of leases) {
       await this.#hold()
-      // Not awaited, so that the next may be released while the answer is under way.
+      // Not awaited, so that the next may be released while the answer is in flight.
       void this.#release(belief, each)
     }
   }
@@ -174,7 +174,7 @@ class SharedLockRun {
     return belief
   }
 
-  /** A lease is believed in until its release is called. */
+  /** A lease counts as believed until its release is called. */
   #release(belief: Belief, lease: Lease): Promise<unknown> {
     belief.leases.delete(lease)
     return lease.release()
@@ -195,7 +195,7 @@ class SharedLockRun {
   }
 }
 
-/** Everything that there is. */
+/** All permits, or the whole lock. */
 const everythingOf = (locks: Locker, capacity: number): Promise<Lease | null> =>
   capacity > 0
     ? semaphore(locks, 'pool', { permits: capacity }).tryAcquire({ permits: capacity })

@@ -1,4 +1,4 @@
-/* Keeps unit tests what they are: whoever starts a server or a process there fails, and is told where it belongs. */
+/* Keeps unit tests pure: a test that starts a server or a process fails, and is told where it belongs. */
 import { ChildProcess } from 'node:child_process'
 import { Server } from 'node:net'
 
@@ -7,5 +7,5 @@ const refuse = (what: string) => (): never => {
 }
 
 Server.prototype.listen = refuse('server')
-// `spawn`, `exec` and `fork` all come here. The synchronous ones do not: `git ls-files` leaves nothing running.
+// `spawn`, `exec` and `fork` all end up here. The synchronous ones do not: `git ls-files` leaves nothing running.
 Object.assign(ChildProcess.prototype, { spawn: refuse('process') })

@@ -1,7 +1,7 @@
 import type { LeaseStore } from '@leasehold/core/adapter'
 
 /**
- * A store made of another. It does not offer what that one offers beside it, such as records.
+ * A store that wraps another. It does not offer the inner store's additional capabilities, such as records.
  *
  * @param changed calls of its own
  */

@@ -1,5 +1,5 @@
 /*
- * A process of its own with many waiters for one lock. Tells when all of them wait, and when all have been served.
+ * A separate process with many waiters for one lock. Reports when all of them wait, and when all have been served.
  * Arguments: the port of a Redis, the prefix, how many waiters.
  */
 import { createLocker } from '@leasehold/core'

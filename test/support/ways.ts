@@ -12,7 +12,7 @@ import { quiet } from './quiet.ts'
 /** How a locker reaches a Redis, as the default user or as another. */
 export interface Way extends AsyncDisposable {
   readonly locks: Locker
-  /** How many HTTP requests were sent; undefined where there are none. */
+  /** The number of HTTP requests sent; undefined for a way without HTTP. */
   readonly requests: number | undefined
 }
 
@@ -64,13 +64,13 @@ function opened(store: LeaseStore, options: Partial<LockerOptions>, close: () =>
   }
 }
 
-/** Each claim about what a locker sends holds for both. */
+/** Every claim about what a locker sends holds for both. */
 export const ways: readonly (readonly [name: string, open: OpenWay])[] = [
   ['over ioredis', overTcp],
   ['over HTTP', overHttp],
 ]
 
-/** How many scripts the server was asked to run, by text or by hash, whether or not the user may. */
+/** How many scripts the server was asked to run, by text or by hash, whether or not the user may run them. */
 export async function scriptCalls(server: RedisServer): Promise<number> {
   const stats = String(await server.command('INFO', 'commandstats'))
   const counts = stats.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+).*rejected_calls=(\d+)/g)

@@ -13,7 +13,9 @@ import { between, pick, type Random } from './weighted.ts'
 export interface Weather {
   /** The longest round trip, in milliseconds. */
   readonly roundTripMs: number
-  /** The share of requests that are lost, or whose reply is, or that are carried out long after they were given up. */
+  /**
+   * The share of requests that are lost, or whose reply is lost, or that are carried out long after they were given up.
+   */
   readonly lost: number
   /** Operators take locks away, from holders of other processes. */
   readonly revocations: boolean
@@ -21,7 +23,7 @@ export interface Weather {
   readonly deaths: boolean
 }
 
-/** What becomes of the calls of that name. Renewals are answered, late at most. */
+/** Decides the fate of each call of that name. Renewals are always answered, at worst late. */
 export const fateIn =
   ({ roundTripMs, lost }: Weather, random: Random, name: StoreCallName): Fate =>
   (sending) => {

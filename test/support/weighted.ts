@@ -1,4 +1,4 @@
-/** Numbers of at least 0 and below 1. */
+/** Returns numbers of at least 0 and below 1. */
 export type Random = () => number
 
 export type Weighted<T> = readonly (readonly [weight: number, choice: T])[]
@@ -12,6 +12,6 @@ export function pick<T>(random: Random, choices: Weighted<T>): T {
   return (choices.at(-1) as (typeof choices)[number])[1]
 }
 
-/** A whole number, both ends included. */
+/** A random integer, both ends included. */
 export const between = (random: Random, from: number, to: number): number =>
   from + Math.floor(random() * (to - from + 1))

@@ -15,7 +15,7 @@ import { type Kind, type Topology, topologies } from './topology.ts'
 
 /* Cases T-36 to T-39 where there are several servers. T-35 is in the other short files of this folder. */
 
-/** One of each kind, for all cases and clients. */
+/** One topology of each kind, for all cases and clients. */
 const started = new Map<Kind, Topology>()
 beforeAll(async () => {
   await Promise.all(topologies.map(async (kind) => started.set(kind, await kind.start())))
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 const running = (kind: Kind): Topology => started.get(kind) as Topology
 
-/** The soak goes by the letter of times, so there nothing runs beside. */
+/** The soak takes times literally, so nothing else runs beside it. */
 const together = soak ? it : it.concurrent
 
 const each = topologies.flatMap((kind) =>
@@ -126,7 +126,7 @@ describe('where memory is short,', () => {
   )
 })
 
-// All clients at once: who cuts connections cuts everybody's.
+// All clients at once: cutting connections cuts everybody's.
 together.for(topologies)(
   'T-39: on $name, connections cut at random moments leave only entries that expire, on replicas too',
   async (kind, { onTestFinished }) => {
@@ -148,12 +148,12 @@ together.for(topologies)(
   },
 )
 
-/** How many entries there are. */
+/** Checks that every entry expires; returns how many there are. */
 async function everyEntryExpires({ servers }: Topology): Promise<number> {
   let entries = 0
   for (const { port } of servers) {
     await using admin = await connectRedisAdmin({ port })
-    // So that a replica of a cluster answers for its primary's keys. Elsewhere there is no such command.
+    // So that a cluster replica answers for its primary's keys. Elsewhere there is no such command.
     await admin.command('READONLY').catch(() => undefined)
     for (const key of (await admin.command('KEYS', '*')) as string[]) {
       entries++

@@ -14,7 +14,7 @@ export interface Address {
   readonly port: number
 }
 
-/** A connection of its own, as another process would have. */
+/** A separate connection, as another process would have. */
 export interface Connection {
   readonly store: LeaseStore
   readonly notifier: ReleaseNotifier
@@ -22,14 +22,14 @@ export interface Connection {
   close(): void
 }
 
-/** How a connection listens, and what its store is like. */
+/** How a connection listens, and the options of its store. */
 type Options = RedisStoreOptions & Pick<PubsubNotifierOptions, 'mode'>
 
 /** A client library, connected as its users connect it to either topology. */
 export interface TopologyClient {
   readonly name: string
   toCluster(nodes: readonly Address[], options?: Options): Connection
-  /** @param primaryName the name that the Sentinels know the primary by */
+  /** @param primaryName the name by which the Sentinels know the primary */
   toSentinel?(sentinels: readonly Address[], primaryName: string, options?: Options): Connection
 }
 
@@ -43,7 +43,7 @@ const overIoredis = (client: Redis | Cluster, { prefix, fenceMemory, mode }: Opt
   close: () => client.disconnect(),
 })
 
-/** As the README advises: a connection is given up if its server has stopped without a word, or is no primary any more. */
+/** As the README advises: a connection is given up if its server has stopped silently, or is no longer a primary. */
 const redisOptions = {
   socketTimeout: 2_000,
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),
@@ -114,7 +114,7 @@ export const clients: readonly TopologyClient[] = [
   ...(soak ? older : []),
 ]
 
-/** Those that have a client for Sentinels. */
+/** The clients that support Sentinels. */
 export const sentinelClients = clients.filter(
   (client): client is Required<TopologyClient> => client.toSentinel !== undefined,
 )

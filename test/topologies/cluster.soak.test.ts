@@ -9,7 +9,7 @@ import { startCrew } from './crew.ts'
 import { lossOf } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
-/* A cluster of three primaries with a replica each, with everything that takes time. */
+/* A cluster of three primaries with a replica each, including everything that takes time. */
 
 let cluster: RedisCluster
 beforeAll(async () => {
@@ -20,10 +20,12 @@ afterEach(() => {
 })
 afterAll(() => cluster.stop())
 
-/** How work may end while a node is replaced: without an answer, or without what its replica did not have. */
+/**
+ * How work may end while a node is replaced: without an answer, or without the writes that its replica did not have.
+ */
 const endings = /(StoreUnavailableError|LeaseLostError): |A completion answered (unknown|gone|superseded)/
 
-/** A node that was replaced comes back, as a replica of the one that replaced it. */
+/** Resolves when a replaced node is back, as a replica of the one that replaced it. */
 const rejoined = (node: RedisServer, primary: RedisServer): Promise<void> =>
   eventually(async () => {
     const [role, , port, state] = (await node.command('ROLE')) as unknown[]
@@ -119,7 +121,7 @@ describe.each(clients)('on a cluster, over $name,', (client) => {
     const { locks } = openProcess(waitForReplicas(connect(), { replicas: 1, timeout: '500ms' }), { ttl: '30s' })
     const first = await locks.acquire(key, { wait: '20s' })
     await first.release()
-    // The client does not know yet. What is redirected must be confirmed where it was carried out.
+    // The client does not know yet. A redirected request must be confirmed where it was carried out.
     const move = await cluster.slotMove(`lock:${key}`)
     await move.whole()
     const primary = await cluster.nodeOf(`lock:${key}`)

@@ -11,7 +11,7 @@ import { openProcess, type Process } from './process.ts'
 /* A cluster of three primaries with a replica each, in short. The rest is in the soak. */
 
 let cluster: RedisCluster
-/** Names whose slots each primary had in the beginning, one for each client. */
+/** Names whose slots each primary had at the start, one for each client. */
 let namesOf: readonly (readonly string[])[]
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: 1 })
@@ -27,7 +27,7 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
 
     it('every kind of work goes on through a failover, the move of its slot, and scripts that are forgotten', async () => {
       const [a, b] = [open(), open()]
-      // Another primary for each client: a replica that has just taken over must not do so again at once.
+      // A different primary for each client: a replica that has just taken over must not do so again at once.
       const tag = namesOf[at]?.[at] as string
       const crew = startCrew([a.locks, b.locks], tag)
       await crew.turns(3)
@@ -67,7 +67,7 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
       const [a, b] = [open({ ttl: ms(5_000) }), open()]
       const primary = await cluster.nodeOf(`lock:${key}`)
       const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
-      // What is guarded lies on another node, and loses nothing.
+      // The guarded data is on another node, and loses nothing.
       const data = await keyElsewhere(primary, `data-${client.name}`)
       await replica.stopReplication()
       const lease = await a.locks.acquire(key)
@@ -91,7 +91,7 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
   },
 )
 
-/** As many names as there are clients, all of whose slots one primary has. */
+/** As many names as there are clients, all with slots on one primary. */
 async function namesOn(node: RedisServer): Promise<readonly string[]> {
   const names: string[] = []
   for (let at = 0; names.length < clients.length; at++) {
@@ -104,7 +104,7 @@ async function keyElsewhere(node: RedisServer, name: string): Promise<string> {
   for (let at = 0; ; at++) if ((await cluster.nodeOf(`${name}-${at}`)) !== node) return `${name}-${at}`
 }
 
-/** The port of the node that somebody listens to a channel on. */
+/** The port of the node with a subscriber of a channel. */
 async function listenersOf(channel: string): Promise<number | undefined> {
   let port: number | undefined
   await eventually(async () => {

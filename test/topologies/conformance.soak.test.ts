@@ -12,7 +12,7 @@ import { type Connection, clients, type TopologyClient } from './clients.ts'
 
 /* The whole contract of a store on either topology, and where each grant and renewal waits for a replica. */
 
-// On a busy machine a server may not answer for a while. None is to be replaced meanwhile.
+// On a busy machine a server may not answer for a while. None should be replaced meanwhile.
 const sentinel: RedisSentinel = await startRedisSentinel({ downAfterMs: 60_000 })
 const cluster: RedisCluster = await startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '60000'] })
 const primary = await sentinel.primary()

@@ -5,7 +5,7 @@ import { claimRecord } from '@leasehold/core/records'
 import { semaphore } from '@leasehold/core/semaphore'
 import { elapse } from '../support/scale.ts'
 
-/** How many were at work at once, and what work did not go as it should. */
+/** How many were at work at once, and which work went wrong. */
 export interface CrewReport {
   readonly turns: Readonly<Record<string, number>>
   readonly faults: readonly string[]
@@ -14,7 +14,7 @@ export interface CrewReport {
 export interface Crew {
   /** Resolves when each kind of work has had this many more turns. */
   turns(count: number): Promise<void>
-  /** Lets everybody end what they do. */
+  /** Lets everybody finish their work. */
   stop(): Promise<CrewReport>
 }
 
@@ -22,7 +22,9 @@ type Work = (locks: Locker, inside: (most: number, work?: () => Promise<unknown>
 
 const wait = '20s'
 
-/** Every kind of work that locks are for. The keys of one kind have one hash tag, but for those of the set over several slots. */
+/**
+ * Every kind of work that uses locks. The keys of one kind have one hash tag, except for the set over several slots.
+ */
 const kinds = (tag: string, ttl: number): Readonly<Record<string, Work>> => ({
   lock: (locks, inside) => locks.withLock(`{${tag}}lock`, { ttl, wait }, () => inside(1)),
   renewal: (locks, inside) =>
@@ -55,7 +57,7 @@ const kinds = (tag: string, ttl: number): Readonly<Record<string, Work>> => ({
 })
 
 /**
- * Two processes at work on each kind at once, again and again, until they are stopped.
+ * Has all processes work on each kind at once, over and over, until they are stopped.
  *
  * @param ttl in milliseconds
  */

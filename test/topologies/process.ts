@@ -3,18 +3,18 @@ import type { RedisTransport } from '@leasehold/core/redis'
 import { onTestFinished } from 'vitest'
 import type { Connection } from './clients.ts'
 
-/** What another process would have: a locker over a connection of its own. */
+/** What another process would have: a locker over its own connection. */
 export interface Process {
   readonly locks: Locker
   readonly transport: RedisTransport
-  /** What the locker told. */
+  /** The events of the locker. */
   readonly events: LockerEvent[]
 }
 
 export function openProcess(
   connection: Connection,
   options: Partial<LockerOptions> = {},
-  /** Takes what ends it; by default it ends with the test. */
+  /** Gets the function that ends the process; by default it ends with the test. */
   atEnd: (end: () => Promise<void>) => unknown = onTestFinished,
 ): Process {
   const { store, notifier, transport, close } = connection

@@ -7,7 +7,7 @@ import { startCrew } from './crew.ts'
 import { lossOf } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
-/* A primary with two replicas and three Sentinels, with everything that takes time. */
+/* A primary with two replicas and three Sentinels, including everything that takes time. */
 
 let redis: RedisSentinel
 beforeAll(async () => {
@@ -20,7 +20,9 @@ afterEach(async () => {
 })
 afterAll(() => redis.stop())
 
-/** How work may end while the primary is replaced: without an answer, or without what a replica did not have. */
+/**
+ * How work may end while the primary is replaced: without an answer, or without the writes that a replica did not have.
+ */
 const endings = /(StoreUnavailableError|LeaseLostError): |A completion answered (unknown|gone|superseded)/
 
 describe.each(clients)('under Sentinels, over $name,', (client) => {
@@ -66,7 +68,7 @@ describe.each(clients)('under Sentinels, over $name,', (client) => {
     primary.pause()
     await Promise.all(replicas.map((replica) => replica.resumeReplication()))
     await redis.successorOf(primary)
-    // Until the client gives its connection up, which its own options decide.
+    // Until the client gives up its connection, which its own options decide.
     await expect.poll(() => kept.renew({ ttl: '21s' }).then(() => 'renewed', String)).toBe('renewed')
     const second = await b.locks.acquire('forgotten')
     expect(second.fence).toBeGreaterThan(lost.fence)
@@ -88,7 +90,7 @@ describe.each(clients)('under Sentinels, over $name,', (client) => {
     expect(await primary.replicatedTo(2)).toBe(2)
     const [replica] = (await redis.replicas()) as [RedisServer]
     await primary.command('REPLICAOF', replica.host, replica.port)
-    // Sentinels cut no connection to a server that follows the right one already.
+    // Sentinels do not cut connections to a server that already follows the right one.
     await expect.poll(() => lease.renew({ ttl: '31s' }).then(() => 'renewed', String)).toBe('renewed')
     expect(events.filter(({ type }) => type === 'lost')).toEqual([])
     expect(await lease.release()).toBe('released')

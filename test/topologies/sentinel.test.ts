@@ -12,14 +12,14 @@ import { openProcess, type Process } from './process.ts'
 
 /* A primary with two replicas and three Sentinels, in short: one crash for all clients. The rest is in the soak. */
 
-/** What a client had when the primary died, and who waited for it. */
+/** What a client held when the primary died, and who waited for it. */
 interface Scene {
   readonly a: Process
   readonly b: Process
-  /** The replicas had these. */
+  /** Leases that the replicas had. */
   readonly kept: readonly Lease[]
   readonly next: readonly Promise<Lease>[]
-  /** No replica had this one. */
+  /** The lease that no replica had. */
   readonly lost: Lease
 }
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
     scenes.set(client, { ...scene, lost: await scene.a.locks.acquire(`lost-${client.name}`, { ttl: ms(10_000) }) })
   }
   await primary.kill()
-  // From their new primary they may learn.
+  // They may replicate from their new primary.
   await Promise.all(replicas.map((replica) => replica.resumeReplication()))
   await redis.successorOf(primary)
 })

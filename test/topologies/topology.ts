@@ -3,7 +3,7 @@ import { type Address, type Connection, clients, sentinelClients, type TopologyC
 
 /** Several servers that a client sees as one. */
 export interface Topology {
-  /** All servers that hold data, replicas among them. */
+  /** All servers that hold data, including replicas. */
   readonly servers: readonly RedisServer[]
   /** The server that has a key now. */
   primaryOf(key: string): Promise<RedisServer>
@@ -14,9 +14,9 @@ export interface Topology {
 export interface Kind {
   readonly name: string
   readonly clients: readonly TopologyClient[]
-  /** Starts one in which no server is replaced, however long it is busy. */
+  /** Starts a topology in which no server is replaced, however long it is busy. */
   start(): Promise<Topology>
-  /** A client that is told of these servers alone, in place of the cluster's nodes or the Sentinels. */
+  /** A client that is given only these servers as the cluster's nodes or the Sentinels. */
   connectAt(client: TopologyClient, addresses: readonly Address[]): Connection
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the compiler promises of `@leasehold/core`. `tsc` judges it; the test run shows no more than that the file is there.
- * Calls stand in functions that nobody calls.
+ * What the compiler guarantees about `@leasehold/core`. `tsc` checks it; the test run shows only that the file is
+ * there. Calls are in functions that nobody calls.
  */
 import {
   type AcquireOptions,

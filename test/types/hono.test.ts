@@ -1,6 +1,6 @@
 /*
- * What the compiler promises of `@leasehold/hono`. `tsc` judges it; the test run shows no more than that the file is there.
- * Calls stand in functions that nobody calls.
+ * What the compiler guarantees about `@leasehold/hono`. `tsc` checks it; the test run shows only that the file is
+ * there. Calls are in functions that nobody calls.
  */
 import type { Lease, Locker } from '@leasehold/core'
 import { idempotent, type LockCalls, locked } from '@leasehold/hono'

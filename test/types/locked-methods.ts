@@ -1,6 +1,6 @@
 /*
- * What the compiler promises of `locked` as a decorator. `tsc` judges it; nothing loads it, because no runtime here knows
- * decorators.
+ * What the compiler guarantees about `locked` as a decorator. `tsc` checks it; nothing loads it, because no runtime
+ * here supports decorators.
  */
 import { type LockCalls, locked } from '@leasehold/core/locked'
 
@@ -9,7 +9,7 @@ declare const locks: LockCalls
 export class Orders {
   readonly calls: LockCalls = locks
 
-  /** The arguments of the key have the types of the method's, and there may be fewer. */
+  /** The key function's arguments have the types of the method's, and may be fewer. */
   @locked({ locks, key: (userId, quantity) => userId.trim() + quantity.toFixed() })
   async process(userId: string, quantity: number): Promise<number> {
     return userId.length + quantity

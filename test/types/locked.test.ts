@@ -1,6 +1,6 @@
 /*
- * What the compiler promises of `lockedFunction`. `tsc` judges it; the test run shows no more than that the file is there.
- * Calls stand in functions that nobody calls.
+ * What the compiler guarantees about `lockedFunction`. `tsc` checks it; the test run shows only that the file is there.
+ * Calls are in functions that nobody calls.
  */
 import type { Locker } from '@leasehold/core'
 import { type LockCalls, LockContendedError, lockedFunction } from '@leasehold/core/locked'

@@ -1,4 +1,4 @@
-/** Prints `requests.jsonl`. The lines are the same each time, so everybody sees the same demo. */
+/** Prints `requests.jsonl`. The lines are the same each time, so that everybody sees the same demo. */
 
 /** How long the stream is, in milliseconds. */
 const streamMs = 9_000
@@ -14,7 +14,7 @@ interface Line {
 }
 const lines: Line[] = []
 
-// Orders: every one is sent again, soon (a double click) or late (a client's retry); every tenth is hot.
+// Orders: each is sent twice, the second time soon (a double click) or late (a client's retry); every tenth is hot.
 for (let number = 1; number <= 60; number++) {
   const hot = number % 10 === 0
   const orderId = id('o', number)
@@ -38,7 +38,7 @@ for (const [coupon, from, rushMs, users, presses] of [
 
 for (const line of lines.toSorted((one, other) => one.at - other.at)) console.log(JSON.stringify(line))
 
-/** A small generator of repeatable numbers from 0 to 1. Source: T. Ettinger, public domain. */
+/** A small generator of reproducible numbers from 0 to 1. Source: T. Ettinger, public domain. */
 function mulberry32(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,7 +1,7 @@
 import type { LedgerEntry } from './ledger.ts'
 import type { Expected } from './requests.ts'
 
-/** What was checked, how much of it there was, and every case in which it did not hold. */
+/** The claim that was checked, how many cases there were, and every violation. */
 export interface Finding {
   readonly claim: string
   readonly extent: string
@@ -79,7 +79,7 @@ export function checkAnswers(sent: number, unanswered: readonly string[]): Findi
   return { claim: 'every request was answered', extent: `${sent} requests`, violations: unanswered }
 }
 
-/** Waiters over HTTP did not poll. Without this check the bridge could be down and nobody would notice. */
+/** Waiters over HTTP did not poll. Without this check, nobody would notice if the bridge was down. */
 export function checkWakeUps({ count, woken }: { readonly count: number; readonly woken: number }): Finding {
   const violations = count > 0 && woken === 0 ? ['nobody was'] : []
   const extent = `${woken} wake-ups for ${count} waits`

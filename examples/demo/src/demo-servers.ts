@@ -12,12 +12,12 @@ export interface DemoServer extends LocalProcess {
 
 /** Over TCP, and with the embedded store: the Node example. */
 const node = new URL(import.meta.resolve('@leasehold/example-node-server/main'))
-/** Over HTTP: the Hono Worker in workerd, with the gateway and the bridge, in a process of their own. */
+/** Over HTTP: the Hono Worker in workerd, with the gateway and the bridge, in a separate process. */
 const edge = new URL('edge/main.ts', import.meta.url)
 
 /**
- * Short, so that what the locks leave behind is gone soon. Leases are renewed, but the ttl must be long enough that a holder on a
- * busy machine does not lose its lease because it could not run for a while.
+ * Short, so that what the locks leave behind is gone soon. Leases are renewed, but the ttl must be long enough that a
+ * holder on a busy machine does not lose its lease when it cannot run for a while.
  */
 const lockTtlMs = 6_000
 const fenceMemoryMs = 1_000
@@ -28,9 +28,9 @@ const lockPrefix = (redis: DemoRedis): string => `${redis.prefix}lock:`
 export const dataPrefix = (redis: DemoRedis): string => `${redis.prefix}shop:`
 
 /**
- * Starts two servers over TCP and one over HTTP, each a process of its own; with the embedded store one server alone.
+ * Starts two servers over TCP and one over HTTP, each in its own process; with the embedded store, only one server.
  *
- * @param onMissing told why there is no server over HTTP, if workerd cannot run
+ * @param onMissing called with why there is no server over HTTP, if workerd cannot run
  * @throws Error if one of the others does not start; the rest are stopped then.
  */
 export async function startServers(

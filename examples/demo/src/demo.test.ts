@@ -6,7 +6,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { describe, expect, test } from 'vitest'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
-/** The demo promises to be over in a minute, on a machine that has the time. */
+/** The demo promises to end within a minute, on a machine that is not busy. */
 const deadlineMs = 120_000
 
 interface Run {
@@ -94,7 +94,7 @@ describe('the demo', { timeout: deadlineMs }, () => {
   })
 
   test('goes on without the Worker where workerd cannot run, and says why', async () => {
-    // This is where Miniflare finds workerd: here, a program that ends at once.
+    // This variable tells Miniflare where workerd is: here, a program that ends at once.
     const { code, output } = await demo(['--speed', '9'], '', { MINIFLARE_WORKERD_PATH: '/bin/false' }).ended
     expect(output).toContain('The Worker cannot run here, so there are only two servers')
     expect(output).toMatch(/All 7 claims hold/)

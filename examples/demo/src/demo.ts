@@ -22,20 +22,20 @@ export interface DemoOptions {
   readonly redisUrl: string | undefined
   /** Lets everybody in at once, to show that the checks would find it. */
   readonly withoutLocks: boolean
-  /** Uses the embedded store although there may be a Redis. */
+  /** Uses the embedded store even if there is a Redis. */
   readonly embedded: boolean
   /** How much faster the requests come. */
   readonly speed: number
   readonly say: (text: string) => void
 }
 
-/** How many there are of each coupon, and how many requests for one order each server gets at the end. */
+/** The number of each coupon, and the number of requests for one order that each server gets at the end. */
 const limits = { spring: 25, launch: 5 }
 const rushOrder = 'o-rush'
 const rushRequests = 25
 
 const progressEveryMs = 2_000
-/** The limit once there is a Redis: if anything hangs, the demo still ends. */
+/** The time limit once there is a Redis: if anything hangs, the demo still ends. */
 const deadlineMs = 50_000
 
 /**
@@ -52,7 +52,7 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const embedded = 'embedded' in redis
   if (!embedded) {
     cleanup.defer(() => redis.close())
-    // A Redis of our own is stopped with everything in it.
+    // A Redis that the demo started is stopped, with everything in it.
     if (!redis.own) cleanup.defer(async () => deleteKeys(redis.client, await keysUnder(redis.client, redis.prefix)))
   }
   const signal = AbortSignal.any([interrupt, AbortSignal.timeout(deadlineMs)])
@@ -70,7 +70,7 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   const servers = await startServers(redis, timeline, { limits, withoutLocks }, (reason) =>
     say(paint('yellow', `The Worker cannot run here, so there are only two servers: ${reason}`)),
   )
-  // All at once: each first lets its work end.
+  // All at once: each lets its work end first.
   cleanup.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))))
   for (const { name, way, pid, url } of servers) say(`Server ${name} is process ${pid} at ${url}${waysOf(way)}`)
 
@@ -85,7 +85,7 @@ export async function runDemo(options: DemoOptions, interrupt: AbortSignal): Pro
   try {
     await sendAll(requests, urls, tally, speed, signal)
     say(progressLine(tally, startedAt))
-    // Fifty lines of the same would push the rest out of sight.
+    // Fifty similar lines would push the rest out of sight.
     shown = false
     const worked = await rush(urls, rushOrder, rushRequests, signal)
     const shares = servers.map(({ name }, index) => `${name} did the work ${worked[index]} times`)
@@ -125,7 +125,7 @@ function waysOf(way: Way): string {
   return way === 'TCP' ? ': Node, over TCP' : ''
 }
 
-/** Reads the ledger from Redis, past the servers. With the embedded store only the server itself can be asked. */
+/** Reads the ledger from Redis, bypassing the servers. With the embedded store, only the server itself can be asked. */
 async function readLedger(
   redis: DemoRedis | Embedded,
   servers: readonly DemoServer[],
@@ -139,7 +139,7 @@ async function readLedger(
   return ((await response.json()) as unknown[]).map(ledgerEntry)
 }
 
-/** The servers' data is deleted by the demo, as it has no expiry. Locks and their fence records must go by themselves. */
+/** The demo deletes the servers' data, which has no expiry. Locks and their fence records must expire by themselves. */
 async function lookForLeftovers(redis: DemoRedis, say: (text: string) => void, signal: AbortSignal): Promise<Finding> {
   const data = await keysUnder(redis.client, dataPrefix(redis))
   await deleteKeys(redis.client, data)

@@ -7,11 +7,11 @@ export interface LedgerEntry {
   readonly server: string
   readonly key: string
   readonly fence: number
-  /** What was done, by a name that must appear once: `charge:<order>`, `issue:<coupon>:<user>`. */
+  /** What was done, under a name that must appear once: `charge:<order>`, `issue:<coupon>:<user>`. */
   readonly effect?: string
 }
 
-/** @throws Error for a line that is not one of these: a ledger that cannot be read proves nothing. */
+/** @throws Error for any other line: a ledger that cannot be read proves nothing. */
 export function ledgerEntry(value: unknown): LedgerEntry {
   const { type, server, key, fence, effect } = (value ?? {}) as Record<string, unknown>
   const known = type === 'enter' || type === 'leave' || (type === 'effect' && typeof effect === 'string')

@@ -1,4 +1,4 @@
-/** The demo behind `npm run demo`. Ends with 0 if all its claims hold, with 1 if not. */
+/** The demo behind `npm run demo`. Exits with 0 if all its claims hold, otherwise with 1. */
 
 import { parseArgs } from 'node:util'
 import { runDemo } from './demo.ts'
@@ -17,7 +17,7 @@ const say = (text: string): void => console.log(text)
 const startedAt = performance.now()
 
 const stop = new AbortController()
-// Once: somebody who presses Ctrl-C twice does not want to wait for the clean-up.
+// Once: somebody who presses Ctrl-C twice does not want to wait for the cleanup.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stop.abort())
 // The reader of a pipe may leave early, as `head` does.
 process.stdout.on('error', () => stop.abort())

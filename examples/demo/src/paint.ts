@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
 
-/** Colour where the terminal has it; plain text in a pipe, and wherever `NO_COLOR` is set. */
+/** Color if the terminal supports it; plain text in a pipe, or if `NO_COLOR` is set. */
 export const paint = (color: 'bold' | 'cyan' | 'dim' | 'green' | 'magenta' | 'red' | 'yellow', text: string): string =>
   styleText(color, text, { stream: process.stdout })

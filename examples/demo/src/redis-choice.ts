@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
 
-/** The Redis of this run. The demo uses only keys under `prefix`, which nobody used before. */
+/** The Redis of this run. The demo uses only keys under `prefix`, which nobody has used before. */
 export interface DemoRedis {
   readonly url: string
   readonly prefix: string
@@ -20,7 +20,7 @@ export interface Embedded {
 }
 
 /**
- * The Redis that `REDIS_URL` names; else one of our own, found or installed; else the embedded store.
+ * The Redis that `REDIS_URL` names; else a server that is found or installed; else the embedded store.
  *
  * @throws Error if the named one does not answer: using another one instead would be a surprise.
  */

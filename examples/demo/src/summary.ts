@@ -1,10 +1,10 @@
 import type { Finding } from './checks.ts'
 import { paint } from './paint.ts'
 
-/** How many violations of one claim are spelled out. */
+/** How many violations of a claim are listed. */
 const mostShown = 5
 
-/** One line for each claim, what speaks against it, and the verdict. */
+/** One line for each claim, its violations, and the verdict. */
 export function summaryOf(findings: readonly Finding[], tookMs: number): string {
   const width = Math.max(...findings.map(({ claim }) => claim.length))
   const lines = findings.flatMap(({ claim, extent, violations }) => {

@@ -8,28 +8,28 @@ const longestBar = 24
 
 const colors: Readonly<Record<string, 'cyan' | 'magenta' | 'yellow'>> = { A: 'cyan', B: 'magenta', C: 'yellow' }
 
-/** An event of a server's locker, or a wake-up through the bridge, and when the server had it (its own clock, in ms). */
+/** An event of a server's locker, or a wake-up through the bridge, with its time on the server's clock, in ms. */
 export type ReportedEvent = (LockerEvent | WakeUp) & { readonly at: number }
 
-/** The bridge ended a pause of a waiter. */
+/** The bridge ended a waiter's pause. */
 interface WakeUp {
   readonly type: 'woken'
   readonly key: string
 }
 
-/** What it cost the servers over TCP, or over HTTP, to get their locks. */
+/** What it cost the servers over TCP, or those over HTTP, to get their locks. */
 export interface Waits {
-  /** How many requests had to wait, and the longest of them. */
+  /** How many requests had to wait, and the longest wait. */
   count: number
   longestMs: number
   /** How often one of them was woken through the bridge. */
   woken: number
-  /** How many locks were got, waited for or not, and with how many commands in all. */
+  /** How many locks were acquired, after a wait or without one, and with how many commands in all. */
   acquired: number
   commands: number
 }
 
-/** How a hold ended: given back or lost. */
+/** A hold of a lock, from asking for it to its release or loss. */
 export interface Hold {
   readonly server: string
   readonly way: Way
@@ -73,7 +73,7 @@ export class Timeline {
     }
     const { askedAt, waitedMs } = this.#acquired.get(id) ?? { askedAt: event.at, waitedMs: 0 }
     const heldMs = event.type === 'released' ? event.heldMs : event.at - askedAt - waitedMs
-    // A lost lease is released too, later.
+    // A lost lease is also released, later.
     if (!this.#acquired.delete(id)) return
     this.#onHold({
       server,

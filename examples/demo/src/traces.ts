@@ -15,7 +15,7 @@ export async function keysUnder(redis: Redis, prefix: string): Promise<readonly 
 }
 
 export async function deleteKeys(redis: Redis, keys: readonly string[]): Promise<void> {
-  // One by one: on a cluster they lie in different slots.
+  // One by one: on a cluster the keys are in different slots.
   for (const key of keys) await redis.unlink(key)
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DemoRequest } from './requests.ts'
 
-/** How many times a server that asks for patience is asked again, and for how long at least, in milliseconds. */
+/** The most tries of a request, and the shortest pause between two tries, in milliseconds. */
 const mostTries = 6
 const leastPauseMs = 200
 
-/** The outcome of the requests so far, as the servers tell it. It is shown as progress, and no check uses it. */
+/** The outcome of the requests so far, as the servers report it. It is shown as progress; no check uses it. */
 export interface Tally {
   sent: number
   first: number
@@ -17,7 +17,7 @@ export interface Tally {
 export const newTally = (): Tally => ({ sent: 0, first: 0, repeats: 0, soldOut: 0, unanswered: [] })
 
 /**
- * Sends every request to every server, to all at its time, and resolves when all are answered.
+ * Sends every request to every server at its scheduled time, and resolves when all are answered.
  *
  * @throws the signal's own reason when it is aborted
  */
@@ -30,14 +30,14 @@ export async function sendAll(
 ): Promise<void> {
   const start = performance.now()
   const pending: Promise<void>[] = []
-  // Nobody awaits a request before all are sent, so an abort must not make it a rejection that nobody handles.
+  // Requests are awaited only after all are sent, so an abort must not cause an unhandled rejection before that.
   const unlessAborted = (error: unknown): void => {
     if (!signal.aborted) throw error
   }
   for (const [index, request] of requests.entries()) {
     const waitMs = start + request.at / speed - performance.now()
     if (waitMs > 0) await pause(waitMs, undefined, { signal })
-    // They take turns at being asked first.
+    // The servers take turns at being asked first.
     const turn = index % urls.length
     for (const url of [...urls.slice(turn), ...urls.slice(0, turn)]) {
       pending.push(send(url, request, tally, signal).catch(unlessAborted))

@@ -10,7 +10,7 @@ export interface ApiOptions extends ShopOptions {
   readonly locks: Locker
 }
 
-/** The shop, and a way to order for clients that do not name their orders: their `Idempotency-Key` makes a retry safe. */
+/** The shop, with a route for clients that do not name their orders: their `Idempotency-Key` makes a retry safe. */
 export function createApi(options: ApiOptions): Hono {
   const { locks } = options
   const orders = orderDesk(options)
@@ -25,7 +25,7 @@ export function createApi(options: ApiOptions): Hono {
       inDoubt: 'rerun',
     }),
     async (c) => {
-      // A request without a key does not come here, so there is a run.
+      // A request without a key does not get here, so there is a run.
       const orderId = c.var.run?.key as string
       const order = { orderId, userId: userOf(c), ...itemFrom(await jsonFrom(c.req)) }
       return c.json(await orders.process(order, c.req.raw.signal), 201)
@@ -34,5 +34,8 @@ export function createApi(options: ApiOptions): Hono {
   return app
 }
 
-/** Stands for a sign-in. A scope must be what the client cannot choose: this header would come from your gateway. */
+/**
+ * Stands in for a sign-in. A scope must be something that the client cannot choose: this header would come from your
+ * gateway.
+ */
 const userOf = (c: Context): string => idFrom('X-User', c.req.header('x-user'))

@@ -5,7 +5,7 @@ import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { fetchStore, fetchTransport, type RestEndpoint } from '@leasehold/upstash'
 import { Redis } from 'ioredis'
 
-/** A Redis, as the locker and the records need it. */
+/** What the locker and the records need of a Redis. */
 export interface RedisAccess {
   /** To spread into the options of `createLocker`. Without a notifier, waiters poll. */
   readonly leases: Pick<LockerOptions, 'store' | 'notifier'>
@@ -16,7 +16,7 @@ export interface RedisAccess {
 
 /** One connection for commands, and one for wake-ups. */
 export function overTcp(url: string): RedisAccess {
-  // A command whose answer got lost may have run. The caller is told; ioredis must not send it again by itself.
+  // A command whose answer was lost may have run. The caller is notified; ioredis must not resend it on its own.
   const client = new Redis(url, { autoResendUnfulfilledCommands: false })
   client.on('error', (error: Error) => console.error(`Redis cannot be reached: ${error.message || error.name}`))
   return {
@@ -27,7 +27,7 @@ export function overTcp(url: string): RedisAccess {
 }
 
 /**
- * For where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`.
+ * For networks where only HTTP gets through: an Upstash database, or the gateway of `@leasehold/bridge`.
  *
  * @param notifier listens to the same Redis
  */

@@ -25,7 +25,7 @@ const http = await serveOnNode(app, Number(PORT ?? 3000), '127.0.0.1')
 console.log(`${server} listens on ${http.url} with Redis over ${REDIS_TOKEN ? 'HTTP' : 'TCP'}`)
 
 async function stop(): Promise<void> {
-  // Whatever hangs, the process ends.
+  // The process ends, even if something hangs.
   setTimeout(() => process.exit(1), 10_000).unref()
   http.refuse()
   // Requests that wait for a lock get a 503 at once. Running work may finish.

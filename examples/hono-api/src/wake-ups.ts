@@ -8,7 +8,8 @@ export interface BridgeSettings {
 }
 
 /**
- * Wakes waiters over HTTP where both settings are present. Otherwise it is undefined, and waiters poll. It sends nothing yet.
+ * A notifier that wakes waiters over HTTP, if both settings are present. Otherwise undefined, and waiters poll.
+ * Creating it sends nothing.
  *
  * @param prefix the store's, which is also the bridge's
  */
@@ -17,6 +18,6 @@ export function wakeUpsFrom(
   prefix: string = 'lock:',
 ): ReleaseNotifier | undefined {
   if (!url || !token) return undefined
-  // With a wrong token, waiters poll: that costs commands and throws no error, so somebody has to be told.
+  // With a wrong token, waiters poll. That costs commands and throws no error, so it has to be reported.
   return bridgeNotifier({ url, token, prefix, onError: ({ message }) => console.error(message) })
 }

@@ -18,7 +18,7 @@ const app = createApi({
 export default {
   async fetch(request: Request): Promise<Response> {
     const answered = Promise.resolve(app.fetch(request))
-    // The client may leave. Work that has begun goes on, so that its retry finds a result.
+    // The client may leave. Work that has begun continues, so that a retry finds its result.
     waitUntil(answered)
     return answered
   },

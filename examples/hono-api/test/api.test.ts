@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => shops[Symbol.asyncDispose]())
 
 describe.each(shopNames)('on %s', (name) => {
-  /** The last word of the name makes ids unique to this run of the suite. */
+  /** The last word of the name makes ids unique to this suite's run. */
   const mine = { 'Node, over TCP': 'tcp', 'Node, over HTTP': 'http', 'workerd, over HTTP': 'workerd' }[name]
   const url = (path: string): string => shops.urls[name] + path
 

@@ -5,7 +5,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { expect, test } from 'vitest'
 import { startNode, startShopWorker } from './shops.ts'
 
-/** Replaces what differs from run to run; `o-17` has one fence and one worker, whichever server is asked. */
+/** Replaces what differs from run to run; `o-17` has the same fence and worker, whichever server is asked. */
 const settled = (answer: string): string => answer.replace(/"node-\d+"/, '"node"').replace(/"fence":\d+/, '"fence":1')
 
 test('a server and a Worker on one Redis answer what the README shows', { timeout: 120_000 }, async () => {

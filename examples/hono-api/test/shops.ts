@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 /** The same app three times, on one Redis. */
 export interface Shops extends AsyncDisposable {
   readonly redis: RedisServer
-  /** By how it runs and how it reaches Redis. */
+  /** The apps, by how they run and how they reach Redis. */
   readonly urls: Readonly<Record<ShopName, string>>
   /** The names of what was done, in order. */
   effects(prefix: string): Promise<readonly string[]>
@@ -48,10 +48,10 @@ export async function startShops(): Promise<Shops> {
   }
 }
 
-/** The Hono app on Node, as a process of its own. */
+/** Starts the Hono app on Node, in its own process. */
 export const startNode = (env: Readonly<Record<string, string>>): Promise<LocalProcess> => startNodeProgram(main, env)
 
-/** The Hono app in workerd. */
+/** Starts the Hono app in workerd. */
 export const startShopWorker = (
   bindings: Readonly<Record<string, string>>,
   onLog?: (line: string) => void,

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => shops[Symbol.asyncDispose]())
 
-/** The same requests to each of them, all at once. */
+/** Sends the same requests to each app, all at once. */
 const fromAll = (path: string, bodies: readonly object[], send = postPatiently): Promise<readonly Answer[]> =>
   Promise.all(bodies.flatMap((body) => Object.values(shops.urls).map((url) => send(url + path, body))))
 
@@ -67,9 +67,9 @@ test('a store that does not answer is a 503, and passes', async () => {
 
 test('on Node it stops in order: running work ends and is answered', async () => {
   const node = await startNode({ REDIS_URL: shops.redis.url })
-  // The connection is kept for a next request, as clients do.
+  // The connection is kept open for a next request, as clients do.
   await post(`${node.url}/api/orders/process`, { orderId: 'kept', ...order })
-  // Over one connection: the lock is held for 20 ms, which must not pass unseen.
+  // Over one connection, because the lock is held for only 20 ms, and must not be missed.
   await using admin = await connectRedisAdmin({ port: shops.redis.port })
   const running = fetch(`${node.url}/api/orders/test-concurrent?orderId=last&requests=1`)
   await expect.poll(() => admin.command('EXISTS', 'lock:order:last'), { interval: 1 }).toBe(1)

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, post, startNode, startShopWorker } from './shops.ts'
 
-/** Long enough that a waiter that polls asks several times: its pauses grow to a second. */
+/** Long enough for a polling waiter to ask several times: its pauses grow to a second. */
 const watchedMs = 1_500
 /** A waiter relies on the bridge for half a minute, and a call waits for 10 s: a waiter that got the lock was woken. */
 const busy = { ttl: '60s', renew: false } as const
@@ -41,7 +41,10 @@ const waiting = async (): Promise<number> => {
   return Array.from(open, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Sends an order whose lock another holds. Resolves with how many commands that sent while it waited, and with the answer. */
+/**
+ * Sends an order whose lock another holds. Resolves with how many commands the order sent while it waited, and with the
+ * answer.
+ */
 async function waitFor(url: string, orderId: string, begins: () => Promise<unknown>): Promise<[number, Answer]> {
   const held = await hold(`order:${orderId}`)
   const answer = post(`${url}/api/orders/process`, { orderId, userId: 'u-1', productId: 'p-1', quantity: 1 })

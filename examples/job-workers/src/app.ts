@@ -9,7 +9,7 @@ import { report } from './report.ts'
 import { rate } from './slow-api.ts'
 import type { Worker } from './work.ts'
 
-/** A worker's jobs, each at an address, so that you can start them by hand and see what came of them. */
+/** A worker's jobs, each at its own URL, so that you can start them by hand and see their results. */
 export function createApp(worker: Worker): Hono {
   const app = new Hono()
   app.post('/bookings', async (c) => {
@@ -23,7 +23,7 @@ export function createApp(worker: Worker): Hono {
     await print(worker, document, numberFrom('urgency', body.urgency, 10))
     return c.json({ document, printed: true })
   })
-  // The timer of a real worker calls it, or its cron.
+  // In a real worker, a timer or cron calls it.
   app.post('/nightly', async (c) => c.json({ ran: await nightly(worker) }))
   app.get('/reports/:month', async (c) => c.json(await report(worker, idFrom('month', c.req.param('month')))))
   app.get('/rates/:currency', async (c) => c.json(await rate(worker, idFrom('currency', c.req.param('currency')))))

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
 
-/** What somebody has done, or has begun to do. */
+/** Something that a worker has done, or has begun to do. */
 export interface Entry {
   readonly worker: string
   readonly did: string
 }
 
-/** What all workers have done, in the order in which it happened, so that anybody can check it. */
+/** What all workers have done, in the order in which it happened, so that anyone can check it. */
 export class Ledger {
   readonly #redis: Redis
   readonly #worker: string

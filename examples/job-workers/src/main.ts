@@ -1,4 +1,4 @@
-/** A worker: its jobs, one locker for all of them, and an orderly end. Read this file first. */
+/** A worker: its jobs, one locker for all of them, and an orderly shutdown. Read this file first. */
 
 import { createLocker } from '@leasehold/core'
 import { serveOnNode } from '@leasehold/example-shop/serve-on-node'
@@ -10,14 +10,14 @@ import { schedule } from './scheduler.ts'
 import { readSettings } from './settings.ts'
 import { type Worker, work } from './work.ts'
 
-/** How long running jobs may go on after SIGTERM, and when the process ends in any case. */
+/** How long running jobs may continue after SIGTERM, and when the process ends in any case. */
 const grace = '5s'
 const exitDeadlineMs = 10_000
 
 let stopping = false
 
 const { redisUrl, name, lockTtl: ttl, workMs, tickMs, port, host } = readSettings(process.env)
-// A command whose answer got lost may have run. The caller is told; ioredis must not send it again by itself.
+// A command whose answer was lost may have run. The caller is notified; ioredis must not resend it on its own.
 const redis = new Redis(redisUrl, { commandTimeout: 2_000, autoResendUnfulfilledCommands: false })
 redis.on('error', (error: Error) => console.error(`Redis: ${error.message || error.name}`))
 
@@ -26,7 +26,7 @@ const worker: Worker = { name, locks, ledger: new Ledger(redis, name), work: wor
 const server = await serveOnNode(createApp(worker), port, host)
 const scheduler = schedule(worker, { redis, transport: ioredisTransport(redis), tickMs })
 scheduler.ended.catch((error: unknown) => {
-  // Another worker leads by now. This one ends, and whoever supervises it starts it again.
+  // Another worker leads by now. This one ends, and its supervisor restarts it.
   console.error('The scheduler has failed:', error)
   process.exitCode = 1
   void stop()

@@ -5,8 +5,8 @@ import type { Worker } from './work.ts'
 const atLeast = '1m'
 
 /**
- * The nightly job, which the timer of each worker fires at about the same time. One of them runs it; the others find the lock taken,
- * though the job may be done before their timers go off. Answers whether this worker ran it.
+ * The nightly job, which the timer of each worker fires at about the same time. One of them runs it; the others find
+ * the lock taken, even if the job is done before their timers fire. Returns whether this worker ran it.
  */
 export async function nightly({ locks, ledger, work }: Worker): Promise<boolean> {
   await using turn = await holdAtLeast(locks, atLeast).tryAcquire('cron:nightly')

@@ -7,7 +7,9 @@ export interface Report {
   readonly rows: readonly number[]
 }
 
-/** The report of a month. However many ask for it at once, and wherever, it is built once; and kept for an hour. */
+/**
+ * The report of a month. However many ask for it at once, on whatever workers, it is built once, and kept for an hour.
+ */
 export function report(worker: Worker, month: string): Promise<Report> {
   return once(worker.locks, `report:${month}`, ({ signal }) => build(worker, month, signal), { keep: '1h', wait: '1m' })
 }

@@ -5,17 +5,20 @@ import type { RedisTransport } from '@leasehold/core/redis'
 import type { Redis } from 'ioredis'
 import type { Worker } from './work.ts'
 
-/** Where the last tick is kept, for whoever leads next. */
+/** The Redis key of the last tick, for the next leader. */
 const lastTick = 'jobs:tick'
 
-/** What the scheduler writes with. */
+/** What the scheduler needs to write its ticks. */
 export interface ScheduleStore {
   readonly redis: Redis
   readonly transport: RedisTransport
   readonly tickMs: number
 }
 
-/** Stands for election among all workers. Whoever leads does what is due at each tick; the next leader goes on where it stopped. */
+/**
+ * Stands for election among all workers. The leader does what is due at each tick; the next leader continues where it
+ * stopped.
+ */
 export const schedule = (worker: Worker, store: ScheduleStore): Candidate =>
   lead(worker.locks, 'scheduler', (leadership) => tick(worker, store, leadership), {
     onEvent: ({ type }) => console.log(`scheduler: ${type}`),
@@ -31,7 +34,8 @@ async function tick(
     assertValid()
     // Only the leader's own fence, or a higher one, may write there. So a leader that froze cannot tick after its successor has.
     const { stored } = await guardedSet(transport, lastTick, String(last + 1), { fence })
-    // Then another leads. To return would end the candidacy; whoever checks again is told to stop.
+    // If it was not stored, another worker leads. Returning would end the candidacy, so this goes on until it is told
+    // to stop.
     if (stored) {
       last++
       await ledger.write(`tick ${last}`)

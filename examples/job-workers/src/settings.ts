@@ -5,12 +5,12 @@ export interface Settings {
   readonly port: number
   readonly host: string
   readonly redisUrl: string
-  /** Names this worker in the ledger. Whoever inspects its locks sees it, too. */
+  /** Names this worker in the ledger. It is also shown to whoever inspects its locks. */
   readonly name: string
   readonly lockTtl: Duration
   /** How long the stand-ins for real work take, in milliseconds. */
   readonly workMs: number
-  /** How often the scheduler looks what is due, in milliseconds. */
+  /** How often the scheduler checks what is due, in milliseconds. */
   readonly tickMs: number
 }
 

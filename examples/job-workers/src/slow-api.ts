@@ -1,10 +1,10 @@
 import { semaphore } from '@leasehold/core/semaphore'
 import type { Worker } from './work.ts'
 
-/** The API takes no more calls than that at once, from all workers together. */
+/** The most calls that the API takes at once, from all workers together. */
 export const mostCalls = 5
 
-/** Asks the slow API for a rate, once one of its permits is free. Who comes first is served first. */
+/** Asks the slow API for a rate, once one of its permits is free. First come, first served. */
 export function rate(
   { name, locks, ledger, work }: Worker,
   currency: string,

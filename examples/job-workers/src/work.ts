@@ -7,7 +7,7 @@ export interface Worker {
   readonly name: string
   readonly locks: Locker
   readonly ledger: Ledger
-  /** Stands for real work: it takes time, and can be stopped. */
+  /** Stands in for real work: it takes time, and can be stopped. */
   work(signal: AbortSignal): Promise<void>
 }
 

@@ -12,7 +12,7 @@ import { get, ledger, startWorker } from './workers.ts'
 
 let redis: RedisServer
 let client: Redis
-/** One who is none of the workers. */
+/** A locker that belongs to none of the workers. */
 let locks: Locker
 let workers: [LocalProcess, LocalProcess]
 
@@ -34,7 +34,9 @@ function post(path: string, body: object, at: number): Promise<Response> {
   return fetch((workers[at % 2] as LocalProcess).url + path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-/** Posts them one after the other, each to the other worker, while somebody has the lock, and then lets them in. */
+/**
+ * Posts the bodies one after the other, to alternating workers, while the test holds the lock, and then releases it.
+ */
 async function inLine(key: string, path: string, bodies: readonly object[]): Promise<void> {
   const lease = await locks.acquire(key)
   const answers: Promise<Response>[] = []
@@ -105,7 +107,7 @@ test('one worker schedules, and when it is killed the other goes on where it sto
   const other = leader === 'a' ? 'b' : 'a'
   await expect.poll(ticks, { timeout: 10_000 }).toContain(other)
   const done = await ledger(second, 'tick')
-  // A leader that dies between its two writes has said that it ticked, and has not. No tick is done twice.
+  // A leader that dies between its two writes has counted a tick that it did not do. No tick is done twice.
   const numbers = done.map(({ did }) => Number(did.slice('tick '.length)))
   expect(numbers).toEqual([...new Set(numbers)].sort((one, next) => one - next))
   expect((numbers.at(-1) as number) - numbers.length).toBeLessThanOrEqual(1)

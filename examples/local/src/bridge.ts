@@ -3,7 +3,7 @@ import { type LocalProcess, startBeside } from './local-process.ts'
 /** `leasehold-bridge` beside a Redis, and the token that it accepts. */
 export interface Bridge extends LocalProcess {
   readonly token: string
-  /** Its page of metrics. */
+  /** The text of its metrics page. */
   metrics(): Promise<string>
 }
 

@@ -13,7 +13,7 @@ export interface Curl {
 const command = /^curl (?<args>.*)\n# (?<answer>.*)$/gm
 const address = /'?localhost:(?<port>\d+)(?<path>\/[^\s']*)'?/
 
-/** @throws Error for a command that it cannot read, or that shows no answer */
+/** @throws Error for a command that it cannot parse, or that shows no answer */
 export function curlsOf(readme: URL): readonly Curl[] {
   const text = readFileSync(readme, 'utf8')
   const curls = Array.from(text.matchAll(command), ({ groups }) => curlFrom(groups as Groups<'args' | 'answer'>))

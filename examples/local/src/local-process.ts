@@ -4,28 +4,33 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A program that says on its first lines at which address it listens. */
+/** A program that prints the address it listens on among its first lines. */
 export interface LocalProcess extends AsyncDisposable {
   readonly pid: number
   readonly url: string
   /** The line with the address. */
   readonly greeting: string
   kill(signal: NodeJS.Signals): void
-  /** Asks it to end, and kills it if that takes too long. Resolves to its exit code, or to null if a signal ended it. */
+  /**
+   * Asks the program to end, and kills it if that takes too long. Resolves to its exit code, or to null if a signal
+   * ended it.
+   */
   stop(): Promise<number | null>
 }
 
 interface ProcessOptions {
   /** Matches the line with the address, which is its first group. */
   readonly greeting?: RegExp
-  /** Gets each line on stderr once the program listens; default: dropped. */
+  /** Called with each line on stderr once the program listens; default: lines are dropped. */
   readonly onComplaint?: (line: string) => void
 }
 
 /** Our programs give themselves 10 s to end. */
 const stopDeadlineMs = 12_000
 
-/** An environment with the Node that runs us, and the mark by which a test run finds the processes it started. */
+/**
+ * An environment with the Node that runs this process, and the mark by which a test run finds the processes it started.
+ */
 export const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
   LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
@@ -33,7 +38,7 @@ export const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => 
 })
 
 /**
- * Starts a program and resolves when it has printed where it listens.
+ * Starts a program, and resolves when it has printed the address it listens on.
  *
  * @throws Error with the program's output if it ends before that
  */
@@ -54,7 +59,7 @@ export async function startProcess(
     createInterface({ input: stream }).on('line', (line) => {
       if (output === undefined) return stream === child.stderr ? onComplaint(line) : undefined
       output += `${line}\n`
-      // An error may name an address, too.
+      // Only on stdout: an error may name an address, too.
       const url = stream === child.stdout ? greeting.exec(line)?.[1] : undefined
       if (url !== undefined) greeted.resolve([line, url])
     })

@@ -7,7 +7,8 @@ export type { LocalProcess } from './local-process.ts'
 /**
  * Starts a Node program on a free port and resolves when it listens.
  *
- * @param onMessage gets what the program reports over a channel. The channel closes when we end, and then the program ends too
+ * @param onMessage called with what the program reports over a channel. The channel closes when this process ends, and
+ *   then the program ends, too
  */
 export async function startNodeProgram(
   main: URL,
@@ -16,9 +17,9 @@ export async function startNodeProgram(
 ): Promise<LocalProcess> {
   const options: SpawnOptions = {
     env: { PORT: '0', ...env },
-    // Not our own stderr: a test runner waits until nobody has that open.
+    // Not this process's stderr: a test runner waits until nobody has it open.
     stdio: ['ignore', 'pipe', 'pipe', onMessage ? 'ipc' : 'ignore'],
-    // A group of its own: Ctrl-C in a terminal goes to us, and we stop the program in order.
+    // A separate process group: Ctrl-C in a terminal goes to this process, which stops the program in order.
     detached: onMessage !== undefined,
   }
   const onComplaint = (line: string): void => console.error(line)

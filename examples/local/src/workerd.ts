@@ -6,24 +6,27 @@ import { unstable_getMiniflareWorkerOptions as optionsFrom } from 'wrangler'
 /** A Worker in workerd, the runtime of Cloudflare. */
 export interface RunningWorker extends AsyncDisposable {
   readonly url: string
-  /** Does what a cron trigger does, and resolves when its handler has ended. */
+  /** Calls the handler as a cron trigger does, and resolves when it has ended. */
   trigger(cron: string): Promise<void>
-  /** Delivers messages as a queue does, and resolves with how many the consumer took, and how many it wants again. */
+  /**
+   * Delivers messages as a queue does, and resolves with how many the consumer acknowledged, and how many it wants
+   * again.
+   */
   deliver(queue: string, ...bodies: readonly unknown[]): Promise<{ readonly taken: number; readonly again: number }>
 }
 
 export interface WorkerOptions {
-  /** The `wrangler.jsonc` of the Worker. Its objects, queues and variables are there as they are on Cloudflare. */
+  /** The `wrangler.jsonc` of the Worker. The Worker has its objects, queues and variables, as on Cloudflare. */
   readonly config: URL
   /** Its main file; default: the one that the configuration names. */
   readonly entry?: URL
-  /** What its `env` has in place of, or beside, the variables of the configuration. */
+  /** What `env` has instead of, or in addition to, the variables of the configuration. */
   readonly bindings: Readonly<Record<string, string>>
-  /** Gets each line that it logs; default: they go to our own output. */
+  /** Called with each line that the Worker logs; default: lines go to this process's output. */
   readonly onLog?: (line: string) => void
 }
 
-/** What Miniflare's types lack, because they know a Worker by Cloudflare's types, which are not here. */
+/** What Miniflare's types lack, because they describe a Worker by Cloudflare's types, which are not installed. */
 interface Handlers {
   scheduled(controller: { readonly cron: string }): Promise<unknown>
   queue(
@@ -34,7 +37,7 @@ interface Handlers {
 
 export async function startWorker({ config, entry, bindings, onLog }: WorkerOptions): Promise<RunningWorker> {
   const { workerOptions, main = '' } = optionsFrom(fileURLToPath(config))
-  // What is bundled here needs no rules.
+  // The code is bundled here, so no module rules are needed.
   const { modulesRules: _, ...options } = workerOptions
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -44,7 +47,7 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
       bindings,
       host: '127.0.0.1',
       port: 0,
-      // Only Cloudflare knows these facts about a request, and Miniflare would fetch them from there.
+      // Only Cloudflare has these properties of a request, and Miniflare would fetch them from there.
       cf: false,
       ...(onLog && { handleStructuredLogs: ({ message }) => onLog(message) }),
     }),
@@ -65,7 +68,10 @@ export async function startWorker({ config, entry, bindings, onLog }: WorkerOpti
   }
 }
 
-/** Bundles as wrangler does: packages resolve for `workerd`, and the runtime's own modules stay outside. Leaves no process behind. */
+/**
+ * Bundles as wrangler does: packages resolve for `workerd`, and the runtime's own modules stay external. Leaves no
+ * process behind.
+ */
 function bundle(entry: string): string {
   const { outputFiles } = buildSync({
     entryPoints: [entry],

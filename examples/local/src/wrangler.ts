@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { environment, startProcess } from './local-process.ts'
 
-/** Wrangler with a home of its own and without the network: it tells nobody that it ran. */
+/** Wrangler with a separate home folder and without the network: it sends no telemetry. */
 function wranglerIn(folder: URL) {
   const home = mkdtempSync(join(tmpdir(), 'leasehold-wrangler-'))
   const env = environment({ HOME: home, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: '1' })
@@ -14,7 +14,7 @@ function wranglerIn(folder: URL) {
   return { command, env, home, removeHome: () => rmSync(home, { recursive: true, force: true }) }
 }
 
-/** `wrangler dev` as a user starts it, but on a free port and with our own variables. */
+/** `wrangler dev` as a user starts it, but on a free port and with the given variables. */
 export async function wranglerDev(
   folder: URL,
   vars: Readonly<Record<string, string>>,

@@ -4,8 +4,8 @@ import { type ArgumentsHost, Catch, ServiceUnavailableException } from '@nestjs/
 import { BaseExceptionFilter } from '@nestjs/core'
 
 /**
- * A Redis that does not answer is a 503: nobody knows who has the lock. It is never a 409, which says that somebody has it. So is a
- * locker that has been closed, because the server shuts down.
+ * A Redis that does not answer is a 503: it is unknown who has the lock. It is never a 409, which says that somebody
+ * has it. A locker that is closed, because the server is shutting down, is a 503, too.
  */
 @Catch(LeaseholdError, RecordsUnavailableError)
 export class UnavailableFilter extends BaseExceptionFilter {

@@ -10,7 +10,7 @@ const users = rounds(1_000, 200)
 const limit = rounds(100, 20)
 const coupons = ['node', 'worker', 'both'].map((name) => `${name}:${limit}`).join()
 
-/** How many were told to ask again, by status. */
+/** How many requests were told to retry, by status. */
 const told = new Map<number, number>()
 const ends: AsyncDisposable[] = []
 let redis: Awaited<ReturnType<typeof startRedis>>
@@ -68,7 +68,7 @@ test.each<[string, () => readonly string[]]>([
   soak ? 300_000 : 50_000,
 )
 
-/** Asks again, as a client does: while others have the lock, or when a server is too busy to tell. */
+/** Retries, as a client does: while others have the lock, or when a server is too busy to find out. */
 async function patiently(url: string, userId: string) {
   for (;;) {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ userId }) }

@@ -10,6 +10,6 @@ export async function build(): Promise<void> {
   await promisify(execFile)('tsc', ['-b', '--pretty', 'false'], { cwd: fileURLToPath(example), timeout: 50_000 })
 }
 
-/** Starts the application as a process of its own. */
+/** Starts the application in its own process. */
 export const startNest = (env: Readonly<Record<string, string>>): Promise<LocalProcess> =>
   startNodeProgram(new URL('dist/main.js', example), env)

@@ -9,7 +9,7 @@ test('the application answers what the README shows, in its own times, and 503 w
   try {
     await using server = await startNest({ REDIS_URL: redis.url })
     const curls = curlsOf(new URL('../README.md', import.meta.url))
-    // Those about orders at once, because they take seconds; those about coupons in turn.
+    // The commands about orders run at once, because they take seconds; those about coupons run in turn.
     const [orders, coupons] = [false, true].map((wanted) => curls.filter(({ path }) => /coupons/.test(path) === wanted))
     const alone = (curl: Curl): Promise<readonly string[]> => run([curl], { '3000': server.url })
     const answers = await Promise.all([...(orders ?? []).map(alone), run(coupons ?? [], { '3000': server.url })])
@@ -35,7 +35,10 @@ interface Outcome {
   readonly seconds: number
 }
 
-/** What an answer is compared by: callers that do not wait for each other are answered in any order, and a busy machine is late. */
+/**
+ * The form in which answers are compared: callers that do not wait for each other are answered in any order, and a busy
+ * machine is late.
+ */
 function settled(shown: string, answer: string): string {
   if (!answer.startsWith('[')) return answer
   const outcomes = (JSON.parse(answer) as Outcome[]).toSorted(

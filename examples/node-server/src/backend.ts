@@ -7,10 +7,10 @@ import { ioredisBackend, ioredisTransport } from '@leasehold/ioredis'
 import { Redis } from 'ioredis'
 import type { Settings } from './settings.ts'
 
-/** Where the service keeps its leases and its records: in one place, so that neither outlives the other. */
+/** Where the service keeps its leases and records: in one place, so that neither outlives the other. */
 export interface Backend {
   readonly description: string
-  /** To spread into the options of `createLocker`. */
+  /** Options to spread into those of `createLocker`. */
   readonly leases: Pick<LockerOptions, 'store' | 'notifier'>
   readonly records: Records
   readonly ledger: Ledger
@@ -20,12 +20,12 @@ export interface Backend {
 /** How long a client's request waits for one answer of Redis, in milliseconds. */
 const commandTimeout = 2_000
 
-/** Everything in one Redis. The server starts without Redis too, and answers 503 until it is there. */
+/** Everything in one Redis. The server also starts without Redis, and answers 503 until Redis is reachable. */
 export function redisBackend(
   url: string,
   { lockPrefix: prefix, dataPrefix, fenceMemory }: Pick<Settings, 'lockPrefix' | 'dataPrefix' | 'fenceMemory'>,
 ): Backend {
-  // A command whose answer got lost may have run. The caller is told; ioredis must not send it again by itself.
+  // A command whose answer was lost may have run. The caller is notified; ioredis must not resend it on its own.
   const redis = new Redis(url, { commandTimeout, autoResendUnfulfilledCommands: false })
   logReachability(redis)
   const transport = ioredisTransport(redis)
@@ -51,7 +51,7 @@ export function memoryBackend({ fenceMemory }: Pick<Settings, 'fenceMemory'>): B
   }
 }
 
-/** One line when Redis goes, and one when it is back. ioredis reports every attempt to reconnect. */
+/** Logs one line when Redis goes away, and one when it is back. ioredis reports every attempt to reconnect. */
 function logReachability(redis: Redis): void {
   let reachable = true
   redis.on('error', (error: Error) => {

@@ -1,4 +1,4 @@
-/** A server with one locker and one app over it, and an orderly end. Read this file first. */
+/** A server with one locker, one app that uses it, and an orderly shutdown. Read this file first. */
 
 import { createLocker, type LockerEvent } from '@leasehold/core'
 import { createApp } from '@leasehold/example-shop/app'
@@ -9,7 +9,7 @@ import { memoryBackend, redisBackend } from './backend.ts'
 import { logFindings } from './log-findings.ts'
 import { readSettings } from './settings.ts'
 
-/** How long running work may go on after SIGTERM, and when the process ends in any case. */
+/** How long running work may continue after SIGTERM, and when the process ends in any case. */
 const grace = '5s'
 const exitDeadlineMs = 10_000
 
@@ -26,7 +26,7 @@ const locks = settings.audit ? auditedLocks(guarded, ledger, name) : guarded
 const { coupons: limits, workMs } = settings
 const app = createApp({ locks, records, limits, server: name, workMs })
 app.get('/healthz', async (c) => {
-  // It asks the store as every request does. If the store does not answer, this is a 503.
+  // It asks the store, as every request does. If the store does not answer, this is a 503.
   await locker.isLocked('healthz')
   return c.json({ status: 'ok', store: backend.description })
 })
@@ -38,7 +38,7 @@ void logFindings(backend.leases)
 
 /** A service would count these, or log some. The tests and the demo open a channel to this process and watch them. */
 function report(event: LockerEvent): void {
-  // The callback drops the error of a parent that is just leaving. The event `disconnect` tells of that too.
+  // The callback drops the error if the parent is exiting. The `disconnect` event reports that, too.
   if (process.connected) process.send?.({ at: Date.now(), ...event }, undefined, undefined, () => undefined)
 }
 
@@ -46,7 +46,8 @@ function report(event: LockerEvent): void {
 async function stop(): Promise<void> {
   setTimeout(() => process.exit(1), exitDeadlineMs).unref()
   server.refuse()
-  // Requests that wait for a lock get a 503 at once. Holders may finish. After the grace, the rest lose their leases.
+  // Requests that wait for a lock get a 503 at once. Holders may finish. After the grace, those still running lose
+  // their leases.
   await locker.close({ grace })
   await server.close()
   await backend.close()
@@ -55,7 +56,7 @@ async function stop(): Promise<void> {
 
 let stopping = false
 for (const cause of ['SIGTERM', 'SIGINT', 'disconnect'] as const) {
-  // Once: a second signal of the same kind finds no listener and ends the process at once.
+  // Once: a second signal of the same kind finds no listener, and ends the process at once.
   process.once(cause, () => {
     if (!stopping) void stop()
     stopping = true

@@ -5,21 +5,21 @@ import { couponLimits } from '@leasehold/example-shop/coupons'
 export interface Settings {
   readonly port: number
   readonly host: string
-  /** Without it, everything is in the memory of this one process. */
+  /** Without it, everything is kept in this process's memory. */
   readonly redisUrl: string | undefined
-  /** Names this server in its answers. Whoever inspects its locks sees it, too. */
+  /** Names this server in its answers. It is also shown to whoever inspects its locks. */
   readonly name: string
   readonly lockPrefix: string
   readonly lockTtl: Duration
   readonly lockWait: Duration
   readonly fenceMemory: Duration
-  /** The beginning of the service's own keys. */
+  /** The prefix of the service's own keys. */
   readonly dataPrefix: string
   /** How many of each coupon there are. */
   readonly coupons: ReadonlyMap<string, number>
   /** How long the stand-in for a payment takes, in milliseconds. */
   readonly workMs: number
-  /** Whether every hold goes into the ledger, so that anyone can check it. */
+  /** Whether every hold is written to the ledger, so that anyone can check it. */
   readonly audit: boolean
   /** False only to show what goes wrong without locks. */
   readonly locks: boolean

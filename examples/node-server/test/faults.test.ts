@@ -88,7 +88,7 @@ test('a server that was frozen while it held the lock cannot charge after anothe
   const answer = await process(other, 'o-1')
   expect(await answer.json()).toMatchObject({ processedBy: 'other', duplicate: false })
   frozen.kill('SIGCONT')
-  // It notices one of two things first: its lease is gone, or its command has taken far too long.
+  // The server notices one of two things first: its lease is gone, or its command has taken far too long.
   expect(['/problems/lease-lost', '/problems/store-unavailable']).toContain(await typeOf(await pending))
   expect(await charges('o-1')).toBe(1)
   expect(await (await process(frozen, 'o-1')).json()).toMatchObject({ processedBy: 'other', duplicate: true })

@@ -5,7 +5,7 @@ export type Server = LocalProcess
 
 const main = new URL('../src/main.ts', import.meta.url)
 
-/** Starts the service as a process of its own. `onEvent` gets what its locker reports. */
+/** Starts the service in its own process. `onEvent` is called with what its locker reports. */
 export const startServer = (
   env: Readonly<Record<string, string>>,
   onEvent?: (event: LockerEvent) => void,

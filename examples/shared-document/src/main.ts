@@ -1,4 +1,7 @@
-/** A server for one shared document: its page, and the sockets of those who have it open. Start as many as you like on one Redis. */
+/**
+ * A server for one shared document: its page, and the sockets of the open pages. Start as many servers as you like on
+ * one Redis.
+ */
 
 import type { AddressInfo } from 'node:net'
 import { createLocker, type Duration } from '@leasehold/core'
@@ -36,7 +39,7 @@ server.listen(Number(PORT), HOST, () => {
   console.log(`The document is at http://${HOST}:${port}`)
 })
 
-/** Everybody's sessions end now, and not when their entries expire. */
+/** Ends all sessions of this server now, not when their entries expire. */
 async function stop(): Promise<void> {
   setTimeout(() => process.exit(1), 5_000).unref()
   server.close()

@@ -1,4 +1,4 @@
-/** What a page and its server tell each other, as JSON. */
+/** The messages between a page and its server, as JSON. */
 
 export type Role = 'writer' | 'reviewer' | 'reader'
 /** What an exclusive role may change. */
@@ -7,17 +7,17 @@ export type Part = 'text' | 'note'
 export type FromPage =
   /** A sign of life. */
   | { readonly type: 'ping'; readonly number: number }
-  /** Wants a role; `over`: even if somebody else has it. */
+  /** Asks for a role; `over`: even if somebody else has it. */
   | { readonly type: 'take'; readonly role: Role; readonly over: boolean }
   | { readonly type: 'write'; readonly part: Part; readonly value: string }
 
 export type ToPage =
-  /** The answer to a ping: for how long, from when it was sent, the page may believe in its role. */
+  /** The answer to a ping: for how long, from when the ping was sent, the page can trust its role. */
   | { readonly type: 'pong'; readonly number: number; readonly trustMs: number }
   /** The role that the page has now. */
   | { readonly type: 'role'; readonly role: Role }
   | { readonly type: 'held'; readonly role: Role; readonly by: string }
-  /** Who is there, on all servers; null while nobody knows. */
+  /** Who is there, on all servers; null while that is unknown. */
   | { readonly type: 'members'; readonly members: readonly PageMember[] | null }
   | { readonly type: 'document'; readonly text: string; readonly note: string }
 

@@ -4,7 +4,7 @@ import { stripTypeScriptTypes } from 'node:module'
 
 const file = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8')
 
-/** What is served, by path. The page's program is TypeScript, whose types this Node strips. */
+/** The served files, by path. The page's program is TypeScript, whose types Node strips. */
 const files: Readonly<Record<string, readonly [type: string, content: string]>> = {
   '/': ['text/html; charset=utf-8', file('index.html')],
   '/style.css': ['text/css; charset=utf-8', file('style.css')],

@@ -6,21 +6,23 @@ import type { SharedDocument } from './shared-document.ts'
 /** Who is at the other end of a socket. */
 export interface Visitor {
   readonly user: string
-  /** Names the tab, so that it finds its own place again when it reconnects. */
+  /** The name of the tab, by which it gets its own place back when it reconnects. */
   readonly tab: string
-  /** What it had before it reconnected. */
+  /** The role that the tab had before it reconnected. */
   readonly role: Role
 }
 
 const parts: Readonly<Record<string, Part>> = { writer: 'text', reviewer: 'note' }
 
-/** One document and the pages of this server that show it. Read this file first: all of `@leasehold/sessions` is in here. */
+/**
+ * One document and this server's pages that show it. Read this file first: every use of `@leasehold/sessions` is in it.
+ */
 export class Room {
   readonly #sessions: Sessions
   readonly #document: SharedDocument
   readonly #resource: string
   readonly #sockets = new Set<WebSocket>()
-  /** Null while nobody knows. */
+  /** Null while the members are unknown. */
   #members: readonly PageMember[] | null = null
 
   constructor(sessions: Sessions, document: SharedDocument, resource: string) {
@@ -29,13 +31,13 @@ export class Room {
     this.#resource = resource
   }
 
-  /** Tells every page of this server who comes and goes on all servers, and what is written there. */
+  /** Starts to report to every page of this server who comes and goes on all servers, and what is written there. */
   async open(): Promise<void> {
     this.#sessions.watch(this.#resource, (event) => this.#onRoom(event))
     await this.#document.onChange(() => void this.#sendDocument([...this.#sockets]).catch(() => undefined))
   }
 
-  /** A page has connected. The role that it asks for is its own if nobody else took it meanwhile. */
+  /** A page has connected. It gets the role that it asks for, if nobody else took the role meanwhile. */
   async welcome(socket: WebSocket, visitor: Visitor): Promise<void> {
     let session: Session | undefined
 
@@ -51,9 +53,9 @@ export class Room {
       session = entered.session
       const part = parts[role]
       if (part) {
-        // Somebody has taken it over by now, and the socket will be closed for that.
+        // Somebody has already taken the role over, and the socket will be closed for that.
         if (!(await this.#document.claim(part, session.fence))) return true
-        // A page writes the whole part. It must not begin without the last that was written before.
+        // A page writes the whole part. It must not begin without the last value written before.
         await this.#sendDocument([socket])
       }
       send(socket, { type: 'role', role })
@@ -70,9 +72,10 @@ export class Room {
       }
     }
 
-    // The store did not answer. The page connects again, here or to another server, and says meanwhile that it is not connected.
+    // The store did not answer. The page reconnects, here or to another server, and says meanwhile that it is not
+    // connected.
     const giveUp = (): void => socket.close(1013, 'try again later')
-    // One after another, in the order in which they were sent.
+    // Messages are handled one after another, in the order in which they were sent.
     let work: Promise<void> = enter(visitor.role, false).then(async (isIn) => {
       if (!isIn) await enter('reader', false)
     })

@@ -9,8 +9,8 @@ export interface Contents {
 }
 
 /**
- * A document in Redis. Each write carries the fence of the session that writes, and the store refuses a lower one. So whoever was taken
- * over, and does not know it yet, changes nothing any more.
+ * A document in Redis. Each write carries the fence of its session, and the store refuses a lower one. So a session
+ * that was taken over, and does not know it yet, can no longer change anything.
  */
 export class SharedDocument {
   readonly #redis: Redis
@@ -26,7 +26,7 @@ export class SharedDocument {
     return { text: text ?? '', note: note ?? '' }
   }
 
-  /** Answers whether it was written. */
+  /** Returns whether the value was written. */
   async write(part: Part, value: string, fence: number): Promise<boolean> {
     const { stored } = await guardedSet(ioredisTransport(this.#redis), this.#key(part), value, { fence })
     if (stored) await this.#redis.publish(this.#name, part)
@@ -34,18 +34,18 @@ export class SharedDocument {
   }
 
   /**
-   * From now on, who has an earlier fence writes no more; what they have written stays. Answers whether the role is still the session's.
-   * A read and a write in its place would undo what is written between the two.
+   * From now on, sessions with an earlier fence cannot write; what they have written stays. Returns whether the role is
+   * still the session's. A read followed by a write would instead undo what is written between the two.
    */
   async claim(part: Part, fence: number): Promise<boolean> {
     return (await guardedGet(ioredisTransport(this.#redis), this.#key(part), { fence })).read
   }
 
-  /** Calls back when any server has changed it. */
+  /** Calls the listener when any server has changed the document. */
   async onChange(listener: () => void): Promise<void> {
     const subscriber = this.#redis.duplicate()
     subscriber.on('error', () => undefined)
-    // What was changed while the connection was down is not announced again.
+    // Changes made while the connection was down are not announced again.
     subscriber.on('ready', listener)
     subscriber.on('message', listener)
     await subscriber.subscribe(this.#name)

@@ -10,12 +10,12 @@ import { noChromium, startChromium } from '../../../test/support/chromium.ts'
 import { elapse, eventually, soak } from '../../../test/support/scale.ts'
 
 /*
- * Two people with a browser each, on two servers. What a page says is compared with what the store says at that moment.
+ * Two people, each with a browser, on two servers. What a page shows is compared with the store's state at that moment.
  */
 
 const main = new URL('../src/main.ts', import.meta.url)
 const ttlMs = soak ? 2_500 : 2_000
-/** Where to put pictures of the page, if somebody wants to look at them. */
+/** The folder for screenshots of the page, if they are wanted. */
 const pictures = process.env['LEASEHOLD_PICTURES']
 
 describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? '' : ` (${noChromium})`}`, () => {
@@ -28,7 +28,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
   const server = (name: string, port = '0'): Promise<LocalProcess> =>
     startNodeProgram(main, { REDIS_URL: redis.url, SESSION_TTL: `${ttlMs}ms`, SERVER_NAME: name, PORT: port })
 
-  // Each test leaves both of them connected, and nobody writing, to the next.
+  // Each test ends with both people connected, and nobody writing.
   beforeAll(async () => {
     stack = new AsyncDisposableStack()
     const folder = await mkdtemp(join(tmpdir(), 'leasehold-chromium-'))
@@ -51,7 +51,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
   })
   afterAll(() => stack?.disposeAsync())
 
-  /** Opens the page and gives a name, with the keyboard alone. */
+  /** Opens the page and enters a name, with the keyboard alone. */
   async function opened(browser: Browser, url: string, name: string): Promise<Page> {
     const page = await (await browser.newContext({ viewport: { width: 1100, height: 760 } })).newPage()
     await page.goto(url)
@@ -71,14 +71,14 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
     await eventually(isSaid).catch(() => expect(said).toMatch(text))
   }
 
-  /** What the page shows once its timers that are due have run: on a busy machine they wait. */
+  /** What the page shows once its due timers have run: on a busy machine they are late. */
   async function claimsToWrite(page: Page): Promise<boolean> {
     await page.evaluate('new Promise((resolve) => setTimeout(resolve))')
     const isShown = (await page.getAttribute('#writer-line', 'data-mine')) === 'true'
     return isShown || (await page.evaluate("!document.getElementById('text').readOnly")) === true
   }
 
-  /** Presses Tab until the element has the focus, as somebody does who has no mouse. */
+  /** Presses Tab until the element has the focus, as somebody without a mouse does. */
   async function focus(page: Page, id: string): Promise<void> {
     for (let tabs = 0; tabs < 12; tabs++) {
       if ((await page.evaluate('document.activeElement?.id')) === id) return

@@ -16,7 +16,7 @@ export interface ShopOptions {
   readonly locks: Locks
   /** In the same store as the locks. */
   readonly records: Records
-  /** How many there are of each coupon. */
+  /** How many of each coupon there are. */
   readonly limits: ReadonlyMap<string, number>
   /** Names this server in its answers. */
   readonly server: string
@@ -34,7 +34,7 @@ export function createApp(options: ShopOptions): Hono {
 
   const app = new Hono()
   app.onError((error, c) => {
-    // The client has gone: nobody reads this answer.
+    // The client has left: nobody reads this answer.
     if (c.req.raw.signal.aborted) return c.body(null, 499 as StatusCode)
     return problemAnswer(c, problemOf(error))
   })

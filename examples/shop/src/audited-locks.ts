@@ -1,7 +1,9 @@
 import type { Locks } from './locks.ts'
 import type { Ledger, LedgerEntry } from './records.ts'
 
-/** Notes the start and the end of every hold in the ledger, both while the lock is held. The demo checks that list. */
+/**
+ * Writes the start and the end of every hold to the ledger, both while the lock is held. The demo checks this ledger.
+ */
 export function auditedLocks(locks: Locks, ledger: Ledger, server: string): Locks {
   return {
     withLock: (key, options, work) =>

@@ -14,8 +14,8 @@ export interface IssuedCoupon {
 
 export interface CouponDesk {
   /**
-   * The answer for a user who has the coupon already; undefined for one who is to get it. It needs no lock: the list of users only
-   * grows.
+   * The answer for a user who has the coupon already; undefined for one who should get it. It needs no lock: the list
+   * of users only grows.
    *
    * @throws Problem if there is no such coupon, or none left
    * @throws whatever the records throw

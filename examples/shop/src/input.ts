@@ -2,10 +2,10 @@ import type { HonoRequest } from 'hono'
 import type { Order } from './orders.ts'
 import { Problem } from './problem.ts'
 
-/** What an id may look like: it becomes part of a lock's key. */
+/** The form of an id, which becomes part of a lock's key. */
 const idForm = /^[\w.-]{1,64}$/
 
-/** May be called again: Hono keeps the body. @throws Problem if the body has another type, or is not JSON */
+/** May be called more than once: Hono caches the body. @throws Problem if the body has another type, or is not JSON */
 export async function jsonFrom(request: HonoRequest): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.header('content-type') ?? '')) {
     throw new Problem(415, 'not-json', 'Send the request as application/json')

@@ -1,6 +1,9 @@
 import { type Ledger, type LedgerEntry, type Records, SupersededError } from './records.ts'
 
-/** Records and ledger of one process. Each call runs to its end before another begins, so none needs a script to be atomic. */
+/**
+ * Records and ledger of one process. Each call runs to its end before another begins, so calls are atomic without a
+ * script.
+ */
 export function memoryRecords(): Records & Ledger {
   const records = new Map<string, { fence: number; value: string | null }>()
   const ledger: LedgerEntry[] = []

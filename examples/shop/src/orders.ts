@@ -58,8 +58,8 @@ export function orderDesk({ locks, records, server, workMs = 20 }: OrderDeskOpti
 }
 
 /**
- * Stands in for a call to a payment service. That service does not know our fences, and a holder that was paused may resume too
- * late and call it a second time. So a real call sends the order's id as the idempotency key.
+ * Stands in for a call to a payment service. That service does not check our fences, and a holder that was paused may
+ * resume too late and call it a second time. So a real call sends the order's id as the idempotency key.
  */
 function pay(_order: Order, workMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -22,7 +22,7 @@ export class Problem extends Error {
   }
 }
 
-/** Tells the client to ask again after so many seconds. */
+/** Tells the client to retry after this many seconds. */
 const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })
 
 /** Turns an error into an answer. "Somebody holds it" and "the store is down" are different answers. */

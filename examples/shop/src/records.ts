@@ -1,9 +1,10 @@
 /**
  * What the locks guard: one record per key, and a ledger of all effects.
  *
- * A holder may be paused after it last checked the clock, and resume when its lease is long over. So every holder reads
- * and writes the record under its fence, and the record remembers the highest fence it has seen. Reads count too. If only
- * writes were checked, a late write of the previous holder could slip in between the current holder's read and its write.
+ * A holder may be paused after it last checked the clock, and resume long after its lease is over. So every holder
+ * reads and writes the record under its fence, and the record remembers the highest fence it has seen. Reads count,
+ * too. If only writes were checked, a late write of the previous holder could slip in between the current holder's read
+ * and its write.
  */
 export interface Records {
   /** Reads without the lock, for answers that need none. The value may be out of date by the time it arrives. */

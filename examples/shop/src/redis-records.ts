@@ -3,8 +3,8 @@ import type { RedisTransport } from '@leasehold/core/redis'
 import { type Ledger, type LedgerEntry, type Records, RecordsUnavailableError, SupersededError } from './records.ts'
 
 /**
- * `guardedSet()` of `@leasehold/core/fencing` guards a plain write. Here the read needs the guard too, and the effect goes
- * with the write, so the shop has a script of its own. On a cluster the two keys would need one hash tag.
+ * `guardedSet()` of `@leasehold/core/fencing` guards a plain write. Here the read needs the guard, too, and the effect
+ * is written with the record, so the shop has its own script. On a cluster, the two keys would need one hash tag.
  */
 const guardedRecord = `
 -- Opens a record as the holder of a fence; with a value, also writes that and appends its effect to the ledger.
@@ -58,7 +58,7 @@ export function redisLedger(transport: RedisTransport, prefix: string): Ledger {
 
 const ledgerKey = (prefix: string): string => `${prefix}ledger`
 
-/** Runs scripts over a transport, TCP and HTTP alike. A transport does not watch the time: its caller ends the call. */
+/** Runs scripts over a transport, whether TCP or HTTP. A transport has no timeout: its caller ends the call. */
 function scriptsOver(transport: RedisTransport) {
   return async (body: string, keys: readonly string[], args: readonly string[] = []): Promise<unknown> => {
     const call = new Call(transport.commandDeadlineMs)

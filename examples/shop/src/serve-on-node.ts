@@ -11,9 +11,9 @@ const lastAnswersMs = 2_000
 
 export interface NodeServer {
   readonly url: string
-  /** Takes no new connection. Requests in progress go on. */
+  /** Accepts no new connections. Requests in progress continue. */
   refuse(): void
-  /** Resolves when the last answers are out. Call it when the work is over. */
+  /** Resolves when the last answers are sent. Call it when the work is over. */
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export interface NodeServer {
 export async function serveOnNode(app: Hono, port: number, hostname: string): Promise<NodeServer> {
   async function answer(request: Request): Promise<Response> {
     const response = await app.fetch(request)
-    // A server that closes waits for its connections, so it keeps none for a next request.
+    // A closing server waits for its connections, so it keeps none open for a next request.
     if (!http.listening) response.headers.set('connection', 'close')
     return response
   }

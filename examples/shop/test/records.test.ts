@@ -17,7 +17,7 @@ const inRedis = async (claim: Claim): Promise<void> => {
 }
 const inMemory = (claim: Claim): Promise<void> => claim(memoryRecords())
 
-/** As large as a fence is: microseconds since 1970. */
+/** Of the size of a real fence: microseconds since 1970. */
 const fence = 1_764_284_400_000_000
 const effect = (by: number): Effect => ({ server: 'a', key: 'k', fence: by, effect: 'e' })
 const entry = (by: number): LedgerEntry => ({ type: 'effect', ...effect(by) })

@@ -1,14 +1,16 @@
-/** What this Worker uses of the platform. In a project of your own, `wrangler types` writes this, and the rest. */
+/**
+ * The parts of the platform that this Worker uses. In your own project, `wrangler types` generates this, and the rest.
+ */
 declare module 'cloudflare:workers' {
   export const env: {
     /** An Upstash database, or a `leasehold-gateway` in front of a Redis of your own. */
     readonly REDIS_URL: string
     readonly REDIS_TOKEN: string
-    /** A `leasehold-bridge` that listens to the same Redis, and a token of it. Without both, waiters poll. */
+    /** A `leasehold-bridge` that listens to the same Redis, and a token for it. Without both, waiters poll. */
     readonly BRIDGE_URL?: string
     readonly BRIDGE_TOKEN?: string
     readonly PAYMENTS_URL: string
-    /** Who may ask: `<customer>:<secret>` each, separated by spaces. */
+    /** The customers who may send requests: `<customer>:<secret>` each, separated by spaces. */
     readonly CUSTOMERS: string
     /** Default: `reject`. */
     readonly IN_DOUBT?: 'reject' | 'rerun'
@@ -19,11 +21,11 @@ declare module 'cloudflare:workers' {
   export function waitUntil(work: Promise<unknown>): void
 }
 
-/** A message of a queue as its consumer gets it. */
+/** A queue's message, as its consumer gets it. */
 interface QueueMessage<Body> {
   readonly body: Body
-  /** It is done, and not delivered again. */
+  /** Acknowledges the message: it is not delivered again. */
   ack(): void
-  /** Deliver it again later. */
+  /** Has the message delivered again later. */
   retry(options?: { readonly delaySeconds?: number }): void
 }

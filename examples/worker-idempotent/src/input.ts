@@ -1,6 +1,6 @@
 import { Problem } from './problem.ts'
 
-/** @throws Problem 400 for what is no JSON */
+/** @throws Problem 400 for a body that is not JSON */
 export function objectFrom(body: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(body)) as Record<string, unknown>

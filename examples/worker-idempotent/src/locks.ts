@@ -4,7 +4,7 @@ import { createLocker } from '@leasehold/core'
 import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { fetchStore } from '@leasehold/upstash'
 
-/** Where the locks and the records are: Redis over HTTP. */
+/** The store of the locks and records: Redis over HTTP. */
 export const store = fetchStore({ url: env.REDIS_URL, token: env.REDIS_TOKEN })
 
 // At module scope: creating these sends nothing, and requests share no timer and no promise through them.
@@ -12,8 +12,8 @@ export const locks = createLocker({
   store,
   notifier: wakeUps(),
   name: 'payments',
-  // The client may leave. A payment that has begun goes on and is recorded, so that its retry finds an answer. And if the store
-  // does not answer, the locker may have a grant: it gives that back after our answer.
+  // The client may leave. A payment that has begun continues and is recorded, so that a retry finds its answer. And if
+  // the store does not answer, the locker may have a grant, which it releases after our answer.
   waitUntil,
 })
 
@@ -21,7 +21,7 @@ export const locks = createLocker({
 function wakeUps(): ReleaseNotifier | undefined {
   const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = env
   if (!url || !token) return undefined
-  // With a wrong token, waiters poll: that costs commands and throws no error, so somebody has to be told.
+  // With a wrong token, waiters poll. That costs commands and throws no error, so it has to be reported.
   const onError = ({ message }: Error): void => console.error(message)
   return bridgeNotifier({ url, token, onError })
 }

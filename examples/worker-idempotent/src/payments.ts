@@ -11,7 +11,7 @@ interface Payment {
   readonly currency: string
 }
 
-/** How long the payment service may take. */
+/** How long the payment service may take, in milliseconds. */
 const longestPaymentMs = 10_000
 
 const once = idempotent({
@@ -19,15 +19,16 @@ const once = idempotent({
   scope: customerOf,
   // A retry that comes during the payment waits for its outcome.
   wait: '2s',
-  // Whether to pay again where a Worker died and nobody knows what it did.
+  // Whether to pay again if a Worker died and it is unknown what it did.
   inDoubt: env.IN_DOUBT ?? 'reject',
   endings: {
-    // Nothing was asked of the payment service. Who mends the request may keep the key.
+    // The payment service was not called. A client that corrects the request may keep the key.
     400: 'abandon',
-    // A problem of ours says that nothing happened, or that the service, which has our key, will not repeat what happened.
+    // Our own `Problem` says that nothing happened, or that the service, which has our key, will not repeat what
+    // happened.
     thrown: (error) => (error instanceof Problem ? 'abandon' : 'leave'),
   },
-  // Nobody sees these in an answer, and somebody has to look.
+  // These events show in no answer, so somebody has to watch them.
   onEvent: (event) => console.warn(JSON.stringify(event)),
 })
 
@@ -49,8 +50,8 @@ function paymentFrom(body: string): Payment {
 }
 
 /**
- * Asks the payment service to pay. What it answers is recorded, whether it took the money or declined. If it fails, nothing is
- * recorded, and the next try asks again.
+ * Asks the payment service to pay. Its answer is recorded, whether it took the money or declined. If it fails, nothing
+ * is recorded, and the next try asks again.
  *
  * The service gets our key as its own idempotency key: a Worker that was cut off may have asked already, and no lock undoes that.
  *
@@ -59,7 +60,7 @@ function paymentFrom(body: string): Payment {
 async function payFor(payment: Payment, key: string, signal: AbortSignal): Promise<Response> {
   try {
     const headers = { 'content-type': 'application/json', 'idempotency-key': key }
-    // A service that never answers would keep the lease, and the client, for ever.
+    // A service that never answers would keep the lease, and the client, forever.
     const orTimeout = AbortSignal.any([signal, AbortSignal.timeout(longestPaymentMs)])
     const init = { method: 'POST', headers, body: JSON.stringify(payment), signal: orTimeout }
     const { status, body } = await fetch(`${env.PAYMENTS_URL}/payments`, init)

@@ -7,7 +7,7 @@ export class Problem extends Error {
   readonly title: string
   readonly headers: Readonly<Record<string, string>>
 
-  /** @param type says what went wrong, in words with hyphens */
+  /** @param type what went wrong, in hyphenated words */
   constructor(status: number, type: string, detail: string, headers: Readonly<Record<string, string>> = {}) {
     super(detail)
     this.name = 'Problem'
@@ -18,7 +18,7 @@ export class Problem extends Error {
   }
 }
 
-/** Tells the client to ask again after so many seconds. */
+/** Tells the client to retry after this many seconds. */
 export const retryAfter = (seconds: number): Readonly<Record<string, string>> => ({ 'retry-after': String(seconds) })
 
 export function problemResponse(error: unknown): Response {

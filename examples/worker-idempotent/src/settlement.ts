@@ -4,9 +4,10 @@ import { locks } from './locks.ts'
 import { renewedElsewhere } from './watchdog.ts'
 
 /**
- * Settles the payments of a day, once, however many Workers the trigger starts. Whoever does not get the lock has nothing to do.
+ * Settles a day's payments once, however many Workers the trigger starts. A Worker that does not get the lock has
+ * nothing to do.
  *
- * It may take minutes. The watchdog keeps the lease, and lets go of it when this Worker is gone.
+ * This may take minutes. The watchdog renews the lease, and lets it go when this Worker is gone.
  */
 export async function settle(day: string): Promise<void> {
   await using turn = await locks.tryAcquire('cron:settlement', { ttl: '2m', renew: renewedElsewhere, maxHold: '15m' })

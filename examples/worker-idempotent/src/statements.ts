@@ -7,15 +7,15 @@ import { locks } from './locks.ts'
 import { Problem } from './problem.ts'
 import { renewedElsewhere } from './watchdog.ts'
 
-/** Work that a request begins and a queue consumer ends. */
+/** Work that a request begins and a queue consumer finishes. */
 export interface StatementJob {
   readonly customer: string
   readonly month: string
-  /** It has the lease's token, so whoever reads the queue may take the lock over. */
+  /** It contains the lease's token, so whoever reads the queue can take the lock over. */
   readonly lease: DetachedLease
 }
 
-/** When to deliver a message again whose statement could not be written. */
+/** When to redeliver a message whose statement could not be written. */
 const later = { delaySeconds: 30 } as const
 
 const lockOf = (customer: string, month: string): string => `statement:${customer}:${month}`
@@ -26,12 +26,12 @@ export async function orderStatement(request: Request, month: string): Promise<R
   // Once it is detached, leaving the block no longer frees the lock.
   await using lease = await locks.tryAcquire(lockOf(customer, month))
   if (!lease) throw new Problem(409, 'in-progress', 'This statement is being written')
-  // As long as the message may take.
+  // The ttl is as long as the message may take.
   const detached = await detach(lease, { ttl: '10m' })
   try {
     await env.STATEMENTS.send({ customer, month, lease: detached })
   } catch (error) {
-    // Nobody will ever resume it. If we cannot either, the lock is free when its ttl is over.
+    // Nobody will ever resume the lease. If this fails, too, the lock is free when its ttl is over.
     await resume(locks, detached).then(
       (taken) => taken.release(),
       () => undefined,
@@ -42,8 +42,8 @@ export async function orderStatement(request: Request, month: string): Promise<R
 }
 
 /**
- * Writes a statement. Queues deliver twice now and then. While the first delivery is worked on, the second is told to come later. One
- * that comes after it was written writes it again, which does no harm.
+ * Writes a statement. Queues sometimes deliver a message twice. While the first delivery is being handled, the second
+ * is put off. A delivery that comes after the statement was written writes it again, which does no harm.
  */
 export async function writeStatement(message: QueueMessage<StatementJob>): Promise<void> {
   const { customer, month } = message.body
@@ -58,7 +58,10 @@ export async function writeStatement(message: QueueMessage<StatementJob>): Promi
   }
 }
 
-/** Takes over the lease of a message. If it is gone, the message came late or again, and the lock is tried like any other. */
+/**
+ * Takes over the lease of a message. If the lease is gone, the message came late or again, and the lock is tried like
+ * any other.
+ */
 async function resumed({ customer, month, lease }: StatementJob): Promise<Lease | null> {
   const options = { ttl: '2m', renew: renewedElsewhere, maxHold: '15m' } as const
   try {
@@ -69,7 +72,10 @@ async function resumed({ customer, month, lease }: StatementJob): Promise<Lease 
   }
 }
 
-/** Writes it where it belongs. To write it again does no harm, and the fence keeps a late writer from undoing a newer one. */
+/**
+ * Writes the statement where it belongs. Writing it again does no harm, and the fence keeps a late writer from undoing
+ * a newer one.
+ */
 async function put(customer: string, month: string, { fence, signal }: Lease): Promise<void> {
   const url = `${env.PAYMENTS_URL}/statements/${customer}/${month}`
   const { ok, status } = await fetch(url, { method: 'PUT', headers: { [fenceHeader]: String(fence) }, signal })

@@ -6,5 +6,5 @@ import { store } from './locks.ts'
 /** The Durable Object that renews leases for Workers that cannot. */
 export class Watchdog extends leaseWatchdog(() => ({ store })) {}
 
-/** What work that takes long gives as its option `renew`. */
+/** The option `renew` for long work. */
 export const renewedElsewhere: Renewer = watchdog(env.WATCHDOG)

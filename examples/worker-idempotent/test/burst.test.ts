@@ -19,14 +19,14 @@ const typeOf = ({ body }: Reply): unknown => body['type']
 const effects = (): readonly number[] =>
   records.map((record) => setting.payments.payments.filter((each) => each === record).length)
 
-/** Each answer of a key that tells of its payment, by the bytes of its body. */
+/** How many different bodies the 201 answers of each key have. */
 const told = (replies: readonly Reply[]): readonly number[] =>
   keys.map((_, at) => {
     const ofKey = replies.filter(({ status }, index) => index % keys.length === at && status === 201)
     return new Set(ofKey.map(({ text }) => text)).size
   })
 
-/** What is in the store, by what it is. */
+/** The kinds of keys in the store. */
 async function leftBehind(): Promise<readonly string[]> {
   const found = (await setting.redis.command('KEYS', '*')) as readonly string[]
   return [...new Set(found.map((key) => (key.startsWith('{') ? key.replace(/^.*\}:/, '') : 'lock')))].sort()
@@ -64,7 +64,7 @@ describe('200 requests over 20 keys at once', () => {
 })
 
 describe('a Worker that dies in the middle of 20 payments', () => {
-  /** Leaves 20 keys behind, each with a payment made that nobody was told of. */
+  /** Leaves 20 keys behind, each with a payment made that was reported to nobody. */
   async function die(): Promise<void> {
     const { gathered, release } = setting.payments.gather(keys.length)
     const worker = await startPaymentWorker(setting.bindings)
@@ -76,12 +76,12 @@ describe('a Worker that dies in the middle of 20 payments', () => {
     release()
     await cut
     expect(effects()).toEqual(keys.map(() => 1))
-    // Its leases end 30 s later.
+    // The dead Worker's leases end 30 s later.
     if (rounds(30, 0)) await elapse(30_000)
     else await setting.redis.command('DEL', ...records.map((record) => `lock:${record}`))
   }
 
-  /** Asks for each payment again, of a Worker with that policy. */
+  /** Retries each payment, at a Worker with that policy. */
   async function retry(policy: string): Promise<{ readonly replies: readonly Reply[]; readonly log: string }> {
     const lines: string[] = []
     const bindings = { ...setting.bindings, IN_DOUBT: policy }
@@ -89,7 +89,7 @@ describe('a Worker that dies in the middle of 20 payments', () => {
     const init = { method: 'POST', body: JSON.stringify(payment) }
     const asked = keys.map((key) => ask(worker, '/payments', { ...init, headers: { 'idempotency-key': key } }))
     const replies = await Promise.all(asked)
-    // The lines come over a connection of their own.
+    // The log lines come over a separate connection.
     await expect.poll(() => lines.filter((line) => line.includes('"in-doubt"')).length).toBe(keys.length)
     return { replies, log: lines.join('\n') }
   }

@@ -10,7 +10,7 @@ afterAll(() => setting[Symbol.asyncDispose]())
 const paymentsFor = (key: string): number => setting.payments.payments.filter((each) => each === recordOf(key)).length
 const replayed = ({ headers }: Reply): boolean => headers.get('idempotency-replayed') === 'true'
 
-// Local workerd lets the work go on in any case. Cloudflare would end it with its client without `waitUntil`.
+// Local workerd always lets the work continue. Without `waitUntil`, Cloudflare would end it when its client leaves.
 test('a payment goes on when its client leaves, and the retry finds it', async () => {
   const { gathered, release } = setting.payments.gather(1)
   const client = new AbortController()

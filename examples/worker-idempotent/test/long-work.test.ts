@@ -45,7 +45,7 @@ describe('a statement', () => {
     expect(setting.payments.documents.get(path('2026-11'))).toMatchObject({ writes: 1 })
     const written = setting.payments.documents.get(path('2026-11'))?.fence ?? 0
     expect(written).toBeGreaterThan(lease.fence)
-    // What comes later still writes the same once more, as a later holder.
+    // A delivery that comes even later writes the same again, as a later holder.
     expect(await setting.worker.deliver('statements', message)).toEqual({ taken: 1, again: 0 })
     expect(setting.payments.documents.get(path('2026-11'))?.fence).toBeGreaterThan(written)
   })

@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Stands in for what the Worker works with: a payment service, and whatever keeps statements and settlements. */
+/** Stands in for what the Worker calls: a payment service, and whatever keeps statements and settlements. */
 export interface PaymentService extends AsyncDisposable {
   readonly url: string
   /** The idempotency key of every payment made. Unlike a real service, it pays each time it is asked. */
   readonly payments: readonly string[]
-  /** Every statement and settlement written, by its path, with the fence of the last who wrote it. */
+  /** Every statement and settlement written, by its path, with the fence of its last writer. */
   readonly documents: ReadonlyMap<string, { readonly fence: number; readonly writes: number }>
-  /** From now on a repeated key is no new payment, as with a real service: it gets the first answer. */
+  /** From now on a repeated key causes no new payment, as with a real service: it gets the first answer. */
   refuseRepeats(): void
   /** Holds every request, and resolves when this many wait. `release` lets them go. */
   gather(count: number): { readonly gathered: Promise<void>; release(): void }

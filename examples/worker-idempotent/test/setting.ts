@@ -8,18 +8,18 @@ import { type PaymentService, startPaymentService } from './payment-service.ts'
 /** The Worker, and everything it needs: a real Redis, the gateway in front of it, a bridge, and a payment service. */
 export interface Setting extends AsyncDisposable {
   readonly redis: RedisServer
-  /** Stands between the Worker and the gateway. */
+  /** The network between the Worker and the gateway. */
   readonly network: HttpProxy
   readonly bridge: Bridge
   readonly payments: PaymentService
   /** The `env` of the Worker. */
   readonly bindings: Readonly<Record<string, string>>
   readonly worker: RunningWorker
-  /** One payment request of Ada, sent once. */
+  /** Sends one payment request of Ada's, once. */
   pay(key: string, payment?: object, signal?: AbortSignal): Promise<Reply>
-  /** The same, repeated as a client does that reads `Retry-After`. */
+  /** Sends a payment request of Ada's, and repeats it as a client that reads `Retry-After` does. */
   payPatiently(key: string): Promise<Reply>
-  /** Any other request, of Ada unless it says otherwise. */
+  /** Sends any other request, as Ada unless it says otherwise. */
   request(path: string, init?: RequestInit): Promise<Reply>
 }
 
@@ -37,21 +37,21 @@ export const bearer = (customer: string): { readonly authorization: string } => 
   authorization: `Bearer ${customer}-secret`,
 })
 
-/** The name of the record of a key of Ada's, which the payment service gets as its own key. */
+/** The record's name for a key of Ada's, which the payment service gets as its own key. */
 export const recordOf = (key: string): string => `idempotency:ada:${key}`
 
 const config = new URL('../wrangler.jsonc', import.meta.url)
 
 /**
  * @param bindings the `env` of the Worker
- * @param onLog gets what it logs
+ * @param onLog called with what it logs
  */
 export const startPaymentWorker = (
   bindings: Readonly<Record<string, string>>,
   onLog?: (line: string) => void,
 ): Promise<RunningWorker> => startWorker({ config, bindings, ...(onLog && { onLog }) })
 
-/** One request to a Worker, of Ada unless it says otherwise. */
+/** Sends one request to a Worker, as Ada unless it says otherwise. */
 export async function ask(worker: RunningWorker, path: string, init: RequestInit = {}): Promise<Reply> {
   const headers = { ...bearer('ada'), ...(init.headers as Record<string, string> | undefined) }
   const response = await fetch(worker.url + path, { ...init, headers })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, payment, type Setting, startPaymentWorker, startSetting } from './setting.ts'
 
-/** Long enough that a waiter that polls asks several times. */
+/** Long enough for a polling waiter to ask several times. */
 const watchedMs = 500
 
 let setting: Setting
 beforeAll(async () => {
   setting = await startSetting()
-  // From here on the server knows the scripts, and every command is sent once.
+  // From here on the server has the scripts cached, and every command is sent once.
   await setting.pay('first')
 })
 afterAll(() => setting[Symbol.asyncDispose]())

@@ -1,16 +1,19 @@
 import type { BridgeReach } from './bridge-reach.ts'
 
-/** Says that the other side is alive, and within how long this must be said again. Do not call it after the abort. */
+/**
+ * Reports that the other side is alive, and how soon it must do so again, in milliseconds. Do not call it after the
+ * abort.
+ */
 export type Alive = (withinMs: number) => void
 
 /**
- * Waits until the bridge may be asked, then makes a call. The call ends when it settles, when it does not say in time that it is
- * alive, or when it is stopped. Then its signal is aborted; it need not heed that.
+ * Waits until the bridge may be asked, then makes a call. The call ends when it settles, when it does not report in
+ * time that it is alive, or when it is stopped. Then its signal is aborted; it may ignore that.
  *
- * @param pauseMs  a pause of its own first, beside the one that all connections keep
- * @param withinMs how long the call may take until it first says that it is alive
- * @param onEnd    called with the answer, or undefined for an error or silence; not called once the attempt was stopped
- * @returns a function that stops it
+ * @param pauseMs  a pause of its own before the call, in addition to the one that all connections observe
+ * @param withinMs how long the call may take until it first reports that it is alive
+ * @param onEnd    called with the answer, or undefined for an error or silence; not called if the attempt was stopped
+ * @returns a function that stops the attempt
  */
 export function attempt<T>(
   reach: BridgeReach,
@@ -36,7 +39,7 @@ export function attempt<T>(
     reach.trouble = trouble
     onEnd(answer)
   }
-  // A process that was frozen first reads what has arrived, before it takes the other side for dead.
+  // A process that was frozen first reads what has arrived before it considers the other side dead.
   const alive: Alive = (ms) => after(ms, () => after(0, end))
   function begin(): void {
     const leftMs = reach.pauseMs()

@@ -2,12 +2,12 @@ import type { BridgeAnswer } from './bridge-endpoint.ts'
 import { longestText } from './figures.ts'
 
 /**
- * Reads a body to its end. The callback gets what it left last time, followed by the new text, and returns what it leaves for next
- * time.
+ * Reads a body to its end. The callback gets the text it left unread last time, followed by the new text, and returns
+ * what it leaves unread.
  *
- * @returns what is left at the end
+ * @returns the text left unread at the end
  * @throws whatever the body or the callback throws
- * @throws Error if more is left than a bridge sends in one piece, so that a server that is no bridge cannot fill the memory
+ * @throws Error if more is left than a bridge sends in one piece, so that no other server can exhaust the memory
  */
 export async function readText({ body }: BridgeAnswer, take: (text: string) => string): Promise<string> {
   const decoder = new TextDecoder()
@@ -21,6 +21,6 @@ export async function readText({ body }: BridgeAnswer, take: (text: string) => s
   throw new Error('This is no bridge')
 }
 
-/** Reads a body as JSON. Rejects if it is anything else. */
+/** Reads a body as JSON. Rejects if it is not JSON. */
 export const readJson = async (answer: BridgeAnswer): Promise<unknown> =>
   JSON.parse(await readText(answer, (text) => text))

@@ -22,32 +22,36 @@ export interface BridgeNotifierOptions extends BridgeEndpoint {
   /**
    * `sse` is one event stream for all keys of the process. It is the default where calls may share it.
    *
-   * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer streams. It is also
-   * the default on Workers, where each acquire needs a connection of its own: a release answers only one poll of those who wait for
-   * the lock, but wakes every stream.
+   * `long-poll` is one waiting request for each acquire, at most three at a time. It is for networks that buffer
+   * streams. It is also the default on Workers, where each acquire needs its own connection: a release answers only one
+   * of the polls that wait for the lock, but wakes every stream.
    *
-   * Whoever wants streams on Workers all the same gives `eventStreams` of `@leasehold/bridge-client/event-streams` in place of
-   * `sse`, which does the same elsewhere. So a Worker that polls does not ship them.
+   * To use streams on Workers anyway, pass `eventStreams` of `@leasehold/bridge-client/event-streams` in place of
+   * `sse`, which does the same elsewhere. This way a Worker that polls does not ship them.
    */
   readonly mode?: 'sse' | 'long-poll' | EventStreams | undefined
   /** Default: the runtime's. */
   readonly clock?: Clock | undefined
 }
 
-/** How long a waiter relies on the bridge. Long, because the bridge watches the holder itself: only its mistakes cost this much. */
+/**
+ * How long a waiter relies on the bridge, in milliseconds. Long, because the bridge watches the holder itself: only its
+ * mistakes cost this much.
+ */
 const recheckMs = 30_000
 /**
- * The same for the waiter in a queue whose place the bridge keeps. Longer, because each answer to a poll says that it is kept, and a
- * mistake of the bridge costs a place.
+ * The same for a waiter in a queue whose place the bridge keeps. Longer, because each answer to a poll says that the
+ * place is kept, and a mistake of the bridge costs a place.
  */
 const keptRecheckMs = 120_000
 
 /**
  * Release notifications through a bridge, over `fetch` alone.
  *
- * A release wakes a waiter within a round trip, and a contended acquire costs two store commands. While the bridge is unreachable,
- * waiters check by themselves as often as their `strategy` says. That costs commands and time, and nobody hangs. Where calls share
- * nothing (Workers), each acquire has a connection of its own. The notifier sends nothing until somebody waits.
+ * A release wakes a waiter within a round trip, and a contended acquire costs two store commands. While the bridge is
+ * unreachable, waiters check on their own as often as their `strategy` says. That costs commands and time, but nobody
+ * hangs. Where calls share nothing (Workers), each acquire has its own connection. The notifier sends nothing until
+ * somebody waits.
  *
  * @example
  * ```ts
@@ -66,7 +70,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const streams = polls ? undefined : mode === 'sse' ? sse : mode
   demandOption(polls || !!streams?.open, 'mode', '"long-poll", "sse" or, on Workers, eventStreams')
   checkEndpoint(options)
-  // A timer starts whatever calls share, so it belongs to no call.
+  // The timers start what calls share, so they belong to no call.
   const told = troubles(options.onError)
   const reach = bridgeReach(options, prefix, clockWithin(clock, homeContext()), told)
   const open = streams?.open ?? longPoll
@@ -74,7 +78,7 @@ export function bridgeNotifier(options: BridgeNotifierOptions): ReleaseNotifier 
   const channels = new Set<Channel>()
   const subscribe = (via: OpenChannel, key: string, cursor: string, more: string): Subscription => {
     const shares = sharesBetweenCalls()
-    // Nobody else may take a poll, so it is of no use to the waiters of a stream.
+    // A poll serves only one subscriber, so only a stream is shared.
     const known = shares && via === open && [...channels].find((candidate) => candidate.takes?.(key))
     const channel = known || via(reach, shares, () => channels.delete(channel))
     if (shares) channels.add(channel)

@@ -6,27 +6,27 @@ import { bridgeRequest, discard } from './bridge-request.ts'
 import { leastPauseMs, longPauseMs, mostPauseMs, refusedMs, toldAfter, wellMs } from './figures.ts'
 import type { Troubles } from './troubles.ts'
 
-/** Whether the bridge can be reached: what all connections of one notifier share. */
+/** What all connections of one notifier share: whether the bridge can be reached, and how. */
 export interface BridgeReach {
   readonly clock: Clock
   closed: boolean
   /** How many of the subscriptions that calls share have an open poll. */
   polls: number
-  /** The inboxes that calls share, and who is told of the turns of each. */
+  /** The inboxes that calls share, each with the listener for its turns. */
   readonly inboxes: Map<string, (message: string) => void>
-  /** Whether the bridge keeps the places of waiters in queues, as it said last. */
+  /** Whether the bridge keeps the places of waiters in queues, as it last reported. */
   keepsPlaces: boolean | undefined
-  /** The shortest pause after a failure, as the bridge asks for it. */
+  /** The shortest pause after a failure, in milliseconds, as requested by the bridge. */
   retryMs: number
   /** The error of the last call, if it failed. */
   trouble: unknown
-  /** How long nothing may be sent; 0 or less if sending is allowed. */
+  /** How long nothing may be sent, in milliseconds; 0 or less if sending is allowed. */
   pauseMs(): number
   /** Whether the bridge has forbidden this key within the last minute, so that it must be left out. */
   forbids(key: string): boolean
   /**
-   * Sends a GET for these keys. Returns a 200 or 204; it deals with any other answer itself. If the bridge forbids some of the keys,
-   * the others may be asked for at once.
+   * Sends a GET for these keys. Resolves with a 200 or 204; it handles any other answer itself. If the bridge forbids
+   * some of the keys, the others may be asked for at once.
    *
    * @param more the rest of the query, from its `&`
    */
@@ -36,7 +36,9 @@ export interface BridgeReach {
     signal: AbortSignal,
     more?: string,
   ): Promise<BridgeAnswer | undefined>
-  /** Makes all connections pause. Returns whether the pause is long enough that waiters should check by themselves. */
+  /**
+   * Makes all connections pause. Returns whether the failure is serious enough that waiters should check on their own.
+   */
   failed(leastMs?: number): boolean
 }
 
@@ -48,10 +50,13 @@ export function bridgeReach(
 ): BridgeReach {
   const request = bridgeRequest(endpoint, clock, (cause) => {
     tell('The token function failed', cause, 'token', 0)
-    // Time is lost already, so waiters check by themselves at once.
+    // Time has already been lost, so waiters check on their own at once.
     reach.failed(longPauseMs + 1)
   })
-  /** Until when each key is forbidden. An entry stays for as long again, so that another refusal of the key is no news. */
+  /**
+   * When each forbidden key may be asked for again. An entry stays for as long again, so that another refusal of the
+   * key is not news.
+   */
   const forbidden = new Map<string, number>()
   let notBeforeMs = -Infinity
   let failures = 0
@@ -93,7 +98,7 @@ export function bridgeReach(
       // Connections that are lost together count as one failure.
       if (nowMs >= notBeforeMs) failures = nowMs - notBeforeMs > wellMs ? 1 : failures + 1
       const ownMs = backoffMs(leastPauseMs, mostPauseMs, failures, jitter())
-      // No bridge asks for a longer pause. Up to a quarter more, so that not all clients come back together.
+      // No bridge asks for a longer pause. Adds up to a quarter, so that clients do not all come back together.
       const askedMs = Math.min(leastMs, refusedMs) * (1 + jitter() / 4)
       notBeforeMs = Math.max(notBeforeMs, nowMs + ownMs, nowMs + askedMs)
       if (failures >= toldAfter) tell('The bridge is unavailable', reach.trouble)
@@ -109,6 +114,6 @@ const forbiddenOf = (answer: BridgeAnswer, keys: readonly string[]): Promise<rea
     .then((problem) => keys.filter((key) => (problem as { readonly keys: readonly unknown[] }).keys.includes(key)))
     .catch(() => [])
 
-/** The path that asks for these keys, without the parameters of a poll. */
+/** The path and query for these keys, without the parameters of a poll. */
 export const pathFor = (path: string, keys: readonly string[]): string =>
   `/v1/${path}?key=${keys.map(encodeURIComponent).join('&key=')}`

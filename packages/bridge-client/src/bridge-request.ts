@@ -2,7 +2,7 @@ import type { Clock } from '@leasehold/core'
 import type { BridgeAnswer, BridgeEndpoint } from './bridge-endpoint.ts'
 import { credential } from './credential.ts'
 
-/** Sends a GET. If the bridge does not accept the token and there is another, sends it once more with that. */
+/** Sends a GET. If the bridge does not accept the token and there is a new one, sends it once more with that. */
 export function bridgeRequest(
   { url, token, fetch: given }: BridgeEndpoint,
   clock: Clock,
@@ -30,5 +30,5 @@ export function bridgeRequest(
   return get
 }
 
-/** Cancels a body that nobody reads: it would keep its connection. */
+/** Cancels a body that nobody reads: it would keep its connection open. */
 export const discard = ({ body }: BridgeAnswer): unknown => body?.cancel().catch(() => undefined)

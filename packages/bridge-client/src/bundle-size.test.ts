@@ -5,13 +5,13 @@ import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.t
 
 /** What the client may add to a Worker that has a locker, minified and compressed, in bytes: docs/decisions. */
 const limit = 2_400
-/** The same of the client by itself, the core left out. */
+/** The same for the client alone, without the core. */
 const limitAlone = 2_900
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const client = `export { bridgeNotifier } from './index.ts'`
 const streams = `; export { eventStreams } from './event-streams.ts'`
-/** What is there in any case, once any notifier is. */
+/** The baseline: what a Worker with any notifier contains anyway. */
 const locker = `
   export { createLocker } from '@leasehold/core'
   export { notifiedWaiter } from '@leasehold/core/adapter'

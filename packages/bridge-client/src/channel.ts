@@ -1,14 +1,16 @@
 import type { Subscription } from '@leasehold/core/adapter'
 import type { BridgeReach } from './bridge-reach.ts'
 
-/** A connection to the bridge, made again whenever it ends, and its subscribers. It ends when the last of them leaves. */
+/** A connection to the bridge, reopened whenever it ends, and its subscribers. It ends when the last of them leaves. */
 export interface Channel {
-  /** Whether it has room for another subscriber of this key. A channel without this method serves one subscriber only. */
+  /**
+   * Whether it has room for another subscriber of this key. A channel without this method serves only one subscriber.
+   */
   takes?(key: string): boolean
-  /** @param more what a poll asks for besides, as the rest of its query from the `&` on */
+  /** @param more further parameters of a poll: the rest of its query, from the `&` */
   subscribe(key: string, cursor: string, more?: string): Subscription
   close(): void
 }
 
-/** @param shared whether several calls may use it */
+/** @param shared whether several calls may use the channel */
 export type OpenChannel = (reach: BridgeReach, shared: boolean, onEnd: () => void) => Channel

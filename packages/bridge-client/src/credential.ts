@@ -4,11 +4,12 @@ import { type BridgeToken, demandToken } from './bridge-endpoint.ts'
 import { tokenMs } from './figures.ts'
 
 /**
- * Resolves with the token to send. If the token is a function, it is called before the first request, and again if the bridge
- * refused its last answer; it may answer the same again. If the function fails, answers no token or is too slow, `onFailure` is
- * called, and this rejects.
+ * Resolves with the token to send. If the token is a function, it is called before the first request, and again if the
+ * bridge has refused the token it returned last; it may return the same one again. If the function fails, returns no
+ * token or is too slow, `onFailure` is called, and this rejects.
  *
- * Where calls share, one call of the function serves all who need its answer at the time. Elsewhere they share only the answer.
+ * Where calls share, one call of the function serves all who need its result at the time. Elsewhere they share only the
+ * result.
  */
 export function credential(
   token: BridgeToken,

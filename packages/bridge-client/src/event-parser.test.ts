@@ -27,7 +27,7 @@ describe('eventParser', () => {
     ['CRLF', '\r\n'],
     ['CR', '\r'],
   ])('reads lines that end with %s', (_, ending) => {
-    // A CR alone may be half of a line's end, so that the last one waits for what follows.
+    // A lone CR may be half of a line ending, so the last one waits for what follows.
     expect(parsed(stream.replaceAll('\n', ending), ending).slice(0, 4)).toEqual(events)
   })
 

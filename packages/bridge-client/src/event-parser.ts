@@ -1,9 +1,9 @@
-/** The fields of one event that a bridge sends, each with its last value. */
+/** The fields of one event from a bridge, each with its last value. */
 export type EventFields = { [name in 'event' | 'data' | 'retry']?: string }
 
 /**
- * Reads the text of an event stream and calls back with each event, even one without data. If the callback throws, the event is
- * skipped. So are comments and other fields. The bridge sends no data of several lines.
+ * Parses the text of an event stream and calls back with each event, even one without data. If the callback throws, the
+ * event is skipped. So are comments and other fields. The bridge sends no multi-line data.
  *
  * @returns a function that takes all unread text and returns what remains: the beginning of a line. A CR at the end remains too,
  *   because an LF may follow.
@@ -21,7 +21,7 @@ export function eventParser(onEvent: (fields: EventFields) => void): (text: stri
       try {
         onEvent(fields)
       } catch {
-        // This event cannot be read. It must not end the stream of all keys.
+        // An event that cannot be read must not end the stream of all keys.
       }
       fields = {}
     }

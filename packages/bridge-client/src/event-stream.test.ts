@@ -33,7 +33,7 @@ async function listening(...keys: string[]): Promise<Subscription[]> {
   return subscriptions
 }
 
-/** Lets the time pass until there is a further request. */
+/** Advances the clock until there is another request. */
 async function nextRequest(): Promise<ScriptedFetch['last']> {
   const { length } = bridge.requests
   while (bridge.requests.length === length) await clock.advance(10)
@@ -617,7 +617,7 @@ describe('where calls share nothing', () => {
     for (const request of bridge.requests) request.opensWith('a')
     a.close()
     expect(bridge.open).toHaveLength(1)
-    // Another request's: closing the notifier must not touch it.
+    // The other stream belongs to another request: closing the notifier must not touch it.
     await notifier.close()
     expect(bridge.open).toEqual([bridge.last])
     bridge.last.ends()

@@ -7,9 +7,12 @@ import { joinMs, longestPath, mostKeys, openMs, recentMs, refusedMs, silenceMs }
 import { type Subscriber, subscriberOf } from './subscriber.ts'
 
 interface Connection {
-  /** The inboxes whose turns it tells, as the rest of its query. */
+  /** The inboxes whose turns it reports, as the rest of its query. */
   readonly inboxes: string
-  /** For each of its keys: undefined until the bridge sends a state; then when the key last became free, or -Infinity for never. */
+  /**
+   * For each of its keys: undefined until the bridge sends a state; then when the key was last reported free, in
+   * monotonic milliseconds, or -Infinity if it was last reported held.
+   */
   readonly heard: Map<string, number | undefined>
   readonly stop: () => void
 }
@@ -21,7 +24,7 @@ interface Connection {
  * until the second has opened, so nothing is missed. Each connection begins with the states of its keys. They show what was
  * released while there was no connection.
  *
- * A key that the bridge forbids is left out for a while. Its waiters check by themselves.
+ * A key that the bridge forbids is left out for a while. Its waiters check on their own.
  */
 export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
@@ -29,7 +32,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   const subscribers = new Map<Subscriber, string>()
   let current: Connection | undefined
   let opening: Connection | undefined
-  /** Somebody may rely on the stream. */
+  /** Whether somebody may rely on the stream. */
   let reliedOn = false
   /** Cancels the timer after which a forbidden key is asked for again. */
   let cancel: (() => void) | undefined
@@ -38,7 +41,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   const inboxes = (): string => [...reach.inboxes.keys()].map((name) => `&inbox=${name}`).join('')
   const askedKeys = (): string[] => keys().filter((key) => !forbids(key))
 
-  /** Opens a connection if a key or an inbox is missing in the current one. */
+  /** Opens a connection if the current one lacks a key or an inbox. */
   function open(): void {
     if (opening || reach.closed) return
     cancel?.()
@@ -50,9 +53,9 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
     opening = connection
   }
 
-  /** Resolves with true if this was no failure: the bridge only forbade some of the keys. */
+  /** Resolves with true if this was not a failure: the bridge only forbade some of the keys. */
   async function listen(signal: AbortSignal, alive: Alive): Promise<boolean> {
-    // Only an opening connection makes this call.
+    // Only the opening connection makes this call.
     const connection = opening as Connection
     const asked = askedKeys()
     for (const key of asked) connection.heard.set(key, undefined)
@@ -76,7 +79,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   function take({ heard }: Connection, { event, data, retry }: EventFields): void {
     if (Number(retry) > 0) reach.retryMs = Number(retry)
     const { key, held, inbox, number } = JSON.parse(data as string)
-    // Only the event of a turn has an inbox.
+    // Only a `turn` event has an inbox.
     reach.inboxes.get(inbox)?.(`turn ${number}`)
     const isHeld: unknown = { state: held, release: false }[event as 'state']
     if (typeof isHeld !== 'boolean' || !heard.has(key)) return
@@ -126,7 +129,7 @@ export const eventStream: OpenChannel = (reach, shared, onEnd) => {
   }
 }
 
-/** All that can be known about the key for now is known. */
+/** Signals a change, if any, and settles: all that can be known about the key for now is known. */
 function tell(subscriber: Subscriber, changed: boolean): void {
   if (changed) subscriber.signal()
   subscriber.settle()

@@ -5,16 +5,16 @@ import type { BridgeReach } from './bridge-reach.ts'
 import type { OpenChannel } from './channel.ts'
 import { eventStream } from './event-stream.ts'
 
-/** A `mode` of `bridgeNotifier`; there is one, `eventStreams`. */
+/** A `mode` of `bridgeNotifier`; `eventStreams` is the only one. */
 export interface EventStreams {
   /** Opens a stream. */
   readonly open: OpenChannel
-  /** Offers waiters in queues that the streams of this notifier tell them of their turns. */
+  /** Lets the streams of this notifier notify waiters in queues of their turns. */
   offerTurns(notifier: ReleaseNotifier, reach: BridgeReach): void
 }
 
 /**
- * Releases are heard over event streams. On servers the mode `'sse'` means this, and is the default.
+ * Hears releases over event streams. On servers, the mode `'sse'` means this, and is the default.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export const eventStreams: EventStreams = {
   open: eventStream,
   offerTurns(notifier, reach) {
     offerInbox(notifier, {
-      // A stream is of a process, which tells its own waiters.
+      // A stream belongs to a process, which notifies its own waiters.
       isNameOnly: true,
       open(name, listener) {
         reach.inboxes.set(name, listener)

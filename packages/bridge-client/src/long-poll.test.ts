@@ -37,7 +37,7 @@ async function subscribed(key: string, cursor = '1'): Promise<Subscription> {
 }
 const changed = (): void => bridge.last.answers(200, {}, { changed: true })
 const lastQuery = (): Record<string, string> => Object.fromEntries(bridge.last.url.searchParams)
-/** A waiter that is woken, is refused, and waits again, with no floor under it. */
+/** A waiter that is woken, finds the lock contended, and waits again at once, forever. */
 function waitAgainAndAgain(subscription: Subscription): void {
   subscription.onSignal(subscription.signals, () => waitAgainAndAgain(subscription))
 }
@@ -277,7 +277,7 @@ describe('a poll of a waiter in a queue', () => {
     waitAgainAndAgain(subscription)
     await clock.advance(0)
     expect(lastQuery()).toMatchObject({ since: '17', waiter: name })
-    // It was another bridge, or one that has been started anew.
+    // As if it were another bridge, or one that has been restarted.
     bridge.last.answers(200, kept, { changed: true })
     await clock.advance(0)
     expect([subscription.live, subscription.signals]).toEqual([true, 2])

@@ -5,25 +5,25 @@ import { inDoubtS, lateMs, mostShared, refusedMs, soonMs, unkeptS, usualS } from
 import { subscriberOf } from './subscriber.ts'
 
 /**
- * One subscription. It asks the bridge again and again, one request at a time. It does not ask while there are already as many
- * polls as calls may share, or while the bridge forbids the key.
+ * One subscription. It polls the bridge repeatedly, one request at a time. It does not poll while calls already have as
+ * many polls as they may share, or while the bridge forbids the key.
  *
- * A request that waits looks like one that is lost. So the subscription counts as heard until a request fails, and from then on not
- * until the bridge answers. After a signal it asks again only when somebody waits for the next one. That paces it if it signals
- * for nothing again and again.
+ * A request that is waiting looks like one that is lost. So the subscription counts as heard until a request fails, and
+ * then not again until the bridge answers. After a signal it polls again only when somebody waits for the next one.
+ * That limits its pace if its signals are spurious.
  */
 export const longPoll: OpenChannel = (reach, shared, onEnd) => {
   const { clock, forbids } = reach
   let key = ''
   let since = ''
   let more = ''
-  /** It asks, and has a place among the polls that calls share. */
+  /** Whether it polls, and has a place among the polls that calls share. */
   let started = false
-  /** Somebody waits for a signal. */
+  /** Whether somebody waits for a signal. */
   let wanted = true
-  /** It counts as heard. */
+  /** Whether it counts as heard. */
   let heard = reach.pauseMs() <= 0
-  /** Somebody may rely on that. */
+  /** Whether somebody may rely on that. */
   let reliedOn = heard
   /** Stops the request, or the pause before it. */
   let stop: (() => void) | undefined
@@ -70,7 +70,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
     next()
   }
 
-  /** Resolves with whether the lock changed; undefined if the answer is of no use. */
+  /** Resolves with whether the lock changed; undefined if the answer is useless. */
   async function ask(seconds: number, signal: AbortSignal): Promise<boolean | undefined> {
     const askedAtMs = clock.monotonicMs()
     const answer = await reach.get(
@@ -83,7 +83,7 @@ export const longPoll: OpenChannel = (reach, shared, onEnd) => {
     if (answer && isQueued()) reach.keepsPlaces = answer.headers.get('leasehold-kept') !== null
     if (answer?.status === 204) {
       if (clock.monotonicMs() - askedAtMs < soonMs) return undefined
-      // Nobody keeps its place: it has to ask the store.
+      // If nobody keeps its place, the waiter has to ask the store.
       return isQueued() && !reach.keepsPlaces
     }
     const said = answer && ((await readJson(answer)) as { readonly changed?: unknown })

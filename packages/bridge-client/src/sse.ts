@@ -1,7 +1,7 @@
 import { type EventStreams, eventStreams } from './event-streams.ts'
 
 /**
- * What the mode `sse` names. Under the conditions `workerd` and `edge-light` the package's `imports` replace this file with one that
- * has none: there streams come with their import.
+ * The streams that the mode `sse` stands for. Under the conditions `workerd` and `edge-light`, the package's `imports`
+ * replace this file with one that has none: there, streams are a separate import.
  */
 export const sse: EventStreams | undefined = eventStreams

@@ -1,4 +1,4 @@
 import type { EventStreams } from './event-streams.ts'
 
-/** Streams come with their import here. This module takes the place of the one that has them under `workerd` and `edge-light`. */
+/** Replaces `sse.ts` under `workerd` and `edge-light`, where streams are a separate import. */
 export const sse: EventStreams | undefined = undefined

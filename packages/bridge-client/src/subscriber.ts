@@ -3,18 +3,18 @@ import { SignalCount, type Subscription } from '@leasehold/core/adapter'
 /** What a subscriber needs from its connection. */
 export interface Hearing {
   isLive(): boolean
-  /** The bridge watches the present holder. Default: it does whenever the connection is live. */
+  /** Whether the bridge watches the current holder. Default: it does whenever the connection is live. */
   checks?(): boolean
-  /** Somebody waits for the next signal. */
+  /** Called when somebody waits for the next signal. */
   awaited?(): void
   closed(): void
 }
 
-/** A subscription, and what its connection does to it. */
+/** A subscription, with the methods that its connection calls. */
 export interface Subscriber extends Subscription {
   /** Settles `ready`. */
   settle(): void
-  /** Adds a signal, and calls back whoever waits, once. */
+  /** Adds a signal, and calls each waiting callback once. */
   signal(): void
 }
 
@@ -43,7 +43,7 @@ export function subscriberOf(hearing: Hearing): Subscriber {
       if (count.signals <= seen) hearing.awaited?.()
       return withdraw
     },
-    // Nothing to do: the bridge checks the holder itself, and its heartbeats show whether it is heard.
+    // Nothing to do: the bridge checks the holder itself, and its heartbeats show that the connection is alive.
     suspect: () => undefined,
     close() {
       if (!open) return

@@ -32,7 +32,7 @@ function notifierWith(token: BridgeNotifierOptions['token'], mode: 'sse' | 'long
 const sent = (): string[] => bridge.requests.map(({ request }) => String(request.headers['Authorization']))
 const told = (): unknown[] => refusals.map(({ reason, status }) => [reason, status])
 
-/** A function that answers `ticket-1`, `ticket-2` and so on. */
+/** A function that returns `ticket-1`, `ticket-2` and so on. */
 const tickets = () => {
   let count = 0
   return vi.fn(async () => `ticket-${++count}`)
@@ -55,7 +55,7 @@ describe('a function for the token', () => {
     const subscription = notifierWith(() => new Promise<string>(() => undefined), mode).subscribe('a', '1')
     await clock.advance(4_100)
     expect([subscription.live, sent(), told()]).toEqual([false, [], [['token', 0]]])
-    // A stream was not relied on before.
+    // Nobody relied on the stream yet.
     expect(subscription.signals).toBe(mode === 'sse' ? 0 : 1)
   })
 
@@ -85,7 +85,7 @@ describe('a function for the token', () => {
     answer?.('second')
     await clock.advance(0)
     expect(sent().slice(3)).toEqual(Array(3).fill('Bearer second'))
-    // A refusal that comes when there is a newer one already asks nobody.
+    // A refusal that arrives when there is already a newer token does not call the function.
     expect(token).toHaveBeenCalledTimes(2)
     expect(refusals).toEqual([])
   })

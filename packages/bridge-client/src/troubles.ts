@@ -1,11 +1,11 @@
 import type { NotifierState, ReleaseNotifier } from '@leasehold/core/adapter'
 import type { BridgeRefusal } from './bridge-endpoint.ts'
 
-/** Tells whether releases are heard: each cause once, until another comes, and once that the trouble is over. */
+/** Reports whether releases are heard: each cause once, until another comes, and the end of the trouble once. */
 export interface Troubles extends Pick<ReleaseNotifier, 'onStateChange'> {
   /**
-   * Releases are not heard. Without a `reason`, nobody has to change anything: `onError` is not called, and a cause that was told
-   * before stays the cause.
+   * Releases are not heard. Without a `reason`, nobody has to change anything: `onError` is not called, and a cause
+   * that has already been reported stays the cause.
    */
   tell(message: string, cause: unknown, reason?: BridgeRefusal['reason'], status?: number): void
   over(): void
@@ -29,7 +29,7 @@ export function troubles(onError: ((refusal: BridgeRefusal) => void) | undefined
       if (present) become()
     },
     onStateChange(listener: (state: NotifierState) => void) {
-      // Its own function, so that the same listener may come twice and each be withdrawn alone.
+      // A new function, so that the same listener may be added twice and each removed separately.
       const tell = (): void => listener(present ? { type: 'disconnected', cause: present } : { type: 'reconnected' })
       listeners.add(tell)
       if (present) tell()

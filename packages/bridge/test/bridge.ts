@@ -19,28 +19,28 @@ export const bridgeToken = 'test-token-9c2e-0123456789abcdef0123'
 
 export interface TestBridge extends AsyncDisposable {
   readonly server: RedisServer
-  /** Stands between the bridge and Redis. */
+  /** The proxy between the bridge and Redis. */
   readonly network: TcpProxy
-  /** Stands between its clients and the bridge. */
+  /** The proxy between the clients and the bridge. */
   readonly clients: TcpProxy
   readonly url: string
   /** Where the bridge itself listens. */
   readonly port: number
   readonly app: Hono
-  /** Over TCP, past the bridge and the network. */
+  /** A locker over TCP, bypassing the bridge and `network`. */
   readonly locks: Locker
   readonly store: LeaseStore
   readonly events: BridgeEvent[]
-  /** A request with the token. */
+  /** Sends a request with the token. */
   request(path: string, init?: RequestInit): Promise<Response>
   wait(key: string, since: string, more?: string): Promise<Response>
   /** Opens a stream; `close` leaves it as a client does. */
   stream(query: string, init?: RequestInit): Promise<TestStream>
   /** How many checks there were, by reason. */
   checks(): Readonly<Record<string, number>>
-  /** The last count that was told. */
+  /** The count that was last reported. */
   open(what: 'waits' | 'streams'): number
-  /** Resolves when so many are open. */
+  /** Resolves when `count` are open. */
   opened(what: 'waits' | 'streams', count: number): Promise<void>
 }
 
@@ -136,7 +136,7 @@ function eventReader(response: Response): () => Promise<string | undefined> {
   }
 }
 
-/** Reads a stream's next line that is not empty; undefined at its end. */
+/** Returns a function that reads the stream's next non-empty line; undefined at its end. */
 export function linesOf(response: Response): () => Promise<string | undefined> {
   const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
   let text = ''

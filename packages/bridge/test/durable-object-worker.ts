@@ -1,4 +1,4 @@
-/* A Worker with the bridge, as its user would write it, and what tests need beside. */
+/* A Worker with the bridge, as a user would write it, plus what tests need. */
 
 import { createLocker } from '@leasehold/core'
 import { fifo } from '@leasehold/core/queue'
@@ -19,7 +19,7 @@ interface Env {
   readonly GATEWAY: { readonly url: string; readonly token: string }
 }
 
-/** How many are open in the object, which is in the same isolate. */
+/** How many waits and streams are open in the object, which runs in the same isolate. */
 const open = { waits: 0, streams: 0 }
 
 export class Bridge extends bridgeObject((env: Env) => ({
@@ -42,7 +42,7 @@ export class Bridge extends bridgeObject((env: Env) => ({
   }
 
   override fetch(request: Request): Promise<Response> {
-    // Cloudflare does it when the Worker is deployed anew.
+    // Cloudflare does this when the Worker is redeployed.
     if (request.headers.has('test-replace')) this.#state.abort('The object is replaced')
     if (request.headers.has('test-mistake')) throw new Error('A mistake in the object')
     return super.fetch(request)
@@ -58,13 +58,13 @@ async function lock(key: string, isQueued: boolean, { GATEWAY, BRIDGE, BRIDGE_TO
     token: BRIDGE_TOKEN,
     fetch: (url, request) => bridgeStub(BRIDGE).fetch(url, request),
   })
-  // Woken, or not at all.
+  // The delay is so long that the waiter succeeds only if it is woken.
   const locks = createLocker({ store: fetchStore(GATEWAY), notifier, strategy: { delayMs: () => 3_600_000 } })
   await using lease = await locks.acquire(key, { wait: '15s', ...(isQueued && { queue: fifo() }) })
   return Response.json({ fence: lease.fence, commands: lease.commands })
 }
 
-/** Begins a long poll and leaves it. */
+/** Begins a long poll and abandons it. */
 async function leave(query: string, { BRIDGE, BRIDGE_TOKEN }: Env): Promise<Response> {
   const headers = { authorization: `Bearer ${BRIDGE_TOKEN}` }
   const asking = bridgeStub(BRIDGE).fetch(`https://bridge.internal/v1/wait${query}`, {

@@ -12,7 +12,7 @@ export interface TestWorkerOptions {
   /** Default: the Worker of `workerFile`, bundled. */
   readonly script?: string
   readonly redisUrl?: string
-  /** What else the object is set to. */
+  /** Further settings of the object. */
   readonly settings?: Readonly<Record<string, string | number | Readonly<Record<string, number>>>>
   /** Where a store of the Worker itself sends its commands. */
   readonly gateway?: { readonly url: string; readonly token: string }
@@ -22,12 +22,12 @@ export interface TestWorker extends AsyncDisposable {
   readonly url: string
   /** What the runtime or the Worker wrote to its log, and what it threw. */
   readonly complaints: readonly string[]
-  /** A request with the token. */
+  /** Sends a request with the token. */
   get(path: string, headers?: Record<string, string>): Promise<Response>
   wait(key: string, since: string, more?: string): Promise<Response>
-  /** Opens a stream; `heard` resolves when a line of it begins so, and rejects at its end. */
+  /** Opens a stream; `heard` resolves at a line that begins with `line`, and rejects at the end of the stream. */
   stream(query: string): Promise<{ heard(line: string): Promise<void>; close(): void }>
-  /** Resolves when so many are open. */
+  /** Resolves when `count` are open. */
   opened(what: 'waits' | 'streams', count: number): Promise<void>
 }
 
@@ -89,8 +89,8 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
 }
 
 /**
- * Bundles the Worker with nothing but esbuild. What ioredis requires of Node stays a `require`, which an ES module has only
- * if it is made; wrangler and Cloudflare's plugin for Vite see to that by themselves.
+ * Bundles the Worker with nothing but esbuild. The Node modules that ioredis requires stay `require` calls, and an ES
+ * module has `require` only if it creates one; wrangler and Cloudflare's Vite plugin do that on their own.
  */
 async function bundle(): Promise<string> {
   const options = {
@@ -109,8 +109,8 @@ async function bundle(): Promise<string> {
 }
 
 /**
- * A Redis user that may do what a bridge needs, and no more; answers the URL by which the object is that user. Its password
- * has what a URL must encode.
+ * Creates a Redis user that may do what a bridge needs, and no more; resolves with the URL for connecting as that user.
+ * Its password contains characters that a URL must encode.
  */
 export async function bridgeUser(server: RedisServer, { db = 0 } = {}): Promise<string> {
   await server.command(
@@ -127,7 +127,7 @@ export async function bridgeUser(server: RedisServer, { db = 0 } = {}): Promise<
   return `redis://bridge:${encodeURIComponent('p@ss:/word')}@127.0.0.1:${server.port}/${db}`
 }
 
-/** The ids of the connections that the object has to Redis. */
+/** The ids of the object's connections to Redis. */
 export async function connectionsOf(server: RedisServer): Promise<readonly string[]> {
   const list = String(await server.command('CLIENT', 'LIST')).split('\n')
   return list.filter((line) => line.includes('user=bridge')).map((line) => line.split(' ')[0] as string)

@@ -1,6 +1,6 @@
 import type { BridgeFetch, BridgeRequest } from '../../bridge-client/src/index.ts'
 
-/** A fetch whose answers a test gives, one request at a time. */
+/** A fetch whose responses a test provides, one request at a time. */
 export class ScriptedFetch {
   readonly requests: ScriptedRequest[] = []
   readonly fetch: BridgeFetch = (url, request) =>
@@ -8,18 +8,18 @@ export class ScriptedFetch {
       this.requests.push(new ScriptedRequest(url, request, resolve, reject))
     })
 
-  /** Those whose client still waits for something. */
+  /** The requests whose client still waits for something. */
   get open(): ScriptedRequest[] {
     return this.requests.filter(({ isOpen }) => isOpen)
   }
 
-  /** The last. */
+  /** The last request. */
   get last(): ScriptedRequest {
     return this.requests.at(-1) as ScriptedRequest
   }
 }
 
-/** A request that has come, and what becomes of it. */
+/** A received request, and the means to answer it. */
 export class ScriptedRequest {
   readonly url: URL
   readonly request: BridgeRequest
@@ -50,7 +50,7 @@ export class ScriptedRequest {
     return this.begins(200, headers)
   }
 
-  /** Answers with a body that has no end yet. */
+  /** Answers with a body that stays open. */
   begins(status: number, headers: Record<string, string> = {}, onCancel?: () => void): this {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -67,7 +67,7 @@ export class ScriptedRequest {
     return this
   }
 
-  /** Begins an event stream in which these are held, and the others of its keys free. */
+  /** Begins an event stream that reports these keys as held, and its other keys as free. */
   opensWith(...held: string[]): this {
     this.opens()
     for (const key of this.keys) this.state(key, held.includes(key))

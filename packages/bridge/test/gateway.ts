@@ -10,13 +10,13 @@ export const token = 'test-token-4f1d-0123456789abcdef-0123456789abcdef'
 
 export interface TestGateway extends AsyncDisposable {
   readonly server: RedisServer
-  /** Stands between the gateway and Redis. */
+  /** The proxy between the gateway and Redis. */
   readonly network: TcpProxy
   readonly url: string
   readonly redis: IoredisGateway
-  /** The unmodified client, which sends each request once and says what came of it. */
+  /** The unmodified client, set to send each request once and report the outcome. */
   client(config?: Partial<RedisConfigNodejs>): Redis
-  /** A request with the token, past the client. */
+  /** Sends a request with the token, bypassing the client. */
   request(path: string, init?: RequestInit): Promise<Response>
 }
 

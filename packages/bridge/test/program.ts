@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 export interface RunningProgram {
   readonly child: ChildProcess
-  /** Rejects if the program ends without one. */
+  /** The first line on stdout. Rejects if the program ends without one. */
   readonly firstLine: Promise<string>
-  /** What it has written to stdout so far. */
+  /** The output on stdout so far. */
   out(): string
   /** Its exit code, and what it wrote. */
   readonly ended: Promise<{ code: number | null; out: string; err: string }>
@@ -38,10 +38,12 @@ export function runProgram(
   return { child, firstLine, out: () => out, ended }
 }
 
-/** How long a program may take to say that it is ready, in milliseconds. */
+/** How long a program may take to report that it is ready, in milliseconds. */
 const readyMs = 45_000
 
-/** Resolves with where the bridge program listens, once it says that it is ready. Otherwise it is killed. */
+/**
+ * Resolves with the URL of the bridge program once it reports that it is ready. If it does not in time, it is killed.
+ */
 export async function readyUrl({ child, ended }: RunningProgram): Promise<string> {
   let out = ''
   const limit = setTimeout(() => child.kill('SIGKILL'), readyMs)
@@ -55,17 +57,17 @@ export async function readyUrl({ child, ended }: RunningProgram): Promise<string
   }).finally(() => clearTimeout(limit))
 }
 
-/** `leasehold-bridge` as a process of its own, that can die and come back. */
+/** `leasehold-bridge` as a separate process that can die and come back. */
 export interface BridgeProgram extends AsyncDisposable {
-  /** The same after a restart. */
+  /** Where it listens; unchanged by a restart. */
   readonly url: string
   readonly port: number
   readonly token: string
-  /** A number of its page for Prometheus; 0 for one that is not there yet. */
+  /** The value of a metric on its Prometheus page; 0 if it is not there yet. */
   metric(name: string): Promise<number>
-  /** The bytes of its heap once all garbage has been collected. */
+  /** The size of its heap in bytes after a full garbage collection. */
   collectedHeap(): Promise<number>
-  /** The process dies on the spot, as in a crash. */
+  /** Kills the process at once, as in a crash. */
   kill(): Promise<void>
   /** Starts it again, on the same port. Only after `kill`. */
   restart(): Promise<void>

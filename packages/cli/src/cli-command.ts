@@ -2,7 +2,7 @@ import type { ConnectionSettings } from './connection/settings.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** One command of the program. It lives in a folder of its own, and is one of the list `commands`. */
+/** One command of the program. It lives in a folder of its own, and is listed in `commands`. */
 export interface CliCommand {
   readonly name: string
   /** Its arguments as `--help` shows them, such as `<key>` or `[pattern]`. */
@@ -11,16 +11,16 @@ export interface CliCommand {
   readonly summary: string
   /** What `--help` says beyond the summary. */
   readonly description: string
-  /** Its own options, beside those that every command has. */
+  /** Its own options, besides those that every command has. */
   readonly options?: readonly CliOption[]
-  /** Whole command lines that a reader may copy, each with what it does. */
+  /** Complete command lines that a reader may copy, each with what it does. */
   readonly examples: readonly (readonly [line: string, does: string])[]
-  /** Whether it talks to a Redis, and so takes the options that say which. */
+  /** Whether it talks to a Redis, and so takes the options that say which one. */
   readonly connects: boolean
   /**
-   * Carries it out.
+   * Runs the command.
    *
-   * @throws UsageError if the command line is wrong
+   * @throws UsageError if the command line is invalid
    * @throws StoreUnavailableError if Redis cannot be reached, does not answer or refuses
    */
   run(invocation: Invocation): Promise<ExitCode>
@@ -35,13 +35,13 @@ export interface CliOption {
 
 /** One run of a command. */
 export interface Invocation {
-  /** In the order of `args`; an optional one that is left out is missing. */
+  /** The arguments, in the order of the command's `args`; an optional one that is left out is missing. */
   readonly args: readonly string[]
-  /** The command's own options by their name in camel case: text, or `true` for a flag without a value. */
+  /** The command's own options by their names in camel case: text, or `true` for a flag without a value. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>
   /** Whether to write JSON. */
   readonly json: boolean
-  /** Only a command that connects has them. @throws UsageError if they are missing or wrong */
+  /** Only for a command that connects. @throws UsageError if the settings are missing or invalid */
   settings(): ConnectionSettings
   readonly env: Readonly<Record<string, string | undefined>>
   readonly terminal: Terminal

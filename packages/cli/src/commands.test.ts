@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 type Env = Readonly<Record<string, string>>
-/** As the bridge and the gateway are told, and as this program is. */
+/** The variables that the bridge and the gateway read, and this program's own. */
 const tcp = (): Env => ({ LEASEHOLD_BRIDGE_REDIS: server.url })
 const http = (): Env => ({ LEASEHOLD_REDIS: gateway.url, LEASEHOLD_GATEWAY_TOKENS: `${gateway.token},another` })
 const json = ({ out }: Ended): unknown => JSON.parse(out)
@@ -156,7 +156,7 @@ describe('one lock', () => {
     await using proxy = await startTcpProxy({ port: server.port })
     const env = { LEASEHOLD_BRIDGE_REDIS: `redis://127.0.0.1:${proxy.port}` }
     const first = await locks.acquire(key, { ttl: '30s' })
-    // The server knows the scripts of a report after that, and sees each once.
+    // From here on the server knows the scripts of a report, and each is seen once.
     await run(['show', key], env)
     const monitor = await client.monitor()
     let reads = 0
@@ -280,7 +280,7 @@ test('watch says that Redis does not answer, and when it does again', async () =
   const watching = start(['watch', 'outage:*', '--every', '50ms'], {
     LEASEHOLD_REDIS: `redis://127.0.0.1:${proxy.port}`,
   })
-  // The first look has been taken: what fails that ends the program.
+  // The first look has succeeded: if it failed, the program would end.
   await expect.poll(watching.out, { timeout: 10_000 }).toContain(lease.key)
   proxy.refuse()
   proxy.cut()
@@ -337,7 +337,7 @@ describe('a cluster', () => {
   })
 })
 
-/** Empty once the process has ended. */
+/** The file's text; empty once the process has ended. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')

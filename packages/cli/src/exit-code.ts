@@ -1,4 +1,4 @@
-/** What scripts learn from how the program ends. The README and `--help` list the same. */
+/** The program's exit codes, for scripts. The README and `--help` list the same. */
 export const exitCode = {
   /** It is done; the answer is yes. */
   done: 0,
@@ -8,7 +8,9 @@ export const exitCode = {
   usage: 2,
   /** There is no answer: Redis could not be reached, did not answer or refused, or the key holds no lock. */
   unavailable: 3,
-  /** Ended before it was done, by Ctrl-C or SIGTERM, or because nobody reads what it writes. `watch` ends with 0 after Ctrl-C. */
+  /**
+   * Ended before it was done, by Ctrl-C or SIGTERM, or because its reader is gone. `watch` exits with 0 after Ctrl-C.
+   */
   interrupted: 130,
 } as const
 

@@ -1,4 +1,4 @@
-/** What somebody may try who reads this of a command that failed; undefined if nothing is known. */
+/** What to try when a command fails with this message; undefined if nothing is known. */
 export function hintFor(message: string, command: string): string | undefined {
   const hint = hints.find(([said]) => said.test(message))?.[1]
   return hint ?? (mayNot.test(message) ? lacking(command) : undefined)
@@ -14,7 +14,7 @@ const hints: readonly (readonly [said: RegExp, hint: string])[] = [
   [/redis:.*(ECONNRESET|closed)/i, 'If this port has TLS, write rediss:// in place of redis://'],
 ]
 
-/** What a user of Redis needs for a command, if it may not do all of it. The server names what is missing only in some versions. */
+/** The permissions that a command needs. Only some versions of the server name those that a user lacks. */
 const permissions: Readonly<Record<string, string>> = {
   revoke: '+set +del +publish and &<prefix>release:* beside those for show',
   watch: '+scan beside those for show',

@@ -1,4 +1,4 @@
-/** Somebody pressed Ctrl-C, or sent SIGTERM. */
+/** Thrown when somebody pressed Ctrl-C, or sent SIGTERM. */
 export class Interrupted extends Error {
   constructor() {
     super('Interrupted')

@@ -11,7 +11,7 @@ const secrets = {
   LEASEHOLD_BRIDGE_TOKENS: secret,
 }
 
-/** Runs it in this process, without a terminal. */
+/** Runs the program in this process, without a terminal. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const nothing = (): undefined => undefined

@@ -16,7 +16,7 @@ import { Interrupted } from './interrupted.ts'
 import { processTerminal, type Terminal, type TerminalProcess } from './output/terminal.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What is used of the process. */
+/** The parts of the process that are used. */
 export interface CliProcess extends TerminalProcess {
   once(event: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
   off(event: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
@@ -34,7 +34,7 @@ const secretsNote = `
 Other users of the machine can read a flag: give a token, or the URL's password, by the environment.
 `
 
-/** Reads the command line, carries the command out, and answers the exit code. Never rejects. */
+/** Reads the command line, runs the command, and returns the exit code. Never rejects. */
 export async function main(
   commands: readonly CliCommand[],
   args: readonly string[],
@@ -52,7 +52,7 @@ export async function main(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
-      // As an object it is written below.
+      // As JSON, the error is written below.
       writeErr: (text) => void (json || process.stderr.write(text)),
     })
   for (const command of commands) {
@@ -64,7 +64,7 @@ export async function main(
     await program.parseAsync([...args], { from: 'user' })
     return ended
   } catch (error) {
-    // It has written what is wrong, or the text that was asked for.
+    // The program has written what is wrong, or the text that was asked for.
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return exitCode.done
     const isKey = /unknown option '-[^-]/.test(error.message)
@@ -115,7 +115,7 @@ async function carryOut(
   const terminal = processTerminal(process, options.color !== false)
   const interruption = new AbortController()
   const interrupt = (): void => interruption.abort(new Interrupted())
-  // Once: the same signal again ends the process on the spot.
+  // Once: a second signal ends the process on the spot.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt)
   let settings: ConnectionSettings | undefined
   const json = options.json === true
@@ -142,7 +142,7 @@ async function carryOut(
   }
 }
 
-/** Says what went wrong, on stderr; with `--json` as an object. */
+/** Reports what went wrong on stderr; with `--json` as an object. */
 function tellError(
   error: unknown,
   { name }: CliCommand,
@@ -164,7 +164,7 @@ function tellError(
   return isUsage ? exitCode.usage : exitCode.unavailable
 }
 
-/** An option of the command line goes by its flag. */
+/** Names an option by its flag, as on the command line. */
 const asFlag = (message: string): string =>
   message.replace(
     /^Option "(\w+)"/,

@@ -35,7 +35,7 @@ describe('ls', () => {
     await locks.acquire('list:order:1', { ttl: '30s' })
     await others.acquire(long, { ttl: '1h' })
     await semaphore(locks, 'list:pool', { permits: 3 }).acquire()
-    // Two cells wide, of a script that joins, and what would colour the screen.
+    // Characters two cells wide, of a script that joins them, and a key that would color the screen.
     await locks.acquire('list:주문:42', { ttl: '30s' })
     await client.set('lock:list:\u001b[31mred\u202e', 'of another library')
     const queued = 'list:queued'
@@ -68,7 +68,7 @@ describe('ls', () => {
     expect(program.raw).not.toContain('\u001b[31mred')
     expect(lines.join('\n')).toContain('list:\\u001b[31mred\\u202e')
     const at = lines[0]?.indexOf('HOLDER') ?? 0
-    // Each of the two takes two cells, and is one character of the line.
+    // Each of the two characters takes two cells, and is one character of the line.
     const wide = lines.find((line) => line.startsWith('list:주문'))
     expect(wide?.indexOf('orders-7')).toBe(at - 2)
     expect(lines.find((line) => line.startsWith('list:order'))?.indexOf('orders-7')).toBe(at)
@@ -144,7 +144,7 @@ describe('watch', () => {
     await lease.release()
     await program.shows(/handed-on +watch:a +a-holder-with/)
     await next
-    // Nobody announces that.
+    // Nobody announces a DEL.
     await client.del('lock:watch:a')
     await program.shows(/lost +watch:a/)
     const revoked = await locks.acquire('watch:b', { ttl: '30s' })
@@ -153,7 +153,7 @@ describe('watch', () => {
     await program.shows(/revoked +watch:b/)
     expect(program.broken()).toBe(0)
     program.resize(60)
-    // What does not fit any more is left out.
+    // A column that no longer fits is left out.
     await program.shows(/STATE +KEY(?!.*FENCE).*EXPIRES IN/)
     expect(program.broken()).toBe(0)
     program.type('\u0003')

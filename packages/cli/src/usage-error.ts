@@ -1,4 +1,4 @@
-/** The command line cannot be carried out as it is. The message is for whoever typed it, and holds no secret. */
+/** The command line cannot be carried out as it is. The message is for whoever typed it, and contains no secret. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)

@@ -12,10 +12,10 @@ export interface Ended {
   readonly err: string
 }
 
-/** What Node compiles is kept for the next start, of which tests have many: each then takes half the time. */
+/** Caches what Node compiles for the next start. Tests have many starts, and each then takes half the time. */
 const compiled = join(tmpdir(), 'leasehold-cli-compiled')
 
-/** The environment of a program, with nothing of the one who tests it. */
+/** The environment of a program, with nothing of the tester's own. */
 export function environment(env: Readonly<Record<string, string>> = {}): Record<string, string> {
   const { PATH = '', LEASEHOLD_TEST_RUN = '' } = process.env
   return { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE: compiled, ...env }

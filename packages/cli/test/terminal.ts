@@ -3,11 +3,11 @@ import { type IPty, spawn } from '@lydell/node-pty'
 import { Terminal } from '@xterm/headless'
 import { environment, main } from './program.ts'
 
-/** How long something may take to appear on the screen, in milliseconds, on a machine that is busy. */
+/** How long something may take to appear on the screen of a busy machine, in milliseconds. */
 const mostMs = 30_000
 const checkEveryMs = 20
 
-/** The program on a terminal of its own, whose screen is read as somebody before it would. */
+/** The program on a terminal of its own, whose screen is read as a person would read it. */
 export class ProgramOnTerminal implements AsyncDisposable {
   readonly #pty: IPty
   readonly #terminal: Terminal
@@ -27,12 +27,12 @@ export class ProgramOnTerminal implements AsyncDisposable {
     })
   }
 
-  /** What was written, escape sequences and all. */
+  /** Everything that was written, including escape sequences. */
   get raw(): string {
     return this.#raw
   }
 
-  /** The lines on the screen, without those at its end that are empty. */
+  /** The lines on the screen, without the empty ones at the end. */
   screen(): readonly string[] {
     const { active } = this.#terminal.buffer
     const lines = Array.from(
@@ -43,7 +43,7 @@ export class ProgramOnTerminal implements AsyncDisposable {
     return lines
   }
 
-  /** Lines that the terminal had to break. */
+  /** The number of lines that the terminal had to break. */
   broken(): number {
     const { active } = this.#terminal.buffer
     return Array.from({ length: active.length }, (_, at) => active.getLine(at)).filter((line) => line?.isWrapped).length
@@ -67,7 +67,7 @@ export class ProgramOnTerminal implements AsyncDisposable {
     this.#pty.resize(columns, rows)
   }
 
-  /** Its exit code, once all it wrote is on the screen. */
+  /** Its exit code, once everything it wrote is on the screen. */
   async ended(): Promise<number> {
     const code = await this.#ended
     await new Promise<void>((resolve) => this.#terminal.write('', resolve))

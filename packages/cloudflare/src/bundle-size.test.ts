@@ -5,7 +5,7 @@ import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.t
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const external = ['cloudflare:workers']
-/** What is there in any case. */
+/** The baseline: what a Worker with a locker contains anyway. */
 const locker = `
   export { createLocker } from '@leasehold/core'
   export { redisStore } from '@leasehold/core/redis'

@@ -2,20 +2,21 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { LossReason } from '@leasehold/core'
 import type { DelegatedValidity } from '@leasehold/core/adapter'
 
-/** What a link needs of its object. */
+/** What a link needs from its object. */
 export interface LinkedObject {
   remaining(link: LeaseLink): Promise<DelegatedValidity>
   /** The holder has ended its lease. */
   ended(link: LeaseLink): void
-  /** The holder's request has ended, whether it ended its lease or not. */
+  /** The holder's request has ended, whether or not it ended its lease. */
   unlinked(link: LeaseLink): void
 }
 
 /**
  * A Worker's link to the object that renews its lease.
  *
- * The platform disposes it when the Worker's request returns, throws or is given up, and when what `waitUntil` was given has ended; but
- * not while a call of it is pending. A WebSocket would not tell: it stays open when its Worker ends.
+ * The platform disposes it when the Worker's request returns, throws or is given up, and everything given to
+ * `waitUntil` has ended; but not while a call on it is pending. A WebSocket would not show that: it stays open when its
+ * Worker ends.
  */
 export class LeaseLink extends RpcTarget {
   readonly #object: LinkedObject
@@ -52,7 +53,7 @@ export class LeaseLink extends RpcTarget {
   }
 }
 
-/** How a Worker hears of the loss. Apart from the link, which a call that is pending would keep open. */
+/** How a Worker learns of the loss. It is separate from the link, because a pending call would keep the link open. */
 export class LossNews extends RpcTarget {
   readonly #lost: Promise<LossReason | undefined>
   #settle: ((reason: LossReason | undefined) => void) | undefined
@@ -70,7 +71,7 @@ export class LossNews extends RpcTarget {
     return news.#reason
   }
 
-  /** The lease is renewed no more. Without a reason it is not lost, but ended. */
+  /** The lease is no longer renewed. Without a reason it was not lost, but ended. */
   static tell(news: LossNews, reason: LossReason | undefined): void {
     news.#reason ??= reason
     news.#settle?.(reason)

@@ -12,27 +12,28 @@ import { type CheckedSettings, checkSettings, type WatchdogSettings } from './wa
 
 /** A Durable Object that keeps leases renewed. */
 export interface LeaseWatchdogObject {
-  /** For `watchdog`: takes a lease over. Answers a link to it, and what tells of its loss. */
+  /** For `watchdog`: adopts a lease. Resolves with a link to it, and with what reports its loss. */
   adopt(lease: DelegatedLease): Promise<object>
   /** For operators. */
   status(): Promise<WatchdogStatus>
   alarm(): Promise<void>
-  /** What Cloudflare's types know a Durable Object by. There is no such value. */
+  /** The brand by which Cloudflare's types recognize a Durable Object. It has no value at run time. */
   readonly __DURABLE_OBJECT_BRAND: never
 }
 
 export type LeaseWatchdogClass<Env> = new (state: unknown, env: Env) => LeaseWatchdogObject
 
 /**
- * Makes the class of a Durable Object that keeps the leases of Workers renewed, to be exported from a Worker:
+ * Makes the class of a Durable Object that keeps the leases of Workers renewed, to export from a Worker:
  *
  *     export class LeaseWatchdog extends leaseWatchdog((env: Env) => ({ store: fetchStore({ url: env.REDIS_URL, token: env.REDIS_TOKEN }) })) {}
  *
- * It renews what is due, or soon will be, with one request. All it knows is in its storage, and the alarm is set as long as it
- * has a lease. So neither a restart nor an alarm that comes late or twice loses a lease that is held, or touches a successor's. It
- * renews a lease while its Worker's request goes on, at most until `maxHold`, and for the grace after.
+ * It renews all leases that are due, or soon will be, with one request. Its state is in its storage, and the alarm is
+ * set as long as it has a lease. So neither a restart nor an alarm that comes late or twice loses a lease that is held,
+ * or touches a successor's. It renews a lease while its Worker's request goes on, at most until `maxHold`, and for the
+ * grace after.
  *
- * @param settings called with the Worker's `env` when they are first needed. What it throws fails the adoption; a renewal is repeated.
+ * @param settings called with the Worker's `env` when first needed. If it throws, adoption fails; a renewal is retried.
  */
 export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): LeaseWatchdogClass<Env> {
   return class extends DurableObject<Env> implements LeaseWatchdogObject {
@@ -40,9 +41,9 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
     readonly #links = new Links()
     #checked: CheckedSettings | undefined
     readonly #leases: Leases
-    /** The round under way, which all who want one share. */
+    /** The round in progress, shared by all who want one. */
     #round: Promise<void> | undefined
-    /** For when the alarm is set. */
+    /** When the alarm is set to go off, in milliseconds of the wall clock. */
     #alarmAtMs: number | undefined
 
     constructor(ctx: unknown, env: Env) {
@@ -76,10 +77,10 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
       return statusOf(this.#leases.status())
     }
 
-    /** Never throws: the platform repeats an alarm that does six times, and then never again. */
+    /** Never throws: the platform retries a throwing alarm six times, and then never again. */
     async alarm(): Promise<void> {
       await this.#renewDue()
-      // It has gone off, whatever the round made of it.
+      // The alarm has gone off, whatever the round did.
       this.#alarmAtMs = undefined
       await this.#arm()
     }
@@ -94,12 +95,12 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
 
     async #runRound(): Promise<void> {
       const tell: Tell = (token, reason) => this.#links.tell(token, reason)
-      // Only the storage can fail. What it has is not lost: the alarm comes again.
+      // Only the storage can fail. Its contents are not lost: the alarm comes again.
       await round(this.#leases, () => this.#settings(), this.#nowMs(), tell).catch(() => undefined)
       await this.#arm()
     }
 
-    /** Sets the alarm for the earliest thing to do, and takes it away when there is nothing. Never throws. */
+    /** Sets the alarm for the earliest thing to do, and deletes it when there is nothing. Never throws. */
     async #arm(): Promise<void> {
       const { storage } = this.ctx
       try {
@@ -116,7 +117,7 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
     readonly #linked: LinkedObject = {
       remaining: async (link): Promise<DelegatedValidity> => {
         const token = LeaseLink.tokenOf(link)
-        // A question finds the object awake, so that a late alarm does no harm while the holder lives.
+        // A question also triggers a round, so a late alarm does no harm while the holder lives.
         if ((this.#leases.get(token)?.dueMs ?? Infinity) <= this.#nowMs()) await this.#renewDue()
         const lease = this.#leases.get(token)
         if (!lease) return { validForMs: 0, lost: LossNews.reasonOf(LeaseLink.newsOf(link)) ?? 'expired' }
@@ -151,7 +152,7 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
       return this.#orDefaults().graceMs
     }
 
-    /** While a setting is bad, adoptions fail with its name, and renewals go unanswered. Time passes all the same. */
+    /** While a setting is bad, adoptions fail with its name, and renewals go unanswered. Deadlines still apply. */
     #orDefaults(): Pick<CheckedSettings, 'clock' | 'graceMs'> {
       try {
         return this.#settings()

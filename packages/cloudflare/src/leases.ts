@@ -3,19 +3,22 @@ import { type DelegatedLease, driftMs } from '@leasehold/core/adapter'
 import { windowShare } from './figures.ts'
 import type { Sql, SqlValue } from './storage.ts'
 
-/** A lease that the object renews. Moments are milliseconds of the wall clock: they outlive the process. */
+/** A lease that the object renews. Times are in milliseconds of the wall clock, because they outlive the process. */
 export interface LeaseRow {
   readonly token: string
   readonly key: string
   readonly ttlMs: number
-  /** Until when the store keeps it for sure. */
+  /** The time until which the store certainly keeps the lease. */
   readonly validUntilMs: number
   readonly dueMs: number
   /** When its `maxHold` is over, if it has one. */
   readonly holdUntilMs: number | null
-  /** When its grace is over, if nobody has a link to it. */
+  /** When its grace is over; null while somebody has a link to it. */
   readonly graceUntilMs: number | null
-  /** Whether `validUntilMs` rests on a renewal of this very process, and not on what a holder said or another process's clock. */
+  /**
+   * Whether (1 or 0) `validUntilMs` is based on a renewal by this process, not on a holder's word or another process's
+   * clock.
+   */
   readonly confirmed: number
   /** How many renewals in a row have got no answer. */
   readonly unanswered: number
@@ -40,10 +43,10 @@ const schema = `
     trouble TEXT
   )`
 
-/** When the alarm has to come for a lease, whatever for. */
+/** SQL for when the alarm must go off for a lease, for whatever reason. */
 const nextMs = 'min(dueMs, validUntilMs, ifnull(holdUntilMs, dueMs), ifnull(graceUntilMs, dueMs))'
 
-/** The leases of one object, in its storage and nowhere else. */
+/** The leases of one object, kept only in its storage. */
 export class Leases {
   readonly #sql: Sql
 
@@ -65,10 +68,10 @@ export class Leases {
     return this.#leases('WHERE token = ?', token)[0]
   }
 
-  /** Takes a lease over. Repeated, it only keeps what is known better. */
+  /** Adopts a lease. If adopted before, keeps the later validity, the earlier due time and the stored `maxHold`. */
   adopt({ token, key, ttlMs, expiresInMs, holdForMs }: DelegatedLease, nowMs: number): void {
     const validUntilMs = Math.floor(nowMs + expiresInMs - driftMs(ttlMs))
-    // When a third of the ttl has passed since its last renewal.
+    // Due when a third of the ttl has passed since the last renewal.
     const dueMs = Math.floor(nowMs + Math.max(0, expiresInMs - (ttlMs * 2) / 3))
     const holdUntilMs = holdForMs === undefined ? null : Math.floor(nowMs + holdForMs)
     this.#sql.exec(
@@ -86,7 +89,10 @@ export class Leases {
     this.#sql.exec('DELETE FROM leases WHERE token = ?', token)
   }
 
-  /** Drops what is not to be renewed any more, by its stored deadlines. Answers each with why it is lost; undefined if its holder has gone. */
+  /**
+   * Drops the leases whose stored deadlines have passed. Returns each with why it is lost; undefined if its holder has
+   * gone.
+   */
   dropOver(nowMs: number): readonly { readonly token: string; readonly reason: LossReason | undefined }[] {
     const over = this.#leases('WHERE validUntilMs <= ? OR holdUntilMs <= ? OR graceUntilMs <= ?', nowMs, nowMs, nowMs)
     return over.map(({ token, validUntilMs, holdUntilMs, unanswered }) => {
@@ -97,13 +103,13 @@ export class Leases {
     })
   }
 
-  /** If any is due: those, and all that soon will be. */
+  /** The leases that are due, plus all that soon will be; none unless at least one is due. */
   due(nowMs: number): readonly LeaseRow[] {
     if (this.#leases('WHERE dueMs <= ? LIMIT 1', nowMs).length === 0) return []
     return this.#leases(`WHERE dueMs <= ? + ttlMs * ${windowShare}`, nowMs)
   }
 
-  /** When the alarm has to come, if at all. */
+  /** When the alarm must go off; undefined if there is no lease. */
   nextMs(): number | undefined {
     return (this.#rows(`SELECT min(${nextMs}) AS at FROM leases`)[0]?.['at'] as number | null) ?? undefined
   }
@@ -119,12 +125,12 @@ export class Leases {
     this.#sql.exec('UPDATE leases SET unanswered = unanswered + 1, dueMs = ? WHERE token = ?', Math.ceil(dueMs), token)
   }
 
-  /** The store wants to be asked nothing for a while. No lease observes that for longer than its interval. */
+  /** The store asked for a pause. No lease observes it for longer than the interval between its renewals. */
   keepQuiet(untilMs: number): void {
     this.#sql.exec('UPDATE leases SET dueMs = max(dueMs, min(?, dueMs + ttlMs / 3))', Math.ceil(untilMs))
   }
 
-  /** Notes a request to the store, for operators. */
+  /** Records a request to the store, for operators. */
   note(atMs: number, leases: number, trouble: string | null): void {
     this.#sql.exec('INSERT OR REPLACE INTO requests VALUES (1, ?, ?, ?)', atMs, leases, trouble)
   }

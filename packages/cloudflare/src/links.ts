@@ -1,7 +1,7 @@
 import type { LossReason } from '@leasehold/core'
 import { LeaseLink, LossNews } from './lease-link.ts'
 
-/** The links that are open. They end with the process, and are the only thing that is not in the storage. */
+/** The open links. They end with the process, and are the only state that is not in the storage. */
 export class Links {
   readonly #open: Map<string, Set<LeaseLink>> = new Map()
 
@@ -12,7 +12,7 @@ export class Links {
     this.#open.set(token, links)
   }
 
-  /** Answers whether it was the last of its lease: a holder may have adopted twice, after an answer that was lost. */
+  /** Returns whether it was the last link to its lease: a holder may have linked twice, after a lost answer. */
   remove(link: LeaseLink): boolean {
     const token = LeaseLink.tokenOf(link)
     LossNews.tell(LeaseLink.newsOf(link), undefined)
@@ -21,7 +21,7 @@ export class Links {
     return this.#open.delete(token)
   }
 
-  /** The lease is renewed no more. Its links answer that from now on. */
+  /** The lease is no longer renewed. Its links report that from now on. */
   tell(token: string, reason: LossReason | undefined): void {
     for (const link of this.#open.get(token) ?? []) LossNews.tell(LeaseLink.newsOf(link), reason)
     this.#open.delete(token)

@@ -2,18 +2,22 @@ import { type Budget, type Duration, InvalidOptionError, type LockerOptions, par
 import { demandObject, demandOption, refuseUnknown } from '@leasehold/core/adapter'
 import { defaultBudget, defaultWaitMs, longestWaitMs } from './figures.ts'
 
-/** What a Worker gets with each request; Cloudflare's `ExecutionContext` fits. */
+/** The context that a Worker gets with each request; Cloudflare's `ExecutionContext` fits. */
 export interface RequestContext {
   waitUntil(task: Promise<unknown>): void
 }
 
 export interface RequestScopeOptions {
   /**
-   * How many store commands the acquires of this request may use together; default 40. The platform allows 50 sub-requests on its
-   * free plan and 1,000 or more on others; leave room for one release a lease, for renewals, and for what else the request sends.
+   * How many store commands the acquires of this request may use together; default 40. The platform allows 50
+   * subrequests on its free plan and 1,000 or more on others; leave room for one release per lease, for renewals, and
+   * for the request's other subrequests.
    */
   readonly budget?: number | undefined
-  /** How long an acquire may wait; default 10 s, and 25 s at most: 30 s after the client has left, the platform ends a request. */
+  /**
+   * How long an acquire may wait; default 10 s, at most 25 s: the platform ends a request 30 s after its client has
+   * left.
+   */
   readonly wait?: Duration | undefined
 }
 
@@ -24,13 +28,13 @@ export interface RequestScope extends Required<Pick<LockerOptions, 'waitUntil'>>
 }
 
 /**
- * The options of a locker that serves one request: what goes on behind the caller's back is handed to `waitUntil`, waits stay
- * within what the platform allows, and all acquires share one budget of store commands. Make it for each request, and share it with no
- * other. A locker is cheap: it does nothing until it is called.
+ * The options of a locker that serves one request: background work is passed to `waitUntil`, waits stay within what the
+ * platform allows, and all acquires share one budget of store commands. Create them for each request, and do not share
+ * them between requests. A locker is cheap: it does nothing until it is called.
  *
- * When the budget is used up, an acquire that waits ends with `AcquireTimeoutError`, and later ones are refused by name. Renewals and
- * releases are never refused. With a notifier, such as `bridgeNotifier`, a contended acquire uses two commands, however long it waits,
- * and not one for each second.
+ * When the budget is used up, a waiting acquire ends with `AcquireTimeoutError`, and later ones are refused with an
+ * error that names the option. Renewals and releases are never refused. With a notifier, such as `bridgeNotifier`, a
+ * contended acquire uses two commands, however long it waits, rather than one per second.
  *
  * @example
  * ```ts

@@ -4,14 +4,15 @@ import { firstPauseMs, longestPauseShare } from './figures.ts'
 import type { LeaseRow, Leases } from './leases.ts'
 import type { CheckedSettings } from './watchdog-settings.ts'
 
-/** What a round has to tell of a lease: that it is renewed no more, and why. */
+/** Called when a lease is no longer renewed, with the reason. */
 export type Tell = (token: string, reason: LossReason | undefined) => void
 
 /**
- * Drops what is over, and renews what is due with one request. Whether an alarm, a late one, a doubled one or a question led to it
- * makes no difference: the stored deadlines decide.
+ * Drops what is over, and renews what is due with one request. It makes no difference whether an alarm, a late or
+ * duplicate one, or a question triggered it: the stored deadlines decide.
  *
- * A lease whose validity is over is not renewed: it may be a successor's by now. A renewal compares the token in any case.
+ * A lease whose validity is over is not renewed: the lock may be a successor's by now. A renewal compares the token in
+ * any case.
  */
 export async function round(leases: Leases, settings: () => CheckedSettings, nowMs: number, tell: Tell): Promise<void> {
   for (const { token, reason } of leases.dropOver(nowMs)) tell(token, reason)
@@ -33,7 +34,7 @@ async function renew(
 ): Promise<void> {
   const requests = due.map(({ key, token, ttlMs }) => ({ key, token, ttlMs }))
   const leastTtlMs = Math.min(...due.map(({ ttlMs }) => ttlMs))
-  // The next round repeats it, so an attempt has no more time than one of two.
+  // The next round retries, so this attempt gets only half of the time.
   const limitMs = Math.min(store.commandDeadlineMs, leastTtlMs / 3) / 2
   const sentAtMs = clock.wallMs()
   const apply = (outcomes: readonly RenewOutcome[]): void =>
@@ -47,7 +48,7 @@ const silence: RenewOutcome = {
   cause: new Error('The store did not answer in time'),
 }
 
-/** Applies the answers, lease by lease: what goes wrong with one is not the business of the others. */
+/** Applies the answers, lease by lease: a failure of one does not affect the others. */
 function settle(
   leases: Leases,
   due: readonly LeaseRow[],
@@ -77,7 +78,7 @@ function settle(
   if (quietMs > 0) leases.keepQuiet(nowMs + quietMs)
 }
 
-/** The words of the error behind an outcome. Those of stores have no secrets in them. */
+/** The message of the error behind an outcome. The messages of stores contain no secrets. */
 function troubleOf(outcome: RenewOutcome): string {
   const { error, cause } = outcome as { readonly error?: unknown; readonly cause?: unknown }
   const of = Object((Object(error) as { readonly cause?: unknown }).cause ?? error ?? cause) as {

@@ -1,22 +1,22 @@
 import type { SqlValue } from './storage.ts'
 
-/** What an operator may know of a watchdog. Never a key or a token. */
+/** The status of a watchdog, for operators. It never contains a key or a token. */
 export interface WatchdogStatus {
   /** How many leases it renews. */
   readonly leases: number
-  /** How many of them have a Worker that is linked. The others are in their grace. */
+  /** How many of them have a linked Worker. The others are in their grace. */
   readonly linked: number
   /** When the next renewal is due. It is overdue if this is more than a minute ago. */
   readonly nextDueAt: Date | null
   /** The last request to the store. */
   readonly lastRequest: {
     readonly at: Date
-    /** How many leases it was for. */
+    /** How many leases it covered. */
     readonly leases: number
-    /** Why it got no answer, if it got none, or none for some of them. */
+    /** Why it got no answer for some or all of them; null if it got all answers. */
     readonly trouble: string | null
   } | null
-  /** How many leases are in trouble: their last renewal got no answer. It is repeated while they are valid. */
+  /** How many leases are in trouble: their last renewal got no answer. It is retried while they are valid. */
   readonly unanswered: number
 }
 

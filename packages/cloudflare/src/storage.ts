@@ -1,4 +1,4 @@
-/** What a Durable Object has of the platform, as far as it is used. */
+/** The used part of what the platform gives a Durable Object. */
 export interface ObjectContext {
   readonly storage: ObjectStorage
   /** Lets nothing else run until the promise has settled. */
@@ -11,7 +11,7 @@ export interface ObjectStorage {
   deleteAlarm(): Promise<void>
 }
 
-/** The object's SQLite database. Calls are synchronous: a database is in the process of its object. */
+/** The object's SQLite database. Calls are synchronous, because the database runs in the process of its object. */
 export interface Sql {
   exec(query: string, ...values: readonly SqlValue[]): { toArray(): Record<string, SqlValue>[] }
 }

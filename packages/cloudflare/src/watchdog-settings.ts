@@ -2,7 +2,7 @@ import { type Clock, type Duration, parseDuration, systemClock } from '@leasehol
 import { demandOption, type LeaseStore, refuseUnknown } from '@leasehold/core/adapter'
 import { defaultGrace, defaultMinTtl, defaultMostLeases } from './figures.ts'
 
-/** What a watchdog needs, and how it goes about its work. */
+/** The settings of a watchdog. */
 export interface WatchdogSettings {
   /** Where the leases are: the store of the lockers that take them, with the same prefix. */
   readonly store: LeaseStore
@@ -15,7 +15,7 @@ export interface WatchdogSettings {
   readonly minTtl?: Duration | undefined
   /** The most leases of one object; default 1,000. More are refused: spread them with `shards`. */
   readonly mostLeases?: number | undefined
-  /** Where time comes from; default: the runtime's clock. */
+  /** The clock; default: the runtime's. */
   readonly clock?: Clock | undefined
 }
 

@@ -11,7 +11,7 @@ import {
 import { defaultMinTtl } from './figures.ts'
 import { defaultName } from './shards.ts'
 
-/** The binding of a Durable Object, as far as it is used; Cloudflare's `DurableObjectNamespace` fits. */
+/** The used part of a Durable Object's binding; Cloudflare's `DurableObjectNamespace` fits. */
 export interface WatchdogNamespace {
   getByName(name: string, options?: { locationHint?: string }): object
 }
@@ -19,7 +19,7 @@ export interface WatchdogNamespace {
 export interface WatchdogOptions {
   /** The name of the object that renews all leases; default `leasehold-watchdog`. */
   readonly name?: string | undefined
-  /** The name of the object that renews the lease of a key, in place of `name`, such as `shards(8)`. */
+  /** Returns the name of the object that renews the lease of a key, in place of `name`, such as `shards(8)`. */
   readonly nameOf?: ((key: string) => string) | undefined
   /** Where the object should be created, such as `weur`; best near Redis. It has an effect only when the object is created. */
   readonly locationHint?: string | undefined
@@ -28,11 +28,11 @@ export interface WatchdogOptions {
 }
 
 /**
- * Lets a Durable Object renew a lease, for the option `renew`. Its requests to the store are the object's and not the Worker's: a Worker
- * adopts a lease with one call, and its questions go over the link that it got. The object has to be exported and bound: see
- * `leaseWatchdog`.
+ * Lets a Durable Object renew a lease, for the option `renew`. Renewals count as the object's requests to the store,
+ * not the Worker's: the Worker delegates a lease with one call, and its questions go over the link that it gets back.
+ * The object must be exported and bound: see `leaseWatchdog`.
  *
- * It keeps no state and sends nothing until a lease has been held for a second, so you may make it at the module scope.
+ * It keeps no state and sends nothing until a lease has been held for a second, so you may create it at module scope.
  *
  * @example
  * ```ts
@@ -58,7 +58,10 @@ export function watchdog(namespace: WatchdogNamespace, options: WatchdogOptions 
   })
 }
 
-/** What the platform makes of the object's methods, and of those of what they return. */
+/**
+ * The object as its stub shows it: the platform makes methods asynchronous, and likewise those of the values they
+ * return.
+ */
 interface ObjectStub {
   adopt(lease: DelegatedLease): PromiseLike<Adoption>
 }
@@ -75,7 +78,7 @@ interface LinkStub {
 
 const linked = (adoption: Adoption): WatchdogLink => ({
   remaining: async () => adoption.link.remaining(),
-  // It stays pending while the lease is renewed, and rejects when the object has gone.
+  // Pending while the lease is renewed; rejects when the object has gone.
   lost: Promise.resolve(adoption.news.lost()),
   async end() {
     await adoption.link.end()

@@ -1,6 +1,6 @@
 /**
- * Writes one typed module for each Lua script of core, into the folder `generated` beside the script. With `--check` it writes
- * nothing, and fails if a committed module differs from its script.
+ * Writes one typed module for each Lua script of core, into the folder `generated` beside the script. With `--check` it
+ * writes nothing, and fails if a committed module differs from its script.
  */
 
 import { fileURLToPath } from 'node:url'

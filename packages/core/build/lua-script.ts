@@ -3,25 +3,26 @@ import luamin from 'luamin'
 
 /** A Lua script: what its header documents, and the code that Redis gets. */
 export interface LuaScript {
-  /** The arguments that are given once, before those of the requests. */
+  /** The arguments that are given once, before the requests' own. */
   readonly args: readonly string[]
   /** The keys of each request. */
   readonly keys: readonly string[]
   /** The arguments of each request. */
   readonly each: readonly string[]
-  /** The code, with short local names and without comments or needless white space, because it is part of every bundle. */
+  /** The code, with short local names, no comments and no needless white space, because it is in every bundle. */
   readonly text: string
 }
 
-/** The usual short name of each local. What scripts have in common compresses better if all of them use the same names. */
+/** The usual short name of each local. Code that scripts share compresses better if all of them use the same names. */
 export type ShortNames = Map<string, string>
 
-/** What is wrong with a script, as the rest of a sentence about it for its author. */
+/** Tells a script's author what is wrong with it. The message is the rest of a sentence that begins with the script. */
 export class LuaScriptError extends Error {
   override readonly name = 'LuaScriptError'
 }
 
-// Whichever begins first wins: a `--` inside a string is not a comment, and a quote inside a comment does not begin a string.
+// Whichever begins first wins: a `--` inside a string is not a comment, and a quote inside a comment does not begin a
+// string.
 const commentOrString = /(?<comment>--[^\n]*)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g
 const tagLine = /^[ \t]*--[ \t]*@(?<tag>\S+)[ \t]*(?<name>\S*)[ \t]*(?<description>[^\n]*)$/gm
 const nameForm = /^[a-z]\w*$/
@@ -85,7 +86,7 @@ function shorten(code: string, usual: ShortNames): string {
     const names = namesIn(code)
     const shortName = shortener(names, usual)
     const before = names.values()
-    // Minifying keeps the order of names. It also keeps the names that are not local, none of which has just one letter.
+    // Minifying keeps the order of names. It also keeps names that are not local, and none of those is a single letter.
     return luamin.minify(code).replace(nameOrString, (match, name: string | undefined) => {
       if (name === undefined) return match
       const long = before.next().value as string
@@ -96,7 +97,7 @@ function shorten(code: string, usual: ShortNames): string {
   }
 }
 
-/** Gives each local its usual letter. If that is taken, gives it the first one that no other name here has or usually has. */
+/** Gives each local its usual letter or, if that is taken, the first one that no other name here has or usually has. */
 function shortener(names: readonly string[], usual: ShortNames): (name: string) => string {
   const short: ShortNames = new Map()
   return (name) => {
@@ -116,15 +117,15 @@ function shortener(names: readonly string[], usual: ShortNames): (name: string) 
 const namesIn = (code: string): readonly string[] =>
   Array.from(code.matchAll(nameOrString), ([, name]) => name ?? '').filter((name) => name)
 
-/** What several scripts begin with, and the name of the part that it comes from. */
+/** The text that several scripts begin with, and the name of the part it comes from. */
 export interface Beginning {
   readonly part: string
   readonly text: string
 }
 
 /**
- * The TypeScript module of a script. `typeImport` is the path from which that module imports the type `Script`. If the script has a
- * beginning in common with others, that is imported, too.
+ * Renders the TypeScript module of a script. `typeImport` is the path from which that module imports the type `Script`.
+ * If the script shares its beginning with others, the module imports that, too.
  */
 export function renderScriptModule(name: string, script: LuaScript, typeImport: string, beginning?: Beginning): string {
   const sha1 = createHash('sha1').update(script.text).digest('hex')
@@ -139,7 +140,7 @@ export const ${camelCase(name)}: Script<${type}> = {
 `
 }
 
-/** The module of what the scripts that include a part begin with. */
+/** Renders the module of the text that all scripts with the same part begin with. */
 export const renderPartModule = (name: string, text: string): string =>
   `// Generated from ../${name}.lua and the scripts that include it; run \`pnpm generate\`.
 export const ${camelCase(name)}: string = ${literal(text)}

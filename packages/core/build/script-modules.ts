@@ -11,8 +11,9 @@ export interface Drift {
 /**
  * The modules to generate from the Lua scripts under `src`: path relative to `src` → content.
  *
- * A script's header may end with `-- @include <name>.part.lua`: the text of that file beside it takes the place of the line. What all
- * scripts with the same part begin with is a module of its own, so that a bundle has it once.
+ * A script's header may end with `-- @include <name>.part.lua`: the text of that file, in the same folder, replaces the
+ * line. The text that all scripts with the same part begin with becomes a module of its own, so that a bundle has it
+ * once.
  *
  * @throws LuaScriptError naming the script.
  */
@@ -52,10 +53,10 @@ export function scriptModules(src: string): ReadonlyMap<string, string> {
   ])
 }
 
-/** What ends the name of a file that is a part of scripts and none by itself. */
+/** Ends the name of a file that is a part of scripts and not a script itself. */
 const partEnding = '.part.lua'
 
-/** A script with the part that its header includes, and that part's name. */
+/** A script's source, with the part that its header includes filled in, and that part's name. */
 function readScript(path: string): { readonly source: string; readonly part: string | undefined } {
   const source = readFileSync(path, 'utf8')
   const [line, part] = /^-- @include (\S+)\.lua\n/m.exec(source) ?? []
@@ -69,7 +70,7 @@ function commonStart(one: string, other: string): string {
   return one.slice(0, length)
 }
 
-/** How the committed modules under `src` differ from those to generate. */
+/** Returns how the committed modules under `src` differ from the ones to generate. */
 export function findDrift(src: string, modules: ReadonlyMap<string, string>): readonly Drift[] {
   const present = globSync('**/generated/*.ts', { cwd: src })
   const drifts: Drift[] = []

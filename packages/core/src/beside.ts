@@ -1,41 +1,41 @@
 /*
- * Maps from a locker or a store to what imported capabilities need of it. A process that imports this package in one place and
- * requires it in another runs two builds of it, and has this module once: on servers `#beside` is the same file for both. It imports
- * nothing, so whoever uses it says what is in it.
+ * Maps from a locker or a store to what separately imported capabilities need from it. A process that imports this
+ * package in one place and requires it in another runs two builds of it, but has this module once: on servers `#beside`
+ * is the same file for both. It imports nothing, so its users state the types of the values.
  */
 
-/** What the calls of each locker share. */
+/** The shared state of each locker. */
 export const lockers: WeakMap<object, unknown> = new WeakMap()
 
-/** The records that stores offer themselves. */
+/** The record ports that stores offer themselves. */
 export const recordOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The hand-over that stores offer themselves. */
+/** The hand-over ports that stores offer themselves. */
 export const handOverOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The queues that stores offer themselves. */
+/** The queue ports that stores offer themselves. */
 export const queueOffers: WeakMap<object, unknown> = new WeakMap()
 
 /** The inboxes that notifiers offer. */
 export const inboxOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The requests for several locks that stores offer themselves. */
+/** The ports for several locks in one request that stores offer themselves. */
 export const manyOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** What notifiers offer to waiters in queues that are alone. */
+/** The place keepers that notifiers offer to lone waiters in queues. */
 export const placeOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The releases that take effect later, which stores offer themselves. */
+/** The ports for delayed releases that stores offer themselves. */
 export const releaseAfterOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** What stores, transports and notifiers know of themselves that matters to locks. */
+/** What stores, transports and notifiers report about themselves that matters to locks. */
 export const findingOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The lists of locks that stores offer themselves. */
+/** The listing ports that stores offer themselves. */
 export const listingOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The revocations from one holder that stores offer themselves. */
+/** The ports for revoking from one holder that stores offer themselves. */
 export const revokeFromOffers: WeakMap<object, unknown> = new WeakMap()
 
-/** The rooms that stores offer themselves. */
+/** The presence ports that stores offer themselves. */
 export const presenceOffers: WeakMap<object, unknown> = new WeakMap()

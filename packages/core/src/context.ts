@@ -6,19 +6,19 @@ import type { LeaseStore } from './store/lease-store.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
-/** What the parts of one locker share. */
+/** State that the parts of one locker share. */
 export interface Context {
   readonly store: LeaseStore
   readonly notifier: ReleaseNotifier | undefined
   readonly clock: Clock
   readonly name: string | undefined
   readonly work: OpenWork
-  /** Sends requests to the store. Those that meet share a command. */
+  /** Sends requests to the store. Those made in the same turn share a command. */
   readonly calls: JointCalls
   /** Runs a task a moment later, in the async context in which the locker was made. For work that outlives the call. */
   readonly home: Home
-  /** The clock whose timers run in that context. */
+  /** The same clock, with timers that run in that context. */
   readonly background: Clock
-  /** Calls the locker's listener, and never throws. Undefined without a listener. */
+  /** Calls the locker's listener and never throws. Undefined without a listener. */
   readonly emit: OnEvent | undefined
 }

@@ -129,7 +129,7 @@ describe('what a caller is told', () => {
     store = new ScriptedStore(clock)
   })
   const locker = (options?: object) => createLocker({ store, clock, ...options })
-  /** Fails as somebody else's code would whose name tells where the call was. */
+  /** The error of a call that rejects within `ms`. */
   async function told(promise: Promise<unknown>, ms = 0): Promise<Error & { key?: string }> {
     const ending = follow(promise, clock)
     await clock.advance(ms)

@@ -3,8 +3,8 @@ import { hint, known, notInTime, unavailable, unknownOption } from '#hints'
 /**
  * Every way in which a call can fail, as a closed set.
  *
- * Contention is an answer where it can be one: `tryAcquire` answers null. "Somebody holds it" (`ACQUIRE_TIMEOUT`) is never
- * confused with "the store did not answer" (`STORE_UNAVAILABLE`).
+ * Where contention can be an ordinary result, it is: `tryAcquire` returns null. "Somebody holds it" (`ACQUIRE_TIMEOUT`)
+ * is never confused with "the store did not answer" (`STORE_UNAVAILABLE`).
  */
 export type LeaseholdErrorCode =
   | 'ACQUIRE_TIMEOUT'
@@ -28,13 +28,13 @@ export type LeaseholdErrorCode =
  */
 export type LossReason = 'expired' | 'superseded' | 'gone' | 'unreachable' | 'max-hold' | 'closed'
 
-/** Whether the store may have carried out a request without an answer. */
+/** Whether the store may have carried out a request that got no answer. */
 export type Executed = 'no' | 'unknown'
 
 const brand = Symbol.for('leasehold.error')
 
 /**
- * The base of every error of this SDK.
+ * The base class of every error in this SDK.
  *
  * `instanceof` compares a `Symbol.for` brand and the code rather than the prototype, so it works across two copies of the
  * package. A message says what to do. Neither the message nor the JSON of an error contains a token, a command or a credential.
@@ -44,7 +44,7 @@ export class LeaseholdError extends Error {
   declare static readonly code?: LeaseholdErrorCode
 
   declare readonly code: LeaseholdErrorCode
-  /** The lock's key, where the error is about one. */
+  /** The lock's key, if the error is about one. */
   declare readonly key?: string | undefined
 
   /** @param details the fields of a subclass, and its name */
@@ -54,7 +54,7 @@ export class LeaseholdError extends Error {
     Object.defineProperty(this, brand, { value: code })
   }
 
-  /** The name, code, message and figures. Of the cause it has only the message, and it leaves out the result of `withLock`. */
+  /** Name, code, message and fields. Has only the message of the cause, and leaves out the result of `withLock`. */
   toJSON(): object {
     return { ...this, message: this.message, cause: messageOf(this.cause), result: undefined }
   }
@@ -68,8 +68,9 @@ export class LeaseholdError extends Error {
 const messageOf = (cause: unknown): string | undefined => (cause as Error | undefined)?.message
 
 /**
- * Copies an error, with the key and with the stack of the present caller. The original may have been made while a reply was
- * read, or for many callers at once, and then its stack helps none of them. An error that is not ours is answered as it is.
+ * Copies an error, with the key and with the stack of the present caller. The original may have been made while a reply
+ * was read, or for many callers at once, and then its stack helps none of them. An error that is not ours is returned
+ * as it is.
  */
 export function about(key: string, error: unknown, details?: object | false): unknown {
   if (!(error instanceof LeaseholdError)) return error
@@ -78,7 +79,7 @@ export function about(key: string, error: unknown, details?: object | false): un
 }
 
 /**
- * The wait was over, or the command budget was spent. Until then somebody held the lock, or each grant came with less than
+ * The wait or the command budget ran out. Until then somebody held the lock, or every grant came with less than
  * `minValidity` left.
  */
 export class AcquireTimeoutError extends LeaseholdError {
@@ -90,11 +91,11 @@ export class AcquireTimeoutError extends LeaseholdError {
   declare readonly waitedMs: number
   /** How many store commands the call used; 0 if it only waited in line behind other calls of its process. */
   declare readonly commands: number
-  /** How many grants came with too little validity left, and were given back. */
+  /** How many grants came with too little validity left and were given back. */
   declare readonly lateGrants: number
-  /** The name of the locker that had the lock when it was last seen; null if it has none, or is another library's. */
+  /** The name of the locker last seen to hold the lock; null if it has none or the holder is another library's. */
   declare readonly holder: string | null
-  /** Whether this same locker had the lock at the end. On Workers, where calls share nothing, always false. */
+  /** Whether this same locker held the lock at the end. Always false on Workers, where calls share nothing. */
   declare readonly heldHere: boolean
 
   /** @param bounds the limits of the call, for the message */
@@ -124,7 +125,7 @@ interface TimeoutFigures {
   readonly heldHere?: boolean | undefined
 }
 
-/** The lease ended before its holder gave it back. `reason` says why; `cause` is the error behind it, if there is one. */
+/** The lease ended before its holder gave it back. `reason` says why; `cause` is the underlying error, if any. */
 export class LeaseLostError extends LeaseholdError {
   static override readonly code = 'LEASE_LOST' as const
   declare readonly code: 'LEASE_LOST'
@@ -152,7 +153,7 @@ export class StoreUnavailableError extends LeaseholdError {
 
   /** `no`: the store certainly did not carry the request out. `unknown`: it may have. */
   declare readonly executed: Executed
-  /** Whether the store refused for good, such as for a missing permission. Repeating the call then changes nothing. */
+  /** Whether the store refused for good, such as for a missing permission. Repeating the call then does not help. */
   declare readonly refused: boolean
 
   /**
@@ -184,7 +185,7 @@ export class InvalidOptionError extends LeaseholdError {
 }
 
 /**
- * @param value what was given, if it may show what was meant
+ * @param value what was given, if it may hint at what was meant
  * @throws InvalidOptionError saying what the option must be, if it is not
  */
 export function demandOption(ok: boolean, option: string, must: string, value?: unknown): asserts ok {
@@ -192,8 +193,8 @@ export function demandOption(ok: boolean, option: string, must: string, value?: 
 }
 
 /**
- * @param value the options once more, where they are those of a call: only those may be meant for a `ttl`
- * @throws InvalidOptionError for options that are not in an object, such as a number in their place
+ * @param value the options again if they are those of a call: only there may a bare value be meant as a `ttl`
+ * @throws InvalidOptionError for options that are not an object, such as a number
  */
 export const demandObject = (options: unknown, value?: unknown): void =>
   demandOption(
@@ -204,8 +205,8 @@ export const demandObject = (options: unknown, value?: unknown): void =>
   )
 
 /**
- * @param rest what is left of some options once the known ones are taken
- * @throws InvalidOptionError naming the first that is left
+ * @param rest the options that are left once the known ones are taken out
+ * @throws InvalidOptionError naming the first of them
  */
 export function refuseUnknown(rest: object): void {
   for (const name of Object.keys(rest)) throw new InvalidOptionError(name, 'is not known', unknownOption(name))

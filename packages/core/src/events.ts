@@ -14,8 +14,8 @@ export interface AcquiredEvent {
 }
 
 /**
- * A call to `acquire`, `tryAcquire`, `withLock` or `resume` got no lease and rejected. Not emitted for a bad option, nor when
- * `tryAcquire` answers null, or `resume` finds the lease lost.
+ * A call to `acquire`, `tryAcquire`, `withLock` or `resume` got no lease and rejected. Not emitted for a bad option,
+ * when `tryAcquire` returns null, or when `resume` finds the lease lost.
  */
 export interface AcquireFailedEvent {
   readonly type: 'acquire-failed'
@@ -38,25 +38,25 @@ export interface AcquireFailedEvent {
 
 export type AcquireFailure = 'timeout' | 'unavailable' | 'refused' | 'aborted' | 'closed'
 
-/** Somebody has the lock. The call waits, or ends at once if it may not wait. Emitted once for each call. */
+/** Somebody has the lock. The call waits, or ends at once if it may not wait. Emitted once per call. */
 export interface ContendedEvent {
   readonly type: 'contended'
   readonly key: string
 }
 
-/** A hold has ended: its lease was given back, or detached. Also emitted for a lease that was lost before. */
+/** A hold has ended: its lease was given back or detached. Also emitted for a lease that was lost before. */
 export interface ReleasedEvent {
   readonly type: 'released'
   readonly key: string
   /** The lease's fence. */
   readonly fence: number
-  /** How giving it back ended; `detached` if the lock was left to whoever resumes the lease. */
+  /** How the release ended; `detached` if the lock was left to whoever resumes the lease. */
   readonly outcome: ReleaseResult
   /** How long the lease was held, in milliseconds. */
   readonly heldMs: number
 }
 
-/** The store refused to release a lease. The lock is free when its ttl is over. */
+/** The store refused to release a lease. The lock is free when the ttl runs out. */
 export interface ReleaseRefusedEvent {
   readonly type: 'release-refused'
   readonly key: string
@@ -73,7 +73,7 @@ export interface LostEvent {
   /** The lease's fence. */
   readonly fence: number
   readonly reason: LossReason
-  /** The error behind the loss, if there is one. */
+  /** The underlying error, if there is one. */
   readonly cause?: unknown
 }
 
@@ -87,7 +87,7 @@ export interface ExpiringEvent {
   readonly remainingMs: number
 }
 
-/** Another call of this process waits for a lease that this process holds. Emitted once for each holder. */
+/** Another call of this process waits for a lease that this process holds. Emitted once per holder. */
 export interface WantedEvent {
   readonly type: 'wanted'
   readonly key: string
@@ -96,8 +96,8 @@ export interface WantedEvent {
 }
 
 /**
- * A lease has been held for `longHeld`. Emitted again each time that has doubled, and up to a second late. A common cause is an
- * acquire whose promise lost a race, so that nobody has the lease.
+ * A lease has been held for `longHeld`. Emitted again each time that duration doubles, up to a second late. A common
+ * cause is an acquire whose promise lost a race, so that nobody has the lease.
  */
 export interface LongHeldEvent {
   readonly type: 'long-held'
@@ -112,13 +112,13 @@ export interface LongHeldEvent {
 export interface RenewalUnansweredEvent {
   readonly type: 'renewal-unanswered'
   readonly key: string
-  /** The error behind it, if there is one. */
+  /** The underlying error, if there is one. */
   readonly cause: unknown
 }
 
 /**
- * The notifier hears no releases, or not all of them. Until it does, waiters check by themselves. Emitted when that begins, and
- * again when the cause changes.
+ * The notifier hears no releases, or not all of them. Until it does, waiters check by themselves. Emitted when this
+ * begins and again when the cause changes.
  */
 export interface DisconnectedEvent {
   readonly type: 'disconnected'
@@ -132,8 +132,8 @@ export interface ReconnectedEvent {
 }
 
 /**
- * The store may not announce releases, because a permission for the channel is missing. Waiters check by themselves. Emitted
- * once for each locker.
+ * The store is not allowed to announce releases: a permission for the channel is missing. Waiters check by themselves.
+ * Emitted once per locker.
  */
 export interface UnannouncedEvent {
   readonly type: 'unannounced'
@@ -141,7 +141,7 @@ export interface UnannouncedEvent {
   readonly key: string
 }
 
-/** What a locker reports to `onEvent` about its own work. A listener that throws changes nothing. */
+/** What a locker reports to `onEvent` about its own work. Errors that the listener throws are ignored. */
 export type LockerEvent =
   | AcquiredEvent
   | AcquireFailedEvent
@@ -164,7 +164,10 @@ const failures: Readonly<Record<string, AcquireFailure>> = {
   KIND_MISMATCH: 'refused',
 }
 
-/** What an error that ended an acquire counts as. Undefined for a mistake of the caller's: a bad option, or what a strategy throws. */
+/**
+ * The reason to report for an acquire's error. Undefined for the caller's mistakes: a bad option, a strategy that
+ * throws.
+ */
 export const failureOf = (error: unknown): AcquireFailure | undefined => {
   const { code, refused } = Object(error) as { readonly code?: string; readonly refused?: boolean }
   return refused ? 'refused' : failures[code as string]
@@ -172,7 +175,7 @@ export const failureOf = (error: unknown): AcquireFailure | undefined => {
 
 export type OnEvent = (event: LockerEvent) => void
 
-/** Makes a function that calls a listener and drops its errors, thrown at once or later: they must not disturb a lock. */
+/** Makes a function that calls a listener and drops its errors, sync or async: they must not disturb a lock. */
 export function teller<T>(listener: ((value: T) => unknown) | undefined): (value: T) => void {
   const tell = async (value: T): Promise<unknown> => listener?.(value)
   return (value) => void tell(value).catch(() => undefined)

@@ -1,5 +1,6 @@
 /**
- * `@leasehold/core`: the calls for users of locks. Those for authors of stores and clients are in `@leasehold/core/adapter`.
+ * `@leasehold/core`: the API for users of locks. The API for authors of stores and clients is
+ * `@leasehold/core/adapter`.
  */
 export {
   AcquireTimeoutError,

@@ -22,29 +22,29 @@ export type TryAcquireOptions = Pick<
   'ttl' | 'signal' | 'renew' | 'maxHold' | 'minValidity' | 'longHeld' | 'queue'
 >
 
-/** The answer of a store to a question about one key. */
+/** A store's answer to a query about one key. */
 type Answered<Q extends 'inspect' | 'revoke'> = Exclude<Awaited<ReturnType<LeaseStore[Q]>>, Unknown | Refused>
 
-/** What the calls of one locker share. */
+/** State that the calls of one locker share. */
 export interface Shared {
   readonly context: Context
-  /** Answers the waiters of this process, or none where calls share nothing; asked at each call. */
+  /** Returns the waiters of this process; undefined where calls share nothing. Asked at each call. */
   readonly queue: () => LocalQueue | undefined
   /** Renews all leases where calls may share a timer. */
   readonly jointRenewal: Watch
-  /** The options that the locker gives to each call. */
+  /** The locker's default options for each call. */
   readonly defaults: AcquireOptions
 }
 
-/** A queue as core knows it. */
+/** A `Queue` as core sees it. */
 export interface QueueMaker extends Queue {
   readonly sharedFor: (shared: Shared) => Shared
 }
 
-/** What the calls of a locker share, for capabilities that are imported beside it. */
+/** The shared state of a locker, for capabilities that are imported separately. */
 export const sharedOf = (locks: object): Shared | undefined => lockers.get(locks) as Shared | undefined
 
-/** The calls of a locker for one key. Each does what the same call of `Locker` does. Making one is cheap: it holds no state. */
+/** A locker's calls for one key. Each does what the same call of `Locker` does. Cheap to make: it holds no state. */
 export interface KeyLocker {
   acquire(options?: AcquireOptions): Promise<Lease>
   tryAcquire(options?: TryAcquireOptions): Promise<Lease | null>
@@ -55,7 +55,7 @@ export interface KeyLocker {
   revoke(): Promise<boolean>
 }
 
-/** The calls for one key. */
+/** Implements the calls for one key. */
 export class KeyCalls implements KeyLocker {
   readonly #shared: Shared
   readonly #key: string
@@ -67,7 +67,7 @@ export class KeyCalls implements KeyLocker {
     this.#settings = settings
   }
 
-  /** Rejects for bad options. It is not async, because an async function would retain its options while the call waits. */
+  /** Rejects on bad options. Not async, because an async function would retain its options while the call waits. */
   acquire(options?: AcquireOptions): Promise<Lease> {
     return this.#acquire(options)
   }
@@ -113,7 +113,7 @@ export class KeyCalls implements KeyLocker {
     }
   }
 
-  /** @param ifHeld answers for the call if its time is over and the lock was not granted */
+  /** @param ifHeld makes the result, or throws, if time is up and the lock was not granted */
   async #waitFor<N>(plan: Plan, ifHeld: (plan: Plan, acquired: Acquired) => N): Promise<HeldLease | N> {
     const shared = (plan.queue as QueueMaker | undefined)?.sharedFor(this.#shared) ?? this.#shared
     const { context, queue } = shared
@@ -133,7 +133,7 @@ export class KeyCalls implements KeyLocker {
     const { store, work } = context
     checkKey(key)
     work.assertOpen()
-    // A question may be repeated. A revocation may not: if its answer was lost, a repeat would hit a successor.
+    // An inspection may be repeated. A revocation may not: if its answer was lost, a repeat would hit a successor.
     const { outcome, before } = await ask<unknown>(context, Infinity, {
       once: action === 'revoke',
       send: (attempt) => attempt.follow(store[action](key, attempt)),
@@ -142,7 +142,7 @@ export class KeyCalls implements KeyLocker {
   }
 }
 
-/** Makes the caller's lease of a grant. */
+/** Makes the caller's lease from a grant. */
 function leased(
   { context, jointRenewal }: Shared,
   plan: Plan,
@@ -153,7 +153,7 @@ function leased(
   const watch = watchFor(context, plan, successors && jointRenewal)
   const lease = new HeldLease(context, watch, successors, grant, acquired)
   if (plan.signal?.aborted) {
-    // The caller gave up at the very moment of the grant, and will not use the lease.
+    // The caller gave up at the very moment of the grant and will not use the lease.
     context.work.background(() => lease.release())
     throw plan.signal.reason
   }
@@ -163,11 +163,11 @@ function leased(
   return lease
 }
 
-/** Tells of a call that ends with an error, and throws what it rejects with. */
+/** Reports a call that ends with an error, and throws what the call rejects with. */
 export function failedCall({ clock, emit }: Context, plan: Plan, since: Instant, error: unknown): never {
   const { key, signal } = plan
   const isAborted = error === signal?.reason
-  // An error made by a timer, or while a reply was read, gets the stack of this call, which shows who made the call.
+  // An error made in a timer or while a reply was read gets the stack of this call, which shows who made the call.
   const cause = isAborted ? error : about(key, error)
   const reason = isAborted ? 'aborted' : failureOf(cause)
   const { commands } = plan
@@ -179,7 +179,7 @@ function timedOut(plan: Plan, acquired: Acquired): never {
   throw new AcquireTimeoutError(plan.key, acquired, plan)
 }
 
-/** @throws InvalidOptionError for an option that is only for calls that wait */
+/** @throws InvalidOptionError for an option that only applies to calls that wait */
 export function refuseWaiting(options: AcquireOptions | undefined): void {
   for (const name of waitingOnly) {
     if (options?.[name] !== undefined) throw new InvalidOptionError(name, 'is not for a call that does not wait')

@@ -18,7 +18,7 @@ import type { Lease } from './lease/lease.ts'
 import { createLocker } from './locker.ts'
 import { memoryStore } from './memory/index.ts'
 
-/** A network on which a third of all calls comes to grief. */
+/** A network on which a third of all calls go wrong. */
 function unreliable(random: () => number): Fate {
   return (sending) => {
     const what = random()
@@ -33,7 +33,7 @@ function unreliable(random: () => number): Fate {
   }
 }
 
-/** Four processes contend for one lock for about a minute, then come to rest. Tells what could be seen from outside. */
+/** Four processes contend for one lock for about a minute, then come to rest. Returns what is visible from outside. */
 async function contend(random: () => number, fateOf: (random: () => number) => Fate) {
   const clock = new ManualClock()
   const store = new ScriptedStore(clock)
@@ -41,7 +41,7 @@ async function contend(random: () => number, fateOf: (random: () => number) => F
   const lockers = Array.from({ length: 4 }, () => createLocker({ store, clock, wait: '8s' }))
 
   const calls: Settlement<Lease>[] = []
-  /** In the order in which they were granted. */
+  /** The leases in the order in which they were granted. */
   const granted: Lease[] = []
   const unreleased = new Set<Lease>()
   const stops: AbortController[] = []
@@ -73,7 +73,7 @@ async function contend(random: () => number, fateOf: (random: () => number) => F
       const options = { ttl: 2_000 + random() * 4_000, wait, renew: random() < 0.7, signal: stop.signal }
       calls.push(follow(locker.acquire('k', options), clock))
     }
-    // In the same breath as a lease is given back.
+    // At the same moment as a lease is given back.
     if (random() < 0.1) stops.pop()?.abort(changedMind)
     giveBack(0.1)
     if (random() < 0.02) clock.block(random() * 2_000)

@@ -64,7 +64,7 @@ describe('making a locker', () => {
     const timer = vi.spyOn(globalThis, 'setTimeout')
     createLocker({ store: unused, notifier, clock: watched, name: 'orders-7', ttl: '5s' }).for('k', { wait: '1s' })
     createLocker({ store: unused })
-    // To be told of trouble it registers, which does nothing yet.
+    // It registers to be notified of trouble, which does nothing yet.
     const { onStateChange: _, ...called } = notifier
     const calls = [...Object.values(watched), ...Object.values(unused), ...Object.values(called)]
     for (const call of [...calls, strong, cheap, timer]) {
@@ -132,7 +132,7 @@ describe('checking a lock', () => {
       expect(call.reason).toBeInstanceOf(StoreUnavailableError)
       expect(call.reason).toMatchObject({ executed: 'unknown' })
     }
-    // A revocation is not repeated: the repeat of one whose answer was lost would hit a successor.
+    // A revocation is not repeated: if its answer was lost, a repeat would hit a successor.
     expect(calls.map(({ atMs }) => (atMs ?? 0) - since)).toEqual([2_000, 2_000, 2_000])
     expect(store.calls.filter(({ name }) => name === 'revoke')).toHaveLength(1)
     expect(clock.pending).toBe(0)
@@ -245,7 +245,7 @@ describe('events', () => {
 
   describe('tell of an acquire that failed', () => {
     const failed = () => events.filter((event) => event.type === 'acquire-failed')
-    /** Of a call that rejects: the error, after so long. */
+    /** The error of a call that rejects within `ms`. */
     async function error(call: Promise<unknown>, ms = 0): Promise<unknown> {
       const ending = follow(call, clock)
       await clock.advance(ms)

@@ -19,29 +19,29 @@ import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 export interface LockerOptions extends Omit<AcquireOptions, 'signal'> {
   /** Where leases are kept. Stores do not know of each other: all who contend for a lock must use the same one. */
   readonly store: LeaseStore
-  /** Wakes waiters when a lock is released. Without one they poll. It must have the prefix of the store. */
+  /** Wakes waiters when a lock is released; without one they poll. It must have the store's prefix. */
   readonly notifier?: ReleaseNotifier | undefined
-  /** The holder's name that `inspect` shows for this locker's leases: up to 64 of `A-Z a-z 0-9 _ -`; default none. */
+  /** The holder name that `inspect` shows for this locker's leases: up to 64 of `A-Z a-z 0-9 _ -`; default none. */
   readonly name?: string | undefined
-  /** Called with each event of the locker. A listener that throws changes nothing. */
+  /** Called with each event of the locker. Errors that it throws are ignored. */
   readonly onEvent?: OnEvent | undefined
   /**
-   * Called with the promise of each piece of work that may outlive its call: each release and `close`, awaited or not, and the
-   * undoing of an acquire that was given up. For runtimes that stop once the response is sent:
-   * `(task) => ctx.waitUntil(task)`. The promises never reject. If it throws, that changes nothing.
+   * Called with a promise for each piece of work that may outlive its call: every release and `close`, awaited or not,
+   * and the undoing of an acquire that was given up. For runtimes that stop once the response is sent:
+   * `(task) => ctx.waitUntil(task)`. The promises never reject. Errors that it throws are ignored.
    */
   readonly waitUntil?: WaitUntil | undefined
-  /** Where time comes from; default: the runtime's clock. */
+  /** The source of time; default: the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
 /**
- * The calls of one process for any number of locks in one store; made by {@link createLocker}. Disposing a locker closes it,
+ * One process's API for any number of locks in one store; made by {@link createLocker}. Disposing a locker closes it
  * with the default grace.
  */
 export interface Locker extends AsyncDisposable {
   /**
-   * Acquires the lock, and waits for it if somebody holds it.
+   * Acquires the lock, waiting for it if somebody holds it.
    *
    * @example
    * ```ts
@@ -50,16 +50,17 @@ export interface Locker extends AsyncDisposable {
    * await ship({ fence: lease.fence })
    * ```
    *
-   * @throws AcquireTimeoutError when the lock was still held when the wait or the budget was over, or each grant came too late
-   * @throws StoreUnavailableError when the store did not answer
+   * @throws AcquireTimeoutError if the lock was still held when the wait or the budget ran out, or every grant came too
+   *   late
+   * @throws StoreUnavailableError if the store did not answer
    * @throws InvalidOptionError for a bad key or option
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
-   * @throws the signal's own reason when `signal` is aborted
+   * @throws the signal's own reason if `signal` is aborted
    */
   acquire(key: string, options?: AcquireOptions): Promise<Lease>
   /**
-   * Tries to acquire the lock once. Null means that somebody holds it.
+   * Tries once to acquire the lock. Null means that somebody holds it.
    *
    * @example
    * ```ts
@@ -71,7 +72,7 @@ export interface Locker extends AsyncDisposable {
    */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
   /**
-   * Runs work under the lock and gives the lock back whatever happens. Options come before the work, as in
+   * Runs work under the lock and releases the lock whatever happens. Options come before the work, as in
    * `navigator.locks.request`.
    *
    * @example
@@ -82,14 +83,14 @@ export interface Locker extends AsyncDisposable {
    * })
    * ```
    *
-   * @throws the work's own error, which wins over every other
+   * @throws the work's own error, which takes precedence over any other
    * @throws LeaseLostError if the lease was lost meanwhile; its `result` is what the work returned
    * @throws everything that `acquire` throws
    */
   withLock<T>(key: string, work: Work<T>): Promise<T>
   withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
   /**
-   * Binds a key, and default options for its calls.
+   * Binds a key and default options for its calls.
    *
    * @example
    * ```ts
@@ -101,7 +102,7 @@ export interface Locker extends AsyncDisposable {
    */
   for(key: string, options?: AcquireOptions): KeyLocker
   /**
-   * Answers who has the lock now. By the time you read the answer, that may have changed.
+   * Returns who holds the lock now. By the time you read the result, it may be out of date.
    *
    * @example
    * ```ts
@@ -109,14 +110,14 @@ export interface Locker extends AsyncDisposable {
    * if (state.held) console.log(state.holder, state.expiresInMs)
    * ```
    *
-   * @throws StoreUnavailableError when the store did not answer
+   * @throws StoreUnavailableError if the store did not answer
    * @throws InvalidOptionError for a bad key
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
    */
   inspect(key: string): Promise<LockState>
   /**
-   * Answers whether somebody has the lock now. By the time you read the answer, that may have changed.
+   * Returns whether somebody holds the lock now. By the time you read the result, it may be out of date.
    *
    * @example
    * ```ts
@@ -127,25 +128,26 @@ export interface Locker extends AsyncDisposable {
    */
   isLocked(key: string): Promise<boolean>
   /**
-   * Takes the lock away from its holder, as an operator does. Answers whether the lock was held. A holder of this locker learns
-   * of the loss at once, unless it has queued for the lock; any other at its next renewal. Then its signal fires. The request is
-   * sent once. If no answer comes, it may or may not have been carried out, so check before you repeat it.
+   * Takes the lock away from its holder, as an operator does. Returns whether the lock was held. A holder in this
+   * locker learns of the loss at once, unless it queued for the lock; any other holder at its next renewal. Its signal
+   * then fires. The request is sent once. If no answer comes, it may or may not have been carried out, so check before
+   * you repeat it.
    *
    * @example
    * ```ts
    * const wasHeld = await locks.revoke('order:1')
    * ```
    *
-   * @throws StoreUnavailableError when the store did not answer
+   * @throws StoreUnavailableError if the store did not answer
    * @throws InvalidOptionError for a bad key
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
    */
   revoke(key: string): Promise<boolean>
   /**
-   * Refuses new calls and ends waits, both with code `CLOSED`. Running work may go on for `grace` (default 5 s). Then `close`
-   * takes away the leases that are still held, whose signals fire with reason `closed`, and ends the notifier's subscriptions.
-   * It is safe to repeat.
+   * Refuses new calls and ends waits, both with code `CLOSED`. Running work may continue for `grace` (default 5 s).
+   * Then `close` takes away the leases that are still held, whose signals fire with reason `closed`, and ends the
+   * notifier's subscriptions. It is safe to call again.
    *
    * @example
    * ```ts
@@ -158,8 +160,8 @@ export interface Locker extends AsyncDisposable {
 }
 
 /**
- * Makes a locker: the calls of one process for any number of locks in one store. It does no I/O, draws no randomness and sets
- * no timer, so you can call it at module scope, on Workers too.
+ * Makes a locker: one process's API for any number of locks in one store. It does no I/O, draws no randomness and sets
+ * no timer, so you can call it at module scope, even on Workers.
  *
  * At most one holder has a lock at a time, in the store's own timeline. `docs/guarantees.md` says what is not promised, such as
  * a lock that survives an asynchronous failover.
@@ -213,7 +215,7 @@ export function createLocker(options: LockerOptions): Locker {
   return locker
 }
 
-/** Makes the function that closes a locker. It closes the locker once, however often it is called. */
+/** Makes the function that closes a locker. However often it is called, the locker closes once. */
 function closing(
   { store, notifier, clock, work, emit }: Context,
   queue: () => { close(): void } | undefined,

@@ -16,7 +16,7 @@ const occupy = async (): Promise<void> => {
   await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 3_600_000, fences: 1 }], callUntil(unstopped))
 }
 
-/** Whether a lock is held, asked past the locker. */
+/** Whether a lock is held, by asking the store directly. */
 async function held(key: string): Promise<boolean> {
   const outcome = await store.inspect(key, callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held

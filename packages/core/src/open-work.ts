@@ -11,24 +11,24 @@ export interface OpenWork {
   /** @throws LeaseholdError with code `CLOSED` once the locker is closing */
   assertOpen(): void
   /**
-   * Begins a wait, which the caller's signal ends, and so does closing.
+   * Begins a wait, which ends early when the caller's signal is aborted or the locker closes.
    *
    * @throws LeaseholdError with code `CLOSED` once the locker is closing
-   * @throws the signal's own reason when it is aborted
+   * @throws the signal's own reason if it is aborted already
    */
   begin(signal: AbortSignal | undefined): Wait
-  /** The wait has come to its end. */
+  /** The wait is over. */
   end(wait: Wait): void
-  /** Tracks a lease until it is dropped. A lease that comes while the locker is closing is taken away at once. */
+  /** Tracks a lease until it is dropped. A lease that arrives once the locker is closing is taken away at once. */
   hold(lease: Held): void
   drop(lease: Held): void
-  /** Starts clean-up that no caller waits for, tracks it, and hands it over. */
+  /** Starts clean-up that no caller waits for, tracks it, and hands it to `waitUntil`. */
   background(task: () => Promise<unknown>): void
   /** Hands a promise that the caller need not await to `waitUntil`, which keeps the runtime alive for it. */
   handOver(task: Promise<unknown>): void
   /**
-   * Ends waits at once, leaves leases alone for `graceMs`, then takes away those that are left. It waits for clean-up, but no
-   * longer than `cleanUpMs`: a lease that clean-up does not reach ends with its ttl.
+   * Ends waits at once, leaves leases alone for `graceMs`, then takes away those that are still held. It waits for
+   * clean-up, but no longer than `cleanUpMs`: a lease that clean-up does not reach ends with its ttl.
    */
   close(clock: Clock, graceMs: number, cleanUpMs: number): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface OpenWork {
 /** Keeps the runtime alive until a promise settles, such as `ctx.waitUntil` of a Worker. */
 export type WaitUntil = (task: Promise<unknown>) => unknown
 
-/** A wait under way. */
+/** A wait in progress. */
 export class Wait extends Span implements Member {
   place = 0
   /** Stops listening to the caller's signal. */
@@ -50,8 +50,8 @@ interface Held extends Member {
 }
 
 /**
- * @param home      runs a task in the locker's own async context, not in that of the call that led to it
- * @param waitUntil takes the promises of work that may outlive the call that led to it
+ * @param home      runs a task in the locker's own async context, not in that of the call that caused it
+ * @param waitUntil takes the promises of work that may outlive the call that caused it
  */
 export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork {
   const waits = new Roster<Wait>()
@@ -114,7 +114,7 @@ export function openWork(home: Home, waitUntil: WaitUntil | undefined): OpenWork
     async close(clock, graceMs, cleanUpMs) {
       closed = true
       for (const wait of waits.all()) wait.end(closedError())
-      // The waits end at once. Only after that is it known what clean-up they leave.
+      // The waits end at once. Only then is it known what clean-up they leave.
       if (waits.size > 0) {
         await sleep(clock, cleanUpMs, undefined, (wake) => {
           onLastWait = wake

@@ -10,7 +10,7 @@ import { backoff, poll } from './timing/backoff.ts'
 const planOf = (key: string, ...layers: readonly (AcquireOptions | undefined)[]): Plan =>
   planFor(key, callSettings(...layers)())
 
-/** Options as a caller without types may write them. */
+/** Options as an untyped caller may write them. */
 const untyped = (options: Record<string, unknown>): AcquireOptions => options as AcquireOptions
 
 const refused = (option: string) => expect.objectContaining({ code: 'INVALID_OPTION', option })
@@ -251,7 +251,7 @@ describe('a likely mistake', () => {
     (options: unknown, key: unknown = 'k') =>
     () =>
       planOf(key as string, options as AcquireOptions)
-  /** By shape as a client of ioredis, node-redis or Upstash. */
+  /** Shaped like a client of ioredis, node-redis or Upstash. */
   const client = { get: () => null, eval: () => null }
 
   it.each([

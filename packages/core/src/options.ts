@@ -6,13 +6,13 @@ import { driftMs } from './timing/validity.ts'
 import type { WaitPlan } from './waiting/release-notifier.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** The options of every acquire. Each but `signal` may also be set on the locker, as the default for all its calls. */
+/** The options of every acquire. All except `signal` may also be set on the locker, as defaults for all its calls. */
 export interface AcquireOptions {
   /** How long the store keeps the lease without renewal; default 10 s. */
   readonly ttl?: Duration | undefined
   /** How long the call may wait for a held lock; default 10 s, 0 tries once. */
   readonly wait?: Duration | undefined
-  /** Ends the wait when it is aborted. The call then rejects with the signal's own reason. */
+  /** Ends the wait when aborted. The call then rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined
   /**
    * Renews the lease until it is released; default true. A `Watchdog` renews it elsewhere, and needs a `ttl` of at least its
@@ -21,39 +21,39 @@ export interface AcquireOptions {
   readonly renew?: boolean | Watchdog | undefined
   /** The longest the lease may be held, however often it is renewed; default no limit. */
   readonly maxHold?: Duration | undefined
-  /** The least validity of a new lease. One with less is given back, and the call tries again; default a third of the ttl. */
+  /** The least validity of a new lease. One with less is given back, and the call tries again; default ttl/3. */
   readonly minValidity?: Duration | undefined
   /** How long a lease is held before the event `long-held`, which repeats each time that doubles; default 1 minute. */
   readonly longHeld?: Duration | undefined
-  /** How long a waiter relies on the notifier before it checks by itself; default what the notifier says. */
+  /** How long a waiter relies on the notifier before it checks by itself; default: the notifier's own value. */
   readonly recheck?: Duration | undefined
   /** How a waiter without a notifier spaces its tries; default `backoff()`. */
   readonly strategy?: WaitStrategy | undefined
   /** How many store commands the call may use before it gives up; default no limit. Calls may share a {@link Budget}. */
   readonly budget?: number | Budget | undefined
-  /** In which order waiters get the lock: `fifo()` or `priority()` of `@leasehold/core/queue`; default whoever asks first. */
+  /** The order of waiters: `fifo()` or `priority()` of `@leasehold/core/queue`; default whoever asks first. */
   readonly queue?: Queue | undefined
 }
 
-/** The order in which waiters get a lock, which the store keeps. */
+/** An order in which waiters get a lock, kept by the store. */
 export interface Queue {
-  /** For core alone: what the calls of a locker share, with this queue in place. */
+  /** For core only: the shared state of a locker, with this queue in place. */
   readonly sharedFor: (shared: never) => unknown
 }
 
 /**
- * Store commands that several calls share, for runtimes that limit what a request may send. A wait ends with
- * `AcquireTimeoutError` when nothing is left, and calls that begin after that are refused by the option's name.
+ * Store commands that several calls share, for runtimes that limit what a request may send. When none are left, waits
+ * end with `AcquireTimeoutError`, and calls that begin later are refused with an `InvalidOptionError` for `budget`.
  */
 export interface Budget {
   /**
-   * How many are left. Each try or check of an acquire, a claim or a resume takes one. Releases and renewals take none, and are
-   * never refused.
+   * How many are left. Each try or check of an acquire, a claim or a resume uses one. Releases and renewals use none
+   * and are never refused.
    */
   left: number
 }
 
-/** The options of one acquire, complete and checked. */
+/** The options of one acquire, with defaults filled in and checked. */
 export interface Plan extends WaitPlan {
   readonly ttlMs: number
   readonly waitMs: number
@@ -73,7 +73,7 @@ const defaultStrategy = backoff()
 /** A locker's name becomes part of its tokens. */
 const nameForm = /^[\w-]{1,64}$/
 
-/** @throws InvalidOptionError for a locker name that does not fit into a token */
+/** @throws InvalidOptionError for a locker name that cannot be part of a token */
 export function checkName(name: string | undefined): void {
   demandOption(
     name === undefined || (typeof name === 'string' && nameForm.test(name)),
@@ -83,17 +83,17 @@ export function checkName(name: string | undefined): void {
 }
 
 /**
- * The options of a call, complete and checked. The key is empty. Settings have all fields of a plan, because spreading an object and
- * adding fields to it takes 6 µs on Node 20.
+ * The options of a call, with defaults filled in and checked. The key is empty. Settings have every field of a plan,
+ * because spreading an object and adding fields to it takes 6 µs on Node 20.
  */
 export interface Settings extends Omit<Plan, 'budget'> {
   readonly budget: number | Budget
 }
 
 /**
- * Checks the key, and makes the plan of one call.
+ * Checks the key and makes the plan of one call.
  *
- * @param waitMs how long the call may wait, if that is not what the settings say
+ * @param waitMs how long the call may wait, in milliseconds; default what the settings say
  * @throws InvalidOptionError for a bad key, or a shared budget that is used up
  */
 export function planFor(key: string, settings: Settings, waitMs: number = settings.waitMs): Plan {
@@ -104,7 +104,7 @@ export function planFor(key: string, settings: Settings, waitMs: number = settin
   return { ...settings, key, waitMs, budget }
 }
 
-/** @throws InvalidOptionError for a budget that allows no command. One that is shared may have been used up. */
+/** @throws InvalidOptionError for a budget that allows no command. A shared one may have been used up. */
 function demandBudget(budget: unknown): void {
   const left = Object(budget).left ?? budget
   demandOption(
@@ -114,17 +114,17 @@ function demandBudget(budget: unknown): void {
   )
 }
 
-/** Answers the settings of a call. Those of a call without options of its own are checked once. */
+/** Returns the settings of a call. For calls without options of their own, they are checked once. */
 export type CallSettings = (options?: AcquireOptions) => Settings
 
-/** @throws InvalidOptionError naming the first shared option that is unknown or bad; later, one of a call */
+/** @throws InvalidOptionError naming the first shared option that is unknown or bad; the result does so for a call's */
 export function callSettings(...shared: readonly (AcquireOptions | undefined)[]): CallSettings {
   const own = settingsOf(...shared)
   return (options) => (options === undefined ? own : settingsOf(...shared, options))
 }
 
 /**
- * Checks options that calls will be given later, so that a mistake shows when a program starts.
+ * Checks options that will be passed to calls later, so that a mistake shows when the program starts.
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */

@@ -24,7 +24,7 @@ describe('a roster', () => {
     const [a, b] = [member(), member()]
     roster.add(a)
     roster.add(a)
-    // A member that was never added claims the place of another.
+    // A member that was never added has the index of another.
     roster.delete(b)
     expect(roster.all()).toEqual([a])
     roster.delete(a)

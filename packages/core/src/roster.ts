@@ -1,12 +1,13 @@
 /** Something that can be on one roster at a time. */
 export interface Member {
-  /** Where it is on its roster. Only the roster writes it. */
+  /** Index in its roster. Only the roster writes it. */
   place: number
 }
 
 /**
- * A set of things that come and go all the time. A `Set` used so leaves a chain of outgrown tables behind, and what is in one
- * of them lives on until the next full garbage collection. This is one array: the last member takes the place of one that goes.
+ * A set whose members come and go all the time. A `Set` used like this leaves a chain of outgrown tables behind, and
+ * what they contain lives on until the next full garbage collection. A roster is one array: the last member replaces
+ * one that is deleted.
  */
 export class Roster<T extends Member> {
   readonly #members: T[] = []
@@ -31,7 +32,7 @@ export class Roster<T extends Member> {
     last.place = member.place
   }
 
-  /** Its members, as a copy. */
+  /** A copy of its members. */
   all(): T[] {
     return this.#members.slice()
   }

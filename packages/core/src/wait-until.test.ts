@@ -2,7 +2,7 @@ import { follow, replyAfter, replyLost, ScriptedNotifier, type Settlement, testL
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from './locker.ts'
 
-/** What was handed over, in order. */
+/** The promises that were handed over, in order. */
 let tasks: Settlement<unknown>[]
 let locks: Locker
 

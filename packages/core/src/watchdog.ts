@@ -1,40 +1,40 @@
 import type { LossReason } from './errors.ts'
 
 /**
- * Renews leases elsewhere, on behalf of holders that cannot: what the option `renew` takes. `@leasehold/cloudflare` has one.
- * Authors of others make it with `delegatedRenewal` of `@leasehold/core/adapter`.
+ * A value for the option `renew`: renews leases elsewhere, on behalf of holders that cannot. `@leasehold/cloudflare`
+ * has one. Authors of others make theirs with `delegatedRenewal` of `@leasehold/core/adapter`.
  */
 export interface Watchdog {
-  /** The shortest ttl that it keeps renewed, in milliseconds. An acquire with a shorter one is refused by name. */
+  /** The shortest ttl that it can keep renewed, in milliseconds. An acquire with a shorter `ttl` is refused. */
   readonly minTtlMs: number
-  /** For core alone: makes what watches over one lease. */
+  /** For core only: makes what watches over one lease. */
   readonly watchFor: (context: never) => unknown
 }
 
 /**
  * The watchdog port: somebody else renews.
  *
- * The lease's token leaves the process with `adopt`. **Validity is pulled, loss is pushed:** the holder asks how long its lease
- * is still valid and counts that from *before* the question, so that no answer can be trusted too long, however late it comes.
- * Only a loss is pushed.
+ * `adopt` takes the lease's token out of the process. **Validity is pulled, loss is pushed:** the holder asks how long
+ * its lease is still valid and counts from *before* the question, so that no answer is trusted too long, however late
+ * it comes. Only a loss is pushed.
  *
- * The caller waits for none of these promises longer than a command deadline, but for `lost`. Each may reject; then the holder
- * adopts again. So every call has to be harmless when it is repeated, and when it comes late.
+ * The caller waits for each of these promises, except `lost`, no longer than a command deadline. Each may reject; then
+ * the holder calls `adopt` again. So every call must be harmless when it is repeated and when it comes late.
  */
 export interface WatchdogPort {
   /** See `Watchdog`. */
   readonly minTtlMs: number
-  /** Takes a lease over, or takes it over once more after a link was broken. */
+  /** Takes a lease over, or takes it over again after its link broke. */
   adopt(lease: DelegatedLease): Promise<WatchdogLink>
 }
 
-/** A lease as its watchdog gets it. It contains the token, which is a secret. */
+/** A lease as passed to its watchdog. It contains the token, which is a secret. */
 export interface DelegatedLease {
   readonly key: string
   readonly token: string
-  /** What each renewal asks for, in milliseconds. */
+  /** The ttl that each renewal asks for, in milliseconds. */
   readonly ttlMs: number
-  /** How long the store keeps it without a renewal, as far as the holder knows, in milliseconds. */
+  /** How long the store keeps the lease without a renewal, as far as the holder knows, in milliseconds. */
   readonly expiresInMs: number
   /** How much of its `maxHold` is left, in milliseconds, if it has one. */
   readonly holdForMs?: number | undefined
@@ -44,21 +44,21 @@ export interface DelegatedLease {
 export interface WatchdogLink {
   /** Asks how long the lease is still valid. */
   remaining(): Promise<DelegatedValidity>
-  /** Settles when the watchdog renews the lease no more: undefined after `end`. Rejects when the watchdog is gone. */
+  /** Resolves when the watchdog stops renewing: with undefined after `end`. Rejects when the watchdog is gone. */
   readonly lost: Promise<LossReason | undefined>
-  /** The lease has ended: the watchdog renews it no more. */
+  /** The lease has ended: the watchdog is to stop renewing it. */
   end(): Promise<unknown>
 }
 
 /** What a watchdog knows of a lease. */
 export interface DelegatedValidity {
   /**
-   * How long the holder may trust it by the watchdog's own renewals, with their drift allowance taken off, in milliseconds; 0
-   * before the first of them.
+   * How long the holder may trust the lease by the watchdog's own renewals, less their drift allowance, in
+   * milliseconds; 0 before the first renewal.
    */
   readonly validForMs: number
   /** Why the last renewal got no answer, if it got none. */
   readonly unanswered?: string | undefined
-  /** Why it is lost, if it is. */
+  /** Why the lease is lost, if it is. */
   readonly lost?: LossReason | undefined
 }

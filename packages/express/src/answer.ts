@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response as ExpressResponse } from 'express'
 
-/** Headers that are lists: what earlier middleware has set stays beside what the answer says. */
+/** List headers: values from earlier middleware are kept beside those of the answer. */
 const lists = new Set(['access-control-expose-headers', 'set-cookie', 'vary'])
 
-/** Sends an answer, its bytes as they are. Resolves when all of it is sent, or its client has left. */
+/** Sends an answer byte for byte. Resolves when all of it is sent, or its client has left. */
 export async function send(answer: Response, res: ExpressResponse): Promise<void> {
   if (res.destroyed) return answer.body?.cancel()
   res.statusCode = answer.status
@@ -19,7 +19,7 @@ export async function send(answer: Response, res: ExpressResponse): Promise<void
     res.end()
     return
   }
-  // The stream of a web response is that of Node; only their types differ.
+  // A web response's stream is Node's own; only the types differ.
   const body = Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0])
   await pipeline(body, res).catch((error: unknown) => {
     if (!res.headersSent) throw error

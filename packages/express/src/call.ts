@@ -2,14 +2,17 @@ import { parsedBody, webRequest } from '@leasehold/core/requests'
 import type { Request as ExpressRequest, Response as ExpressResponse } from 'express'
 import { unreadBody } from './unread-body.ts'
 
-/** What a handler has of Express beside the web request: parameters of the route, what earlier middleware has left, and so on. */
+/**
+ * What a handler gets from Express beside the web request: route parameters, what earlier middleware has left, and so
+ * on.
+ */
 export interface ExpressCall {
   readonly req: ExpressRequest
   readonly res: ExpressResponse
 }
 
 /**
- * The web request of a call. Its body is the one that came, unless a parser of Express has read that.
+ * The web request of a call. Its body is the original one, unless an Express parser has read it.
  *
  * @throws TypeError if no web request can be made of it
  */

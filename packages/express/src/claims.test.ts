@@ -5,7 +5,7 @@ import { describe } from 'vitest'
 import { type ClaimedWork, frameworkClaims } from '../../../test/support/framework-claims.ts'
 import { served } from '../test/served.ts'
 
-/** The routes that the claims ask for. */
+/** The routes that the claims use. */
 const routes = (express: typeof express5) => (work: ClaimedWork) => {
   const { locks, seen, runs } = work
   const app = express()
@@ -21,7 +21,7 @@ const routes = (express: typeof express5) => (work: ClaimedWork) => {
   app.get('/at-once/:key', under({ wait: 0, ttl: '1500ms' }))
   app.get('/or-423/:key', under({ wait: 0, onContended: 423 }))
   app.get('/patient/:key', under({ wait: '40s', ttl: '40s' }))
-  // Express knows it by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).send(error.message))
   return served(app)
 }

@@ -153,7 +153,7 @@ describe.each([
     const key = { 'idempotency-key': 'none' }
     await post('', key, '/once')
     expect(await (await post('', key, '/once')).json()).toMatchObject({ type: '/problems/in-doubt' })
-    // A request that passes through unguarded meets the same mistake.
+    // A request that passes through unguarded gets the same error.
     expect(await (await fetch(url)).text()).toBe(words)
     expect(told).toEqual([words, words, words])
   })

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import { send } from './answer.ts'
 import { type ExpressCall, requestOf } from './call.ts'
 
-/** Makes a handler of Express of one that answers web requests. What it throws goes to the error handlers of the app. */
+/** Makes an Express handler from one that answers web requests. What it throws goes to the app's error handlers. */
 export function handlerOf(respond: (request: Request, call: ExpressCall) => Promise<Response>): RequestHandler {
   return (req, res, next) => {
     async function run(): Promise<void> {
@@ -10,7 +10,7 @@ export function handlerOf(respond: (request: Request, call: ExpressCall) => Prom
       try {
         await send(await respond(request, { req, res }), res)
       } catch (error) {
-        // Nobody reads an answer.
+        // The client has left: nobody would read an answer.
         if (!request.signal.aborted || error !== request.signal.reason) throw error
       }
     }

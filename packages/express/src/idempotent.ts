@@ -9,15 +9,16 @@ import type { Request as ExpressRequest, RequestHandler } from 'express'
 import type { ExpressCall } from './call.ts'
 import { handlerOf } from './handler.ts'
 
-/** The options of `@leasehold/idempotency`, with a scope of the request of Express. */
+/** The options of `@leasehold/idempotency`, with a `scope` that is given the Express request. */
 export interface IdempotentOptions extends HandleOptions<ExpressRequest> {}
 
 /** Answers a web request, once for its key. `run` is undefined for a request that passes through unguarded. */
 export type IdempotentHandler = (request: Request, call: ExpressCall & WorkContext) => Response | Promise<Response>
 
 /**
- * Makes a handler of Express that runs once for each `Idempotency-Key`, and replays its answer to every retry. What the handler throws
- * goes to the error handlers of the app, and is no answer: the key is then in doubt. So let it return what it means as an answer.
+ * Makes an Express handler that runs once for each `Idempotency-Key`, and replays its answer to every retry. What the
+ * handler throws goes to the app's error handlers, and is not an answer: the key is then in doubt. So return what is
+ * meant as an answer.
  *
  * @example
  * ```ts

@@ -5,7 +5,9 @@ import type { Request as ExpressRequest, RequestHandler } from 'express'
 import type { ExpressCall } from './call.ts'
 import { handlerOf } from './handler.ts'
 
-/** As `lockedRequest` of `@leasehold/core/requests` has them, with the request of Express in place of the web request. */
+/**
+ * The options of `lockedRequest` of `@leasehold/core/requests`, with the Express request in place of the web request.
+ */
 export interface LockedOptions extends LockedRequestOptions<ExpressRequest> {}
 
 /** Answers a web request under its lock. */
@@ -15,8 +17,8 @@ export type LockedHandler = (
 ) => Response | Promise<Response>
 
 /**
- * Makes a handler of Express that answers under a lock. The lock is given back before the answer is sent, whatever happens. A body
- * that still streams is not covered. The wait ends when the client leaves.
+ * Makes an Express handler that answers under a lock. The lock is released before the answer is sent, whatever happens.
+ * A body that is still streaming is not covered. The wait ends when the client leaves.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The body of a request, of which nothing is read before somebody asks. What nobody reads, Node drops once the answer is out, and the
- * connection goes on. (`Readable.toWeb` would end the connection, and the answer with it.)
+ * A request's body, which is not read before somebody asks for it. Once the answer is sent, Node drops what is unread,
+ * and the connection stays open. (`Readable.toWeb` would end the connection, and the answer with it.)
  */
 export function unreadBody(req: IncomingMessage): ReadableStream<Uint8Array> {
   req.pause()
@@ -34,7 +34,7 @@ export function unreadBody(req: IncomingMessage): ReadableStream<Uint8Array> {
   )
 }
 
-/** A stream that was cancelled, or has ended, cannot be ended again. */
+/** Ends a stream, unless it was canceled or has ended: it cannot be ended again. */
 function closed(end: () => void): void {
   try {
     end()

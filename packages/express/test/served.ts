@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Serves an app of Express on a free port. */
+/** Serves an Express app on a free port. */
 export async function served(app: RequestListener) {
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -174,7 +174,7 @@ describe('Fastify', () => {
     const key = { 'idempotency-key': 'none' }
     expect(await (await post('', key, '/once')).json()).toMatchObject({ message: words })
     expect((await (await post('', key, '/once')).json()) as object).toMatchObject({ type: '/problems/in-doubt' })
-    // Without a key nothing is recorded, and the mistake is the same.
+    // Without a key nothing is recorded, and the error is the same.
     const lax = await serve((app) =>
       app.get(
         '/',

@@ -1,10 +1,10 @@
 import type { RouteGenericInterface } from 'fastify'
 import { type FastifyCall, type Handler, requestOf } from './call.ts'
 
-/** Headers that are lists: what hooks have set stays beside what the answer says. */
+/** List headers: values from hooks are kept beside those of the answer. */
 const lists = ['access-control-expose-headers', 'vary']
 
-/** Makes a handler of Fastify of one that answers web requests. What it throws goes to the error handler of the app. */
+/** Makes a Fastify handler from one that answers web requests. What it throws goes to the app's error handler. */
 export function handlerOf<R extends RouteGenericInterface>(
   respond: (request: Request, call: FastifyCall<R>) => Promise<Response>,
 ): Handler<R> {
@@ -13,11 +13,11 @@ export function handlerOf<R extends RouteGenericInterface>(
     try {
       const answer = await respond(made, { request, reply })
       if (answer.statusText) reply.raw.statusMessage = answer.statusText
-      // Fastify sends its status, its headers and its body, and runs the hooks.
+      // Fastify sends the answer's status, headers and body, and runs the hooks.
       return withLists(answer, reply)
     } catch (error) {
       if (!made.signal.aborted || error !== made.signal.reason) throw error
-      // Nobody reads an answer.
+      // The client has left: nobody would read an answer.
       reply.hijack()
       return undefined
     }

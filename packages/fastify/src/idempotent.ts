@@ -9,7 +9,7 @@ import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { FastifyCall, Handler } from './call.ts'
 import { handlerOf } from './handler.ts'
 
-/** The options of `@leasehold/idempotency`, with a scope of the request of Fastify. */
+/** The options of `@leasehold/idempotency`, with a `scope` that is given the Fastify request. */
 export interface IdempotentOptions<R extends RouteGenericInterface = RouteGenericInterface>
   extends HandleOptions<FastifyRequest<R>> {}
 
@@ -20,8 +20,9 @@ export type IdempotentHandler<R extends RouteGenericInterface = RouteGenericInte
 ) => Response | Promise<Response>
 
 /**
- * Makes a handler of Fastify that runs once for each `Idempotency-Key`, and replays its answer to every retry. What the handler throws
- * goes to the error handler of the app, and is no answer: the key is then in doubt. So let it return what it means as an answer.
+ * Makes a Fastify handler that runs once for each `Idempotency-Key`, and replays its answer to every retry. What the
+ * handler throws goes to the app's error handler, and is not an answer: the key is then in doubt. So return what is
+ * meant as an answer.
  *
  * @example
  * ```ts

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Has Fastify keep the bytes of bodies in this scope of the app, whatever their type, in place of parsing them. Then two requests
- * with one `Idempotency-Key` are told apart by their bytes, and handlers may take any type. JSON needs it not: it counts by its meaning.
+ * Has Fastify keep the bytes of bodies in this scope of the app, whatever their type, instead of parsing them. Then two
+ * requests with the same `Idempotency-Key` are told apart by their bytes, and handlers may take any type. JSON does not
+ * need this: it is compared by its meaning.
  *
  * @example
  * ```ts

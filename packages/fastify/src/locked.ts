@@ -5,7 +5,9 @@ import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import type { FastifyCall, Handler } from './call.ts'
 import { handlerOf } from './handler.ts'
 
-/** As `lockedRequest` of `@leasehold/core/requests` has them, with the request of Fastify in place of the web request. */
+/**
+ * The options of `lockedRequest` of `@leasehold/core/requests`, with the Fastify request in place of the web request.
+ */
 export interface LockedOptions<R extends RouteGenericInterface = RouteGenericInterface>
   extends LockedRequestOptions<FastifyRequest<R>> {}
 
@@ -16,8 +18,8 @@ export type LockedHandler<R extends RouteGenericInterface = RouteGenericInterfac
 ) => Response | Promise<Response>
 
 /**
- * Makes a handler of Fastify that answers under a lock. The lock is given back before the answer is sent, whatever happens. A body
- * that still streams is not covered. The wait ends when the client leaves.
+ * Makes a Fastify handler that answers under a lock. The lock is released before the answer is sent, whatever happens.
+ * A body that is still streaming is not covered. The wait ends when the client leaves.
  *
  * @example
  * ```ts

@@ -2,30 +2,30 @@ import type { Context } from 'hono'
 
 const exposed = 'access-control-expose-headers'
 
-/** What an answer in place of the handler's has of headers that are not its own. */
+/** The headers that an answer in place of the handler's takes from elsewhere. */
 export interface HeadersAround {
-  /** Those that outer middleware had set before the handler was to be called. */
+  /** Headers that outer middleware had set before the handler's turn. */
   readonly outer: Headers
-  /** Names of those that the record of an answer has, or says by its silence that there were none. */
+  /** Names of headers that come only from the record: one that it lacks was not on the first answer. */
   readonly recorded: ReadonlySet<string>
 }
 
 /**
- * Answers with a replay, with a problem, or with the handler's answer as it is after its run. What outer middleware has set stays,
- * but for what the answer says itself.
+ * Answers with a replay, with a problem, or with the handler's answer as it is after its run. Headers of outer
+ * middleware stay, except those that the answer sets itself.
  */
 export function answerInstead(c: Context, answer: Response, { outer, recorded }: HeadersAround): void {
   const response = new Response(answer.body, answer)
   const own = answer.headers
   const isReplay = own.has('idempotency-replayed')
-  // If the handler ran, it may have taken some back.
+  // If the handler ran, it may have removed some of them.
   const left = c.res.headers
   for (const [name, value] of outer) {
     if (!left.has(name) || (isReplay && recorded.has(name))) continue
     const listsOther = name === exposed && !own.get(name)?.includes(left.get(name) as string)
     if (listsOther || !own.has(name)) response.headers.append(name, value)
   }
-  // Otherwise Hono would give it all headers of the response that it replaces.
+  // Otherwise Hono would copy all headers of the replaced response.
   c.res = undefined
   c.res = response
 }

@@ -6,12 +6,12 @@ import type { StatusCode } from 'hono/utils/http-status'
 const status = 499 as StatusCode
 
 /**
- * The answer to a client that has left, which nobody reads; undefined if the error is another. It is no error of the app, and the
- * reason of the signal need not be an `Error`, so it does not go to `onError`.
+ * The answer to a client that has left, which nobody reads; undefined for any other error. A client that leaves is not
+ * an error of the app, and the signal's reason need not be an `Error`, so it does not go to `onError`.
  */
 export function clientGone<E extends Env>(c: Context<E>, error: unknown): Response | undefined {
   const { signal } = c.req.raw
-  // Within an idempotent route the signal is that of its run, which ends when the run's lease is lost.
+  // Within an idempotent route the signal is the run's, which is aborted when the run's lease is lost.
   const gone = signal?.aborted && error === signal.reason && !(error instanceof LeaseLostError)
   return gone ? c.newResponse(null, status) : undefined
 }

@@ -16,23 +16,27 @@ import { waitUntilOf } from './keep-alive.ts'
 import { checkLocks, type LocksOption, locksFor } from './locks.ts'
 import { readable } from './readable.ts'
 
-/** The options of `@leasehold/idempotency`, with a scope of the context, pass through. */
+/** The options of `@leasehold/idempotency` pass through, with a `scope` that is given the context. */
 export interface IdempotentOptions<E extends Env = Env, Name extends string = 'run'>
   extends Omit<HandleOptions<Context<E>>, 'locks'> {
   /** A locker, or a function that returns the one for a request. Records are kept in its store. */
   readonly locks: LocksOption<Locker, E>
-  /** The context variable that has the run; default `run`. It is undefined for a request that passes through unguarded. */
+  /**
+   * The context variable that holds the run; default `run`. It is undefined for a request that passes through
+   * unguarded.
+   */
   readonly as?: Name | undefined
   /**
-   * Whether an error that a handler threw is its answer: then the response that the app's `onError` made counts, by its status. Of
-   * other errors nobody knows what was done before, and `endings.thrown` decides. Default: those with a `getResponse`, as an
-   * `HTTPException` has.
+   * Whether an error that a handler threw is its answer: then the response that the app's `onError` made counts, by its
+   * status. With other errors it is unknown what was done before, so `endings.thrown` decides. Default: errors with a
+   * `getResponse`, such as an `HTTPException`.
    */
   readonly isAnswer?: ((error: Error) => boolean) | undefined
 }
 
 /**
- * Makes middleware that lets what comes after it run once for each `Idempotency-Key`, and replays its answer to every retry.
+ * Makes middleware that runs what comes after it once for each `Idempotency-Key`, and replays the answer to every
+ * retry.
  *
  * @example
  * ```ts
@@ -56,7 +60,7 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   const recorded = new Set(replayedHeaders(rest.headers))
   return async (context, next) => {
     const c: Context = context
-    // A handle knows a request that it has handed out, and not a copy.
+    // A handle recognizes a request that it has handed out, but not a copy of it.
     const request = handed.has(c.req.raw) ? c.req.raw : await readable(c)
     const outer = c.newResponse(null).headers
     let ran = false
@@ -66,8 +70,8 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
       c.set(as, run)
       await next()
       ran = true
-      // Hono has made an answer of what the handler threw. The rules for what throws must see it. Of a handler that answers nothing
-      // Hono makes an error later, unless somebody asks for `c.res`.
+      // Hono has turned what the handler threw into an answer, but the rules for thrown errors must see the error. If a
+      // handler returns nothing, Hono throws later, unless somebody reads `c.res`.
       if (!c.finalized || (c.error && !isAnswer(c.error))) throw c.error
       return c.res
     }
@@ -78,7 +82,7 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
       if (ran && error === c.error) return undefined
       const gone = !ran && clientGone(c, error)
       if (gone) return gone
-      // Its body broke off. What comes of the error has none of its headers.
+      // The answer's body broke off. The answer to this error must have none of its headers.
       if (ran) c.res = undefined
       throw error
     }
@@ -86,12 +90,12 @@ export function idempotent<E extends Env = any, const Name extends string = 'run
   }
 }
 
-/** The requests of runs. The route of one may have `idempotent` again, by mistake. */
+/** The requests of runs. A route may have `idempotent` twice by mistake. */
 const handed = new WeakSet<Request>()
 
 const hasResponse = (error: Error): boolean => 'getResponse' in error
 
-/** Makes a handle for each locker, one if there is one locker. Options are checked now. */
+/** Makes one handle for each locker. The options are checked at once. */
 function handles<E extends Env>({ locks, ...rest }: Omit<IdempotentOptions<E>, 'as' | 'isAnswer'>) {
   checkLocks(locks, 'acquire')
   const made = new WeakMap<Locker, IdempotentHandle<Context<E>>>()

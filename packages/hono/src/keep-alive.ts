@@ -2,8 +2,8 @@ import type { WaitUntil } from '@leasehold/core'
 import type { Context } from 'hono'
 
 /**
- * Has a Worker go on with work though its client leaves. Where the platform ended the request in the midst of it, the lock would be
- * held until its ttl is over.
+ * Has a Worker continue with work after its client leaves. If the platform ended the request in the middle of it, the
+ * lock would be held until its ttl is over.
  */
 export function keepAlive<T>(c: Context, work: Promise<T>): Promise<T> {
   // It must not reject: the platform would report that as an error of the request.
@@ -11,7 +11,7 @@ export function keepAlive<T>(c: Context, work: Promise<T>): Promise<T> {
   return work
 }
 
-/** What keeps a Worker alive for a promise. Hono throws where there is none, as on Node. */
+/** The function that keeps a Worker alive for a promise. Hono throws if there is none, as on Node. */
 export function waitUntilOf(c: Context): WaitUntil | undefined {
   try {
     const { executionCtx } = c

@@ -10,23 +10,23 @@ export interface LockCalls {
   withLock<T>(key: string, options: AcquireOptions, work: (lease: Lease) => Promise<T>): Promise<T>
 }
 
-/** The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. */
+/** The options of an acquire pass through, except `signal`: the wait ends when the client leaves. */
 export interface LockedOptions<E extends Env = Env, Name extends string = 'lease'>
   extends Omit<AcquireOptions, 'signal'> {
   /** A locker, or a function that returns the one for a request. */
   readonly locks: LocksOption<LockCalls, E>
   /**
-   * Returns the key of the lock that a request needs. What comes from the client may be any text, so begin each kind of key with
-   * a prefix of its own.
+   * Returns the key of the lock that a request needs. Clients may send any text, so begin each kind of key with a
+   * prefix of its own.
    */
   readonly key: (c: Context<E>) => string | Promise<string>
-  /** The context variable that has the lease; default `lease`. A route that takes several locks gives each a name. */
+  /** The context variable that holds the lease; default `lease`. A route that takes several locks names each. */
   readonly as?: Name | undefined
   /** The status or the answer when somebody holds the lock until `wait` is over; default 409. */
   readonly onContended?: OnContended<E> | undefined
   /**
-   * Answers in place of the handler when the lease was lost meanwhile, and is given the handler's own answer. By default that
-   * stays the answer, with the header `Lease-Lost`.
+   * Answers in place of the handler when the lease was lost meanwhile, and is given the handler's own answer. By
+   * default that answer is sent, with the header `Lease-Lost`.
    */
   readonly onLost?:
     | ((c: Context<E>, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
@@ -36,8 +36,9 @@ export interface LockedOptions<E extends Env = Env, Name extends string = 'lease
 }
 
 /**
- * Makes middleware that runs what comes after it under a lock. The lease is on the context, and is given back before the response
- * leaves, whatever happens. A body that still streams is not covered: its lease has been released, and says so.
+ * Makes middleware that runs what comes after it under a lock. The lease is on the context, and is released before the
+ * response leaves, whatever happens. A body that is still streaming is not covered: by then the lease says that it is
+ * released.
  *
  * @example
  * ```ts
@@ -47,7 +48,7 @@ export interface LockedOptions<E extends Env = Env, Name extends string = 'lease
  * })
  * ```
  *
- * @throws InvalidOptionError naming the first option that is unknown or bad; later, if `key` returns no text
+ * @throws InvalidOptionError naming the first option that is unknown or bad; later, if `key` does not return text
  */
 // biome-ignore lint/suspicious/noExplicitAny: as everywhere in Hono, the context of a callback is that of any app
 export function locked<E extends Env = any, const Name extends string = 'lease'>(
@@ -63,7 +64,7 @@ export function locked<E extends Env = any, const Name extends string = 'lease'>
     const work = async (lease: Lease): Promise<void> => {
       request.began = true
       c.set(as, lease)
-      // What a handler throws does not come back here: Hono has made an answer of it, and noted it as `c.error`.
+      // A handler's error does not arrive here: Hono has turned it into an answer, and set `c.error`.
       await next()
       request.answered = true
     }
@@ -74,7 +75,7 @@ export function locked<E extends Env = any, const Name extends string = 'lease'>
       if (!request.answered || !(error instanceof LeaseLostError)) throw error
       if (!onLost) return c.header('Lease-Lost', error.reason)
       const answer = c.res
-      // Otherwise Hono would give the response that replaces it its headers.
+      // Otherwise Hono would copy its headers to the response that replaces it.
       c.res = undefined
       c.res = await onLost(c, error, answer)
     }

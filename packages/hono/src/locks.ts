@@ -1,10 +1,10 @@
 import { demandOption } from '@leasehold/core/adapter'
 import type { Context, Env } from 'hono'
 
-/** A locker, or a function that returns the one for a request, for platforms whose settings come with each request. */
+/** A locker, or a function that returns the one for a request, for platforms where settings come with each request. */
 export type LocksOption<L extends object, E extends Env> = L | ((c: Context<E>) => L)
 
-/** @throws InvalidOptionError for what is neither */
+/** @throws InvalidOptionError for anything else */
 export function checkLocks(locks: unknown, call: string): void {
   const isLocker = typeof (locks as Record<string, unknown> | null | undefined)?.[call] === 'function'
   demandOption(isLocker || typeof locks === 'function', 'locks', 'a locker, or a function that returns one', locks)

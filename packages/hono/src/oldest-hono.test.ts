@@ -7,7 +7,7 @@ import { validator } from 'hono-4-8/validator'
 import { expect, it } from 'vitest'
 import { idempotent, locked } from './index.ts'
 
-/** The oldest Hono that the package takes; its types differ from those of the newest. */
+/** The oldest Hono that the package supports; its types differ from those of the newest. */
 const app = new Hono48() as unknown as Hono
 const locks = createLocker({ store: memoryStore() })
 const once = idempotent({ locks, scope: 'all' })

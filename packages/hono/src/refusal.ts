@@ -3,7 +3,7 @@ import { lockRefusal, problemParts } from '@leasehold/core/requests'
 import type { Context, Env } from 'hono'
 import { clientGone } from './client-gone.ts'
 
-/** What the answer is when somebody holds the lock until the wait is over: a status, or a function that answers. */
+/** The answer when somebody holds the lock until the wait is over: a status, or a function that returns the answer. */
 export type OnContended<E extends Env> =
   | 409
   | 423
@@ -31,7 +31,7 @@ export function refusal<E extends Env>(
   if (typeof onContended === 'function' && error instanceof AcquireTimeoutError) return onContended(c, error)
   const refused = lockRefusal(error, onContended === 423 ? 423 : 409)
   if (!refused) throw error
-  // Made by the context, so that it has the headers that outer middleware has set.
+  // Made by the context, so that it has the headers of outer middleware.
   const { body, headers } = problemParts(problems, refused)
   return c.body(body, refused.status, headers)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ServedApp } from './served-app.ts'
 
-/** What `locked` claims. */
+/** What `locked` guarantees. */
 export function lockedClaims(app: () => ServedApp): void {
   const ask = (path: string): Promise<Response> => fetch(app().url + path)
   const seen = async (): Promise<Record<string, number>> =>

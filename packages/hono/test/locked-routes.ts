@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { stream } from 'hono/streaming'
 import { locked } from '../src/index.ts'
 
-/** Routes under the lock of their key. A handler does what the query says, and stands at the gate of its key. */
+/** Routes under the lock of their key. A handler does what the query says, and waits at the gate of its key. */
 export function lockedRoutes(locks: Locker, pass: (gate: string) => Promise<unknown>): Hono {
   const key = (c: Context): string => c.req.param('key') as string
   let inside = 0

@@ -4,7 +4,10 @@ import { HTTPException } from 'hono/http-exception'
 import { stream } from 'hono/streaming'
 import { idempotent } from '../src/index.ts'
 
-/** A payment that is made once for a key of a tenant. Its handler does what `X-Do` says, and stands at the gate of its key. */
+/**
+ * A payment that is made once for a key of a tenant. Its handler does what `X-Do` says, and waits at the gate of its
+ * key.
+ */
 export function onceRoutes(locks: Locker, pass: (gate: string) => Promise<unknown>): Hono {
   const runs = new Map<string, number>()
   const keyOf = (c: Context): string => c.req.header('idempotency-key') ?? 'none'
@@ -51,7 +54,7 @@ export function onceRoutes(locks: Locker, pass: (gate: string) => Promise<unknow
   return routes
 }
 
-/** A response whose handler has compressed it, which Workers have to be told. */
+/** A response that its handler has compressed, which Workers need to know. */
 async function gzipped(text: string, status: number): Promise<Response> {
   const compressed = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))
   const init = { status, encodeBody: 'manual', headers: { 'content-encoding': 'gzip' } }

@@ -7,13 +7,13 @@ import { onceClaims } from './once-claims.ts'
 /** The app of `testApp`, served over HTTP, and the Redis behind it. */
 export interface ServedApp extends AsyncDisposable {
   readonly url: string
-  /** Sends a request, and returns what makes its client leave; resolves when it has left. */
+  /** Sends a request, and returns a function that makes its client leave; resolves when it has left. */
   asClient(path: string): () => Promise<unknown>
   readonly gates: Gates
   readonly redis: RedisServer
 }
 
-/** What holds wherever the app runs. */
+/** Tests that hold wherever the app runs. */
 export function claims(start: () => Promise<ServedApp>): void {
   let app: ServedApp
   beforeAll(async () => {

@@ -6,11 +6,11 @@ import { onceRoutes } from './once-routes.ts'
 
 export interface TestAppOptions {
   readonly lockerWith: (onEvent: (event: LockerEvent) => void) => Locker
-  /** Stands at the gate of that name until the test opens it. */
+  /** Waits at the gate of that name until the test opens it. */
   readonly pass: (gate: string) => Promise<unknown>
 }
 
-/** The app that the claims ask, on each runtime. */
+/** The app under test, on each runtime. */
 export function testApp({ lockerWith, pass }: TestAppOptions): Pick<Hono, 'fetch'> {
   const seen = { contended: 0, 'acquire-failed': 0 }
   const locks = lockerWith(({ type }) => {

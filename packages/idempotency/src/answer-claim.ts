@@ -6,16 +6,16 @@ import type { InDoubtEvent } from './events.ts'
 import { closedRetrySeconds, longestRetrySeconds, storeRetrySeconds } from './figures.ts'
 import type { GuardedRequest } from './guarded-request.ts'
 
-/** What a request asks the store for. */
+/** The record that a request claims. */
 export interface Wanted {
   /** The client's key. */
   readonly key: string
-  /** The record's. */
+  /** The record's name. */
   readonly name: string
   readonly fingerprint: string
 }
 
-/** Claims the record, and answers with what that finds: a run, its result, or why there is neither. */
+/** Claims the record, then runs the work, replays its result, or answers why it does neither. */
 export async function answerClaim(
   guarded: GuardedRequest,
   wanted: Wanted,
@@ -31,7 +31,7 @@ export async function answerClaim(
     found = await claim(guarded, wanted, true)
   }
   const overtook = found.type === 'claimed' ? found.run.overtook : undefined
-  // While the policy thought about one run, another may have left the key in doubt.
+  // While the policy decided about one run, another may have left the key in doubt.
   if (overtook !== undefined && overtook !== told) tellOfDoubt(guarded, wanted, 'rerun', overtook)
   switch (found.type) {
     case 'claimed':
@@ -77,14 +77,14 @@ async function claim(
   }
 }
 
-/** What the policy says of a key in doubt: an answer, or that the work is to run. */
+/** What the policy decides about a key in doubt: an answer, or to run the work. */
 async function decide(guarded: GuardedRequest, wanted: Wanted, record: StoredRecord): Promise<Response | 'rerun'> {
   const { request, settings } = guarded
   const { fence, holder, expiresInMs: forMs } = record
   const { inDoubt } = settings
   const decision =
     typeof inDoubt === 'function' ? await inDoubt({ request, key: wanted.key, fence, holder, forMs }) : inDoubt
-  // An answer is told by not being a word: `Response` may be another realm's, or a framework's.
+  // Any object is an answer, without `instanceof`: its `Response` may be another realm's, or a framework's.
   const isAnswer = typeof decision === 'object'
   tellOfDoubt(guarded, wanted, isAnswer ? 'response' : decision === 'rerun' ? decision : 'reject', fence)
   return isAnswer || decision === 'rerun' ? decision : guarded.problem('in-doubt')

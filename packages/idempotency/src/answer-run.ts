@@ -8,7 +8,7 @@ import { type GuardedRequest, withBody } from './guarded-request.ts'
 import { problem } from './problem.ts'
 import { encodeResult } from './result-format.ts'
 
-/** Does the work of a run, and ends the run as the rules say. Only then anybody gets the answer. */
+/** Does the work of a run, and ends the run as the rules say. Only then is the answer returned. */
 export async function answerRun(
   guarded: GuardedRequest,
   run: Run,
@@ -24,12 +24,12 @@ export async function answerRun(
     if (endings.ofStatus(response.status) === 'leave') return response
     return settled(guarded, run, await run.abandon(), withBody(response, response.body))
   } finally {
-    // A run that has not been ended yet leaves its key in doubt.
+    // A run that has not ended by now leaves its key in doubt.
     await run.leave()
   }
 }
 
-/** What the rules say of an error. One that throws in turn must not hide it. */
+/** The ending that the rules give an error. A rule that throws must not hide that error. */
 function endingOf(guarded: GuardedRequest, error: unknown): Ending {
   try {
     return guarded.settings.endings.ofError(error)
@@ -39,7 +39,7 @@ function endingOf(guarded: GuardedRequest, error: unknown): Ending {
   }
 }
 
-/** Ends the run of work that threw. The caller gets what it threw, and not the problem that a record has of it. */
+/** Ends the run of work that threw. The caller gets what the work threw, not the problem that is recorded. */
 async function failed(guarded: GuardedRequest, run: Run, ending: Ending): Promise<void> {
   const { clock, problems, largestResult: largest, resultWithinMs: withinMs } = guarded.settings
   const failure = problem(problems, 'work-failed')
@@ -48,7 +48,7 @@ async function failed(guarded: GuardedRequest, run: Run, ending: Ending): Promis
   } else if (ending === 'abandon') settled(guarded, run, await run.abandon(), failure)
 }
 
-/** Does the work, and reads its answer if that is to be recorded. A body that breaks off is work that has failed. */
+/** Does the work, and reads its answer if it is to be recorded. If the body breaks off, the work has failed. */
 async function worked(
   { settings }: GuardedRequest,
   work: () => Response | Promise<Response>,
@@ -59,7 +59,7 @@ async function worked(
   return { response, read: await readBody(response.body, { clock, largest, withinMs }) }
 }
 
-/** Records an answer. Of one that is too large or too slow the record says only that the work is done. */
+/** Records an answer. If it is too large or too slow, the record says only that the work is done. */
 async function completed(guarded: GuardedRequest, run: Run, response: Response, read: BodyRead): Promise<Response> {
   const { headers: names, keep, largestResult } = guarded.settings
   const { status, statusText } = response
@@ -78,7 +78,7 @@ async function completed(guarded: GuardedRequest, run: Run, response: Response, 
   return settled(guarded, run, completion, withBody(response, whole))
 }
 
-/** What the client gets once its run has ended: its own answer, unless another run has taken the key. */
+/** What the client gets once its run has ended: its own answer, unless another run has claimed the key. */
 function settled(guarded: GuardedRequest, run: Run, end: Completion | Abandonment, own: Response): Response {
   const about = { key: run.key, request: guarded.title }
   if (end.type === 'superseded') {
@@ -90,7 +90,7 @@ function settled(guarded: GuardedRequest, run: Run, end: Completion | Abandonmen
       : answerRecord(guarded, record)
   }
   if (end.type === 'unknown' || end.type === 'gone') {
-    // A 503 would make the client ask again, and that is what is dangerous now.
+    // A 503 would make the client ask again, which is dangerous now.
     const cause = end.type === 'unknown' ? end.cause : undefined
     guarded.tell({ type: 'unrecorded', ...about, outcome: end.type, cause })
     return guarded.marked(own, 'Idempotency-Recorded', end.type === 'unknown' ? end.type : 'no')

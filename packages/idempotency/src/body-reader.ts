@@ -2,13 +2,13 @@ import type { Clock } from '@leasehold/core'
 import { withDeadline } from '@leasehold/core/adapter'
 import { joined } from './joined.ts'
 
-/** The bounds within which a body is read. */
+/** Limits for reading a body. */
 export interface ReadingBounds {
   readonly clock: Clock
-  /** In bytes. */
+  /** The most bytes to read. */
   readonly largest: number
   readonly withinMs: number
-  /** Ends the reading, which then rejects with the signal's own reason. */
+  /** Aborts the read, which then rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -18,14 +18,14 @@ export type BodyRead =
       readonly type: 'too-large' | 'too-slow'
       /** The whole body as a stream: what was read, and then the rest. */
       readonly stitched: () => ReadableStream<Uint8Array>
-      /** Reads no further. */
+      /** Stops reading. */
       readonly drop: () => void
     }
 
 /**
- * Reads a body, but no more of it than the bounds allow.
+ * Reads a body, but no more of it than the limits allow.
  *
- * @throws what the stream fails with; TypeError for a stream that somebody else reads, or that has something else than bytes
+ * @throws the stream's own error; TypeError for a stream that has another reader, or whose chunks are not bytes
  */
 export async function readBody(body: ReadableStream<Uint8Array> | null, bounds: ReadingBounds): Promise<BodyRead> {
   if (!body) return { type: 'whole', bytes: new Uint8Array() }
@@ -33,7 +33,7 @@ export async function readBody(body: ReadableStream<Uint8Array> | null, bounds: 
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
-  /** A chunk that was asked for, and is not among the chunks yet. */
+  /** A read in flight, whose chunk is not in `chunks` yet. */
   let awaited: ReturnType<typeof reader.read> | undefined
   const drop = (): void => void reader.cancel().catch(() => undefined)
   const reading = withDeadline(
@@ -43,7 +43,7 @@ export async function readBody(body: ReadableStream<Uint8Array> | null, bounds: 
       while (size <= largest) {
         awaited = reader.read()
         const { done, value } = await awaited
-        // Whoever takes over has the chunk that comes late.
+        // The deadline has passed: the late chunk belongs to the stitched stream.
         if (call.isOver) return undefined
         awaited = undefined
         if (done) return 'whole'

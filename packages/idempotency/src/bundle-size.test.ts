@@ -5,13 +5,13 @@ import { compressedBytes, edgeBundle, itemisedBundle } from '../../../test/suppo
 
 /** What the package may add to a Worker that has a locker with records, minified and compressed, in bytes: decision 21. */
 const limit = 5_160
-/** The same of the package by itself, the core left out. */
+/** The same for the package alone, without the core. */
 const limitAlone = 5_700
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const external = ['@leasehold/core', '@leasehold/core/adapter', '@leasehold/core/records']
 const own = `export { idempotent } from './index.ts'`
-/** What is there in any case. */
+/** The part of the Worker that is there anyway. */
 const records = `
   export { createLocker } from '@leasehold/core'
   export { redisStore } from '@leasehold/core/redis'

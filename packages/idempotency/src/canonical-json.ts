@@ -1,30 +1,30 @@
 /**
- * Writes JSON so that two texts come out alike exactly if RFC 8785 writes them alike. The order of members is not that of the RFC,
- * because the text is only hashed.
+ * Serializes JSON so that two texts have the same output exactly if RFC 8785 gives them the same output. The order of
+ * members is not the RFC's, because the text is only hashed.
  *
- * What readers of JSON do not agree on has no canonical form, so that a handler which reads it in its own way is not given the
- * answer to another amount: numbers that a double cannot keep, and objects with two members of one name.
+ * What JSON parsers disagree on has no canonical form: numbers that a double cannot represent, and objects with two
+ * members of the same name. Otherwise a handler with its own parser could be given the answer for another amount.
  *
- * @returns undefined for what has no canonical form
+ * @returns undefined if there is no canonical form
  */
 export function canonicalJson(body: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     const canonical = JSON.stringify(JSON.parse(text), sorted)
     const unquoted = withoutStrings(text)
-    // A colon comes with each member. Of two members with one name only one is left.
+    // Each member has a colon. Of two members with the same name, only one survives parsing.
     const members = unquoted.split(':').length
     const isExact = !inexact.test(unquoted) && members === withoutStrings(canonical).split(':').length
     return isExact ? canonical : undefined
   } catch {
-    // No UTF-8, no JSON, or nested too deeply to be written.
+    // Not UTF-8, not JSON, or nested too deeply to be serialized.
     return undefined
   }
 }
 
 const withoutStrings = (json: string): string => json.replace(/"(?:[^"\\]|\\.)*"/g, '')
 
-/** A number of 16 characters or more, or one with an exponent: a double keeps 15 digits for certain, up to 10^308. */
+/** A number of 16 characters or more, or one with an exponent: a double is certain to keep 15 digits, up to 10^308. */
 const inexact = /[\d.]{16}|\d[eE]/
 
 const sorted = (_: string, value: unknown): unknown =>

@@ -4,8 +4,8 @@ import { demandObject, demandOption } from '@leasehold/core/adapter'
  * What becomes of a key once its work has ended.
  *
  * - `complete`: the answer is recorded, and every later request with the key gets it
- * - `abandon`: nothing is recorded, and the next request runs. Only for answers that say that nothing happened. If the run had
- *   overtaken one in doubt, the key is in doubt again: nobody has spoken for that one
+ * - `abandon`: nothing is recorded, and the next request runs. Only for answers that say that nothing happened. If the
+ *   run had overtaken one in doubt, the key is in doubt again: what that run did is still unknown
  * - `leave`: nobody knows what happened. The key is in doubt until `inDoubtFor` is over
  */
 export type Ending = 'complete' | 'abandon' | 'leave'
@@ -19,10 +19,10 @@ export type Endings = { readonly [status in number | StatusClass]?: Ending | und
 }
 
 /**
- * Answers are recorded, but for those that ask the client to try again.
+ * Answers are recorded, except those that ask the client to try again.
  *
- * 401, because it is about credentials, which the fingerprint leaves out. 408, 409, 423, 425 and 429, because they are about the
- * moment. 5xx, because the key is there for the retry. Work that throws does not know what it has done, and says so.
+ * 401 is about credentials, which the fingerprint leaves out. 408, 409, 423, 425 and 429 are about the moment. After a
+ * 5xx, the key is there for the retry. Work that throws does not know what it has done, so its key is left in doubt.
  */
 const defaults: Endings = {
   '2xx': 'complete',
@@ -55,7 +55,7 @@ export function endingRules(given: Endings = {}): EndingRules {
   }
   return {
     ofStatus(status) {
-      // Whoever names a class means all of it, so its own class wins over a status of the defaults.
+      // A class given by the user covers all its statuses, so it wins over a status of the defaults.
       const ofClass = `${Math.floor(status / 100)}xx` as StatusClass
       return given[status] ?? given[ofClass] ?? defaults[status] ?? defaults[ofClass] ?? 'leave'
     },

@@ -8,22 +8,22 @@ interface About {
 /** A key was in doubt, and this is what was decided. */
 export interface InDoubtEvent extends About {
   readonly type: 'in-doubt'
-  /** `response`: the policy answered by itself. */
+  /** `response`: the policy returned an answer of its own. */
   readonly decision: 'reject' | 'rerun' | 'response'
   /** The fence of the run that left the key in doubt. */
   readonly fence: number
 }
 
-/** The work has ended, and nobody knows whether the store knows. The key stays guarded. */
+/** The work has ended, but the store did not confirm its record. */
 export interface UnrecordedEvent extends About {
   readonly type: 'unrecorded'
-  /** `unknown`: the store gave no answer. `gone`: it has forgotten the record. */
+  /** `unknown`: the store gave no answer, and the key stays guarded. `gone`: it has forgotten the record. */
   readonly outcome: 'unknown' | 'gone'
   /** The error behind it, if there is one. */
   readonly cause: unknown
 }
 
-/** The work has ended after another run had claimed its key. Its own answer counts for nothing. */
+/** The work has ended after another run had claimed its key. Its own answer is dropped. */
 export interface OvertakenEvent extends About {
   readonly type: 'overtaken'
   /** The fence of the run that ended late. */
@@ -32,7 +32,7 @@ export interface OvertakenEvent extends About {
   readonly by: number
 }
 
-/** An answer was recorded without its content, so that retries will get a 410. */
+/** An answer was recorded without its content, so retries will get a 410. */
 export interface NotKeptEvent extends About {
   readonly type: 'not-kept'
   readonly status: number
@@ -47,8 +47,8 @@ export interface UnavailableEvent extends About {
 }
 
 /**
- * A mistake on our side. The request could not be served, such as for an empty scope, and the client got a 500; or the function
- * `endings.thrown` threw, and the key is in doubt.
+ * A mistake on the server. Either the request could not be served, such as for an empty scope, and the client got a
+ * 500; or the function `endings.thrown` threw, and the key is in doubt.
  */
 export interface MisconfiguredEvent {
   readonly type: 'misconfigured'
@@ -56,7 +56,7 @@ export interface MisconfiguredEvent {
   readonly cause: unknown
 }
 
-/** What needs somebody's attention. A listener that throws changes nothing. */
+/** Something that needs attention. A listener's errors are ignored. */
 export type IdempotencyEvent =
   | InDoubtEvent
   | UnrecordedEvent

@@ -60,7 +60,7 @@ describe('JSON', () => {
           .map(([name, part]) => [name, shuffled(part)]),
       )
     }
-    // Each is compared: a double has all of these numbers.
+    // All of these have a canonical form: a double can represent each of these numbers.
     const values = [fc.string(), fc.integer(), fc.integer().map((n) => n / 4), fc.boolean(), fc.constant(null)]
     fc.assert(
       fc.property(fc.anything({ values }), (value) => {

@@ -3,14 +3,14 @@ import type { Settings } from './options.ts'
 import { type ProblemType, problem } from './problem.ts'
 import type { Result } from './result-format.ts'
 
-/** Statuses that have no body, and with which no response may be made of one. */
+/** Statuses without a body: with one, the `Response` constructor throws. */
 const withoutBody = new Set([204, 205, 304])
 
-/** A request as the parts that answer it see it, and the answers that they give. */
+/** A request with its settings, and the answers that can be given to it. */
 export class GuardedRequest {
   readonly request: Request
   readonly settings: Settings
-  /** Method and path, for events. A query may have secrets. */
+  /** Method and path, for events. The query is left out, since it may contain secrets. */
   readonly title: string
 
   constructor(request: Request, settings: Settings) {
@@ -23,7 +23,7 @@ export class GuardedRequest {
     unheeded(() => this.settings.onEvent?.(event))
   }
 
-  /** @param retryAfter when to come back, in seconds */
+  /** @param retryAfter the header `Retry-After`, in seconds */
   problem(type: ProblemType, retryAfter?: number): Response {
     const response = problem(this.settings.problems, type)
     return retryAfter === undefined ? response : this.marked(response, 'Retry-After', String(retryAfter))
@@ -44,7 +44,7 @@ export class GuardedRequest {
     return this.marked(response, 'Idempotency-Replayed', 'true')
   }
 
-  /** Sets a header that scripts of other origins may read, if such a script asks. */
+  /** Sets a header, and exposes it to scripts if the request has an `Origin`. */
   marked(response: Response, name: string, value: string): Response {
     response.headers.set(name, value)
     if (this.request.headers.has('origin')) response.headers.append('Access-Control-Expose-Headers', name)
@@ -53,22 +53,23 @@ export class GuardedRequest {
 }
 
 /**
- * Whether a handler has compressed the body itself, by how each gzip file begins (RFC 1952). A Worker would compress it again, as
- * `Content-Encoding` says, and no response tells whether it was made with `encodeBody: 'manual'`.
+ * Whether a handler has compressed the body itself, judged by the first bytes of every gzip file (RFC 1952). A Worker
+ * would compress it again, as `Content-Encoding` says, and a response does not say whether it was made with
+ * `encodeBody: 'manual'`.
  */
 const isGzipped = (headers: Result['headers'], [first, second]: Uint8Array): boolean =>
   first === 0x1f && second === 0x8b && headers.some((each) => each.join() === 'content-encoding,gzip')
 
 /**
- * The same response with another body, and headers that can be changed. It is made of the response and not of its parts, because
- * only so a Worker's `encodeBody` goes along.
+ * The same response with another body, and mutable headers. It is made from the response, not from its parts, because
+ * only this preserves a Worker's `encodeBody`.
  */
 export const withBody = (
   response: Response,
   body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
 ): Response => new Response(body, response)
 
-/** Calls a function of the user's that can change nothing here, whether it throws or rejects. */
+/** Calls a user's function and ignores its errors, thrown or rejected. */
 export function unheeded(call: () => unknown): void {
   const calling = async (): Promise<unknown> => call()
   void calling().catch(() => undefined)

@@ -6,15 +6,16 @@ const keyHeader = 'Idempotency-Key'
 export type KeyFound = { readonly key: string } | { readonly problem: ProblemType }
 
 /**
- * Reads the key as the draft has it, a string of structured fields (RFC 9651), and as most clients send it, without quotes. Both
- * name the same key: the key is the content of the string, and a value without quotes is that content as it stands.
+ * Reads the key as the draft defines it, a structured field string (RFC 9651), and as most clients send it, without
+ * quotes. Both name the same key: the key is the content of the string, and an unquoted value is that content as is.
  *
- * A key is visible ASCII without commas. `Headers` joins repeated lines by a comma, so a comma may mean that there were two.
+ * A key is visible ASCII without commas. `Headers` joins repeated headers with a comma, so a comma may mean that there
+ * were two.
  */
 export function keyOf(request: Request, longest: number): KeyFound {
   const value = request.headers.get(keyHeader)
   if (value === null) return { problem: 'key-missing' }
-  // An escaped character takes two. Whoever sends more than that is not read any further.
+  // An escaped character takes two. A value longer than that is not parsed at all.
   const key = value.length <= 2 * longest + 2 ? contentOf(value) : undefined
   return key && key.length <= longest ? { key } : { problem: 'key-invalid' }
 }

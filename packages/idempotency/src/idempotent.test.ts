@@ -95,7 +95,7 @@ describe('a request with a key', () => {
     const answers = await setting.settled(Promise.all(waiting))
     expect(await Promise.all(answers.map((each) => each.text()))).toEqual(Array(10).fill('done'))
     expect(answers.every(replayed)).toBe(true)
-    // In workerd nobody wakes them, and they check about once a second.
+    // In workerd there are no wake-ups, so they check about once a second.
     expect(setting.clock.monotonicMs() - at).toBeLessThan(3_000)
     await first.answered
   })

@@ -11,8 +11,9 @@ import type { IdempotentWork } from './work.ts'
 /**
  * Answers one request: runs the work, replays its recorded answer, or says why it does neither.
  *
- * Work that has begun goes on and is recorded although its client has left. For runtimes that stop with the response, the locker's
- * `waitUntil` is given each run until it ends; a `waitUntil` given here gets all that is done for this request.
+ * Work that has begun continues and is recorded even if its client leaves. For runtimes that stop with the response,
+ * the locker's `waitUntil` is given each run until it ends; a `waitUntil` given here gets everything done for this
+ * request.
  *
  * It rejects with what the work throws, with what `scope`, `fingerprint` or `inDoubt` throws, and with the reason of the request's
  * signal if the client leaves before the work has begun. Everything else is an answer.
@@ -27,16 +28,16 @@ export type IdempotentHandle<Asked = Request> = (
 
 export interface IdempotentCall<Asked = Request> {
   readonly waitUntil?: WaitUntil | undefined
-  /** What `scope` is given; default the request itself. */
+  /** What `scope` is called with; default: the request itself. */
   readonly asked?: Asked | undefined
 }
 
 /**
  * Makes handlers idempotent by the `Idempotency-Key` header. It checks the options once, and does no I/O.
  *
- * Of the requests with one key, one runs the work, and the others get its answer, or are told why not. That the work has its
- * effect only once it cannot promise: a process may die between the effect and its record. Then the key is in doubt, and
- * `inDoubt` decides.
+ * Of the requests with the same key, one runs the work, and the others get its answer, or are told why not. It cannot
+ * promise that the work's effect happens only once: a process may die between the effect and its record. Then the key
+ * is in doubt, and `inDoubt` decides.
  *
  * @example
  * ```ts
@@ -59,10 +60,10 @@ export function idempotent<Asked = Request>(options: IdempotentOptions<Asked>): 
   }
 }
 
-/** Names of the records whose runs a request belongs to: handles may be nested, but not under one name. */
+/** Names of the records whose runs a request belongs to: handles may be nested, but not under the same name. */
 const namesAround = new WeakMap<Request, readonly string[]>()
 
-/** Whatever can be refused is refused before the store is asked. */
+/** Whatever can be refused without the store is refused before asking it. */
 async function answer(settings: Settings, request: Request, work: IdempotentWork, asked: unknown): Promise<Response> {
   const { methods, required, longestKey } = settings
   if (!methods.has(request.method.toUpperCase())) return work(request, { run: undefined, key: undefined })
@@ -109,15 +110,16 @@ async function answer(settings: Settings, request: Request, work: IdempotentWork
 }
 
 /**
- * The request with its body still to be read, and another signal. It is made of parts, because a request of a framework is not
- * always one for the runtime.
+ * The request with an unread body and another signal. It is made from parts, because a framework's request is not
+ * always a request to the runtime.
  */
 function again(request: Request, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Request {
   const { url, method, headers, body, cf } = request as Request & { readonly cf?: unknown }
   const init = { method, headers, signal, body: body && bytes, ...(cf !== undefined && { cf }) }
   const made = new Request(url, init)
-  // On Node a signal does not hold the requests that follow it. One that nobody holds is never aborted, and neither is what its work
-  // has given its signal to. The run holds its signal, and by this listener the request.
+  // On Node, a signal does not keep the requests that follow it alive. A request that is garbage collected is never
+  // aborted, and neither is what the work has passed its signal to. The run holds its signal, and through this listener
+  // the request.
   signal.addEventListener('abort', () => made, { once: true })
   return made
 }

@@ -1,4 +1,4 @@
-/** Puts chunks together, in a buffer of their own. */
+/** Concatenates chunks into a new buffer. */
 export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0))
   let at = 0

@@ -1,8 +1,9 @@
 import { InvalidOptionError } from '@leasehold/core'
 
 /**
- * The headers that are kept, because they say what the operation made and what the body is. Not `Retry-After`, which counts from
- * when it was said, and nothing about the connection, the caller or the origin: those are the next request's own.
+ * The headers that are always kept: they say what the operation produced and what the body is. Not `Retry-After`, which
+ * counts from when it was sent, and nothing about the connection, the caller or the origin: those differ with each
+ * request.
  */
 const usual = [
   'cache-control',
@@ -22,8 +23,8 @@ const never =
   /^(set-cookie2?|connection|content-length|date|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|idempotency-re(played|corded))$/
 
 /**
- * The names of the headers that a replay has of its record, in lower case. It is for those who put headers of their own on the
- * answers of a handle: on a replay, these are the record's to say.
+ * The names of the headers that a replay takes from its record, in lower case. Code that adds headers to a handle's
+ * answers must leave these to the record on a replay.
  *
  * @param more the option `headers` of the handle
  * @example

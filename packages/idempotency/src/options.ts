@@ -7,18 +7,21 @@ import * as figures from './figures.ts'
 import type { DoubtPolicy } from './in-doubt.ts'
 import { keptHeaders } from './kept-headers.ts'
 
-/** Functions are given the web request; `scope`, what a framework has in its place. */
+/** Functions are called with the web request, but `scope` with what a framework has in its place. */
 export interface IdempotentOptions<Asked = Request> {
-  /** Records are kept in the store of this locker. A store of `@leasehold/ioredis` or `@leasehold/upstash` can, and the embedded one. */
+  /**
+   * Records are kept in this locker's store. The stores of `@leasehold/ioredis` and `@leasehold/upstash` and the
+   * embedded one can do so.
+   */
   readonly locks: Locker
   /**
-   * Whose keys these are, such as the tenant or the user: text, or a function of the request, which is given the very request
-   * that came, or what a framework has in its place. Two callers with one scope share their keys, and one of them may be
-   * answered with what the other was. So an empty scope is refused with a 500. Callers whom nobody knows share a scope only if
-   * you name one for them, such as `'anonymous'`. What the function throws goes to the caller of the handle.
+   * Whose keys these are, such as the tenant or the user: text, or a function of the original request, or of what a
+   * framework has in its place. Two callers with the same scope share their keys, and one may get the other's answer.
+   * So an empty scope is refused with a 500. Unknown callers share a scope only if you name one for them, such as
+   * `'anonymous'`. What the function throws goes to the caller of the handle.
    */
   readonly scope: string | ((request: Asked) => string | Promise<string>)
-  /** Whether a request needs a key; default true. Otherwise one without a key passes through unguarded. */
+  /** Whether a request must have a key; default true. If false, a request without one passes through unguarded. */
   readonly required?: boolean | undefined
   /** The methods that are guarded; default `POST` and `PATCH`. All others pass through. */
   readonly methods?: readonly string[] | undefined
@@ -29,19 +32,22 @@ export interface IdempotentOptions<Asked = Request> {
   /** How long the client may take to send its body; default 30 s. */
   readonly bodyWithin?: Duration | undefined
   /**
-   * What makes two requests the same; default: the method, the path with its query, the media type, and the body, of which JSON
-   * counts by its meaning. What it returns is hashed.
+   * What makes two requests the same; default: the method, the path with its query, the media type, and the body, with
+   * JSON compared by its meaning. What the function returns is hashed.
    */
   readonly fingerprint?:
     | ((request: Request, body: Uint8Array) => string | Uint8Array | Promise<string | Uint8Array>)
     | undefined
-  /** How long a request waits for the answer of a run under way, and then gets it; default 0, which answers 409 at once. */
+  /** How long a request waits to get the answer of a run under way; default 0, which answers 409 at once. */
   readonly wait?: Duration | undefined
   /** How long the lease of a run lasts without renewal: after a crash the key is in doubt that much later. Default 30 s. */
   readonly ttl?: Duration | undefined
   /** How long an answer is kept; default 24 h. */
   readonly keep?: Duration | undefined
-  /** How long a run that died leaves its key in doubt, from the end of its lease: at least that, and about a third more at most. Default 1 h. */
+  /**
+   * How long a run that died leaves its key in doubt, from the end of its lease: at least this long, and at most about
+   * a third longer. Default 1 h.
+   */
   readonly inDoubtFor?: Duration | undefined
   /** What to do about a key in doubt; default `reject`. */
   readonly inDoubt?: DoubtPolicy | undefined
@@ -51,11 +57,11 @@ export interface IdempotentOptions<Asked = Request> {
   readonly headers?: readonly string[] | undefined
   /** The largest answer that is kept, in bytes, with its headers; default 512 KiB, which is the most that a record takes. */
   readonly largestResult?: number | undefined
-  /** How long the body of an answer may take to be read for its record; default 10 s. */
+  /** How long reading an answer's body for its record may take; default 10 s. */
   readonly resultWithin?: Duration | undefined
   /** What the `type` of each problem begins with; default `/problems/`. */
   readonly problems?: string | undefined
-  /** Told what needs somebody's attention. A listener that throws changes nothing. */
+  /** Called with what needs attention. Its errors are ignored. */
   readonly onEvent?: ((event: IdempotencyEvent) => void) | undefined
   /** Default: the runtime's. */
   readonly clock?: Clock | undefined
@@ -64,7 +70,7 @@ export interface IdempotentOptions<Asked = Request> {
 /** The options, complete and checked. */
 export interface Settings {
   readonly locks: Locker
-  /** Its calls say what it is given. */
+  /** Each call of the handle says what it is called with. */
   readonly scope: IdempotentOptions<never>['scope']
   readonly required: boolean
   readonly methods: ReadonlySet<string>
@@ -76,7 +82,7 @@ export interface Settings {
   readonly keep: Duration | undefined
   readonly inDoubt: DoubtPolicy
   readonly endings: EndingRules
-  /** Those that are kept. */
+  /** The names of all headers that are kept. */
   readonly headers: readonly string[]
   readonly largestResult: number
   readonly resultWithinMs: number
@@ -95,8 +101,8 @@ export function settingsOf<Asked>(options: IdempotentOptions<Asked>): Settings {
 }
 
 /**
- * Checks the options of `idempotent` without a locker, for whoever learns the locker with each request and wants to know of a
- * mistake before.
+ * Checks the options of `idempotent` without a locker, for code that gets its locker with each request and should
+ * report a mistake earlier.
  *
  * @example
  * ```ts

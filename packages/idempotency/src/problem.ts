@@ -1,4 +1,4 @@
-/** What an answer of ours says beyond its status: the end of its `type`. */
+/** The kind of problem: the end of its `type`. */
 export type ProblemType = keyof typeof problems
 
 const problems = {
@@ -26,7 +26,7 @@ const problems = {
   'work-failed': [500, 'Internal error', 'The operation failed, and is not done again'],
 } as const
 
-/** An answer of ours, in the form of RFC 9457. @param base what its `type` begins with */
+/** A problem in the form of RFC 9457. @param base what its `type` begins with */
 export function problem(base: string, type: ProblemType): Response {
   const [status, title, detail] = problems[type]
   return new Response(JSON.stringify({ type: base + type, title, status, detail }), {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { recordName } from './record-name.ts'
 
-/** Text that tries: separators, escapes, braces, patterns, and lengths on both sides of hashing. */
+/** Adversarial text: separators, escapes, braces, patterns, and lengths on both sides of hashing. */
 const part = fc.oneof(
   fc.string({ unit: fc.constantFrom(':', '%', '#', '{', '}', '*', '?', '[', '\\', 'a', '3', 'A'), minLength: 1 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100 }).filter((text) => text.isWellFormed()),
@@ -18,7 +18,7 @@ it('no two pairs of scope and key share a name', async () => {
     }),
     { numRuns: 2_000 },
   )
-  // What moves a character over the border, which chance seldom finds.
+  // Pairs whose border is moved by a character, which random pairs seldom hit.
   await fc.assert(
     fc.asyncProperty(part, part, fc.nat(), async (scope, key, at) => {
       const both = `${scope}:${key}`

@@ -5,13 +5,13 @@ import { sha256 } from './sha256.ts'
 const longestName = 400
 
 /**
- * The name of a record, made of scope and key, so that no two pairs share one.
+ * The name of a record, made of scope and key so that no two pairs share a name.
  *
- * Both parts are escaped, and then have no colon, no brace and no character of a pattern. So neither reaches into the other or
- * chooses a cluster slot, and operators and bridge tickets can tell whose it is. A long name is hashed. Its `#` is in no escaped
- * part.
+ * Both parts are escaped, so they have no colon, no brace and no pattern character. So neither can run into the other
+ * or choose a cluster slot, and operators and bridge tickets can tell whose record it is. A long name is hashed. Its
+ * `#` cannot occur in an escaped part.
  *
- * @throws InvalidOptionError for a scope that is empty, or no well-formed text
+ * @throws InvalidOptionError for a scope that is empty, or not well-formed text
  */
 export async function recordName(scope: string, key: string): Promise<string> {
   const fits = typeof scope === 'string' && scope !== '' && !/\p{Surrogate}/u.test(scope)

@@ -1,6 +1,6 @@
 import { joined } from './joined.ts'
 
-/** What is kept of an answer. */
+/** The parts of an answer that are kept. */
 export interface Result {
   readonly status: number
   readonly statusText: string
@@ -8,12 +8,15 @@ export interface Result {
   readonly body: Uint8Array
 }
 
-/** The first byte of a result. Whoever changes the format counts it up, and reads the former for as long as records are kept. */
+/**
+ * The first byte of a result. A change of the format must increment it, and read the former one for as long as records
+ * are kept.
+ */
 const version = 1
-/** The version, and the length of the head in four bytes. */
+/** Where the head begins: after the version, and the head's length in four bytes. */
 const headAt = 5
 
-/** Version, length of the head, the head as JSON, and the body as it is. */
+/** Encodes version, length of the head, the head as JSON, and the body as it is. */
 export function encodeResult({ status, statusText, headers, body }: Result): Uint8Array {
   const head = new TextEncoder().encode(JSON.stringify([status, statusText, headers]))
   const start = new Uint8Array(headAt)
@@ -22,7 +25,7 @@ export function encodeResult({ status, statusText, headers, body }: Result): Uin
   return joined([start, head, body])
 }
 
-/** @returns undefined for what is no result, or has a later format */
+/** @returns undefined for bytes that are not a result, or have another format */
 export function decodeResult(bytes: Uint8Array): Result | undefined {
   try {
     if (bytes[0] !== version) return undefined

@@ -1,12 +1,12 @@
 import type { Run } from '@leasehold/core/records'
 
 /**
- * The run that the work belongs to, as far as the work may use it. `key` is the name of its record, made of scope and key: no
- * other request has it, so it is a good idempotency key for whatever the work calls.
+ * The run that the work belongs to, limited to what the work may use. `key` is the name of its record, made of scope
+ * and key: no other request has it, so it is a good idempotency key for whatever the work calls.
  */
 export type OngoingRun = Pick<Run, 'key' | 'fence' | 'overtook' | 'signal' | 'remaining' | 'assertValid'>
 
-/** What the work learns besides its request. Both are undefined for a request that passes through unguarded. */
+/** What the work is given besides its request. Both are undefined for a request that passes through unguarded. */
 export type WorkContext =
   | {
       readonly run: OngoingRun
@@ -16,10 +16,10 @@ export type WorkContext =
   | { readonly run: undefined; readonly key: undefined }
 
 /**
- * What answers a request. Of guarded requests with one key it is called for one at a time, and for none while a recorded answer is
- * kept.
+ * The user's handler. Of guarded requests with the same key, it is called for one at a time, and for none while a
+ * recorded answer is kept.
  *
- * @param request the request with its body still to be read. If it is guarded, its signal is the run's: it is aborted when the
+ * @param request the request with an unread body. If it is guarded, its signal is the run's: it is aborted when the
  *   lease is lost, and not when the client leaves
  */
 export type IdempotentWork = (request: Request, context: WorkContext) => Response | Promise<Response>

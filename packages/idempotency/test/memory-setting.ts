@@ -14,7 +14,7 @@ import {
 } from '../src/index.ts'
 
 type Call = Exclude<keyof RecordStore, 'read'>
-/** What becomes of a request to the store: its answer is lost, it is lost, or the server is full or a replica. */
+/** The fate of a request to the store: its answer is lost, it is lost itself, or the server is full or a replica. */
 type Fate = 'reply lost' | 'request lost' | 'full' | 'read-only'
 
 export interface Sent {
@@ -29,7 +29,7 @@ export interface Sent {
 /** A request whose work has begun. */
 export interface Begun {
   readonly answered: Promise<Response>
-  /** The request as the work has it. */
+  /** The request that the work was given. */
   readonly request: Request
   readonly run: OngoingRun
   /** Ends the work. */
@@ -40,18 +40,18 @@ export interface Begun {
 export interface MemorySetting {
   readonly clock: ManualClock
   readonly locks: Locker
-  /** A locker of another process. */
+  /** A locker as in another process. */
   readonly elsewhere: Locker
   readonly events: IdempotencyEvent[]
   readonly lockerEvents: LockerEvent[]
-  /** The requests for records so far. */
+  /** The record requests made so far. */
   readonly asked: Call[]
-  /** What becomes of the next requests, one each; all others are answered. */
+  /** The fates of the next requests, in order; all others are answered. */
   readonly fates: Record<Call, Fate[]>
   handle(options?: Partial<IdempotentOptions>): IdempotentHandle
   /** Sends a request through a handle, and lets time pass until it is answered. */
   send(handle: IdempotentHandle, work: IdempotentWork, sent?: Sent): Promise<Response>
-  /** Sends a request, and comes back when its work has begun; the work answers when the test says so. */
+  /** Sends a request, and resolves when its work has begun; the work answers when the test says so. */
   begin(handle: IdempotentHandle, sent?: Sent): Promise<Begun>
   /** Lets time pass until a promise is settled. */
   settled<T>(promise: Promise<T>): Promise<T>
@@ -133,7 +133,7 @@ export function memorySetting(): MemorySetting {
   }
 }
 
-/** Hashes under way. They are made on another thread, which the clock knows nothing of. */
+/** The number of hashes in flight. They are computed on another thread, which the clock knows nothing about. */
 let hashing = 0
 const digest = crypto.subtle.digest.bind(crypto.subtle)
 crypto.subtle.digest = (...what) => {
@@ -141,7 +141,7 @@ crypto.subtle.digest = (...what) => {
   return digest(...what).finally(() => hashing--)
 }
 
-/** Resolves when nobody hashes, and nobody is about to. */
+/** Resolves when no hash is in flight or about to start. */
 async function hashed(): Promise<void> {
   for (let idle = 0; idle < 3; idle = hashing > 0 ? 0 : idle + 1) await new Promise((resolve) => setImmediate(resolve))
 }

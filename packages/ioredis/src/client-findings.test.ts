@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, clients } from '../test/clients.ts'
 import { ioredisBackend } from './ioredis-backend.ts'
 
-/* What `check` says over each client. What it says of servers is tested over one of them, in `test/check`. */
+/* What `check` reports over each client. What it reports about servers is tested over one of them, in `test/check`. */
 
 let server: RedisServer
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { Finding } from '@leasehold/core/adapter'
 import type { IoredisClient } from './ioredis-client.ts'
 
-/** The options of a client that decide what becomes of locks after a failure. A cluster client keeps those of its nodes apart. */
+/** Options that decide what happens to locks after a failure. A cluster client keeps those of its nodes apart. */
 interface RiskyOptions {
   readonly retryStrategy?: unknown
   readonly clusterRetryStrategy?: unknown
@@ -11,12 +11,12 @@ interface RiskyOptions {
   readonly redisOptions?: RiskyOptions
 }
 
-/** A shorter one makes the client give up requests that the store still waits for, in milliseconds. */
+/** Below this timeout, in milliseconds, the client gives up requests that the store still waits for. */
 const leastCommandTimeoutMs = 1_000
 
 /**
- * What a client's options mean for locks. Other options make no difference here: nothing is put into its offline queue, each request
- * has a deadline of its own, and a repeat by the client is known as one.
+ * What a client's options mean for locks. Other options make no difference here: nothing is put into the client's
+ * offline queue, each request has a deadline of its own, and a resend by the client is recognized.
  */
 export function clientFindings(client: IoredisClient): readonly Finding[] {
   const options = client.options as RiskyOptions

@@ -32,7 +32,7 @@ function over(create: (nodes: readonly { readonly host: string; readonly port: n
   const client = create(nodes.map(({ host, port }) => ({ host, port })))
   return {
     transport: ioredisTransport(client),
-    // It learns of the other nodes from the one that it is told of.
+    // The client learns of the other nodes from the one it is given.
     openUnconnected: () => unconnected(nodes[0] as RedisServer, (way) => create([way])),
     close: () => quit(client),
   }

@@ -1,7 +1,7 @@
 import { keySlot } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 
-/** The connection that a cluster client will use for a key; undefined if it knows none yet and has to ask other nodes. */
+/** The connection that a cluster client will use for a key; undefined if it knows none yet and must ask other nodes. */
 export function nodeOf(client: IoredisClient, key: string | undefined): IoredisClient | undefined {
   const name = key === undefined ? undefined : nodeNameOf(client, key)
   return client.nodes?.().find(({ options }) => `${options.host}:${options.port}` === name)

@@ -8,11 +8,11 @@ import type { IoredisClient, IoredisConnection, IoredisStream } from './ioredis-
 const isReady = (connection: IoredisConnection): boolean =>
   connection.status === 'ready' && connection.stream?.writable !== false
 
-/** The connection that a call for this key is sent on; undefined if a cluster client has none for its slot and will ask around. */
+/** The connection that a call for this key is sent on; undefined if a cluster client has none and will ask around. */
 export const connectionFor = (client: IoredisClient, key: string | undefined): IoredisClient | undefined =>
   client.isCluster ? nodeOf(client, key) : client
 
-/** The connection that is not ready and has to be before a call for this key can be sent. */
+/** The connection that must become ready before a call for this key can be sent; undefined if there is none. */
 export function obstacle(client: IoredisClient, key: string | undefined): IoredisClient | undefined {
   if (!isReady(client)) return client
   const node = connectionFor(client, key)
@@ -20,15 +20,15 @@ export function obstacle(client: IoredisClient, key: string | undefined): Ioredi
   return node && !isReady(node) && node.status !== 'end' ? node : undefined
 }
 
-/** The sockets in use: the one of a plain client, or those of all nodes. */
+/** The sockets in use: that of a plain client, or those of all nodes. */
 export type Sockets = IoredisStream | undefined | readonly (IoredisStream | undefined)[]
 
 export const sockets = (client: IoredisClient): Sockets =>
   client.nodes ? client.nodes().map(({ stream }) => stream) : client.stream
 
 /**
- * Whether the same sockets are in use as before a call: then the client sent it once. If one is new or gone, the client may have
- * sent the call on the old and on the new one.
+ * Whether the same sockets are in use as before a call: then the client sent it once. If a socket is new or gone, the
+ * client may have sent the call both on the old and on the new one.
  */
 export function areSame(before: Sockets, client: IoredisClient): boolean {
   const now = sockets(client)

@@ -1,8 +1,8 @@
 import { InvalidOptionError } from '@leasehold/core'
 
 /**
- * What we use of a client. It is described by shape, not by class, so the user's own version fits: ioredis 5 or 6, iovalkey,
- * or a client compatible with them.
+ * The parts of a client that we use. They are described by shape, not by class, so the user's own version fits: ioredis
+ * 5 or 6, iovalkey, or a client compatible with them.
  */
 export interface IoredisClient extends IoredisConnection {
   /** Makes a command that is sent at once. With automatic pipelining, `call` may wait for an earlier pipeline to end. */
@@ -40,7 +40,7 @@ export interface IoredisStream {
   uncork(): void
 }
 
-/** @throws InvalidOptionError for anything but such a client, or for one that renames keys. */
+/** @throws InvalidOptionError for anything that is not such a client, and for one that renames keys. */
 export function checkClient(client: IoredisClient): void {
   if (typeof client?.createBuiltinCommand !== 'function') {
     throw new InvalidOptionError('client', 'must be a client of ioredis, iovalkey, or one compatible with them')

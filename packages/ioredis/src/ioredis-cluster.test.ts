@@ -25,7 +25,7 @@ interface Address {
 /** Every node is reached through a proxy of its own. */
 type NatMap = Record<string, Address>
 
-/** The options that these tests use of those that each node's connection has. */
+/** The options of a node's connection that these tests use. */
 interface NodeOptions {
   commandTimeout?: number
 }
@@ -87,7 +87,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
       if ((await cluster.nodeOf(key)) === cluster.nodes[index]) return key
     }
   }
-  /** The nodes that the client has not connected to: all but the one it asked about the cluster. */
+  /** Indexes of the nodes that the client has not connected to: all but the one it asked about the cluster. */
   const notConnected = (): number[] =>
     [0, 1, 2].filter((index) =>
       client.nodes().some(({ status, options }) => status === 'wait' && options.port === proxies[index]?.port),
@@ -136,8 +136,8 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     expect(await transport.run([increment(key)], callUntil(AbortSignal.timeout(0)))).toMatchObject([
       { type: 'unknown', executed: 'unknown', cause: { message: moved } },
     ])
-    // Until the client has had enough of the call that was given up, too: an ASKING of its own that is cut off by a
-    // disconnect rejects where nobody can catch it.
+    // Wait until the client gives up the abandoned call, too: an ASKING of the client's own that a disconnect cuts off
+    // rejects where nobody can catch it.
     expect(await transport.run([increment(key)], callUntil(never))).toMatchObject([{ type: 'error', message: moved }])
     for (const node of [to, from]) await node.command('CLUSTER', 'SETSLOT', keySlot(key), 'STABLE')
     expect(await transport.run([increment(key)], callUntil(never))).toMatchObject([{ type: 'value' }])
@@ -152,7 +152,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
     await dropped
     const [reply] = await again
     expect(reply).toMatchObject({ type: 'value', resent: true })
-    // Once carried out and unanswered, once answered.
+    // Carried out twice: once unanswered, once answered.
     expect(reply).toMatchObject({ value: 3 })
   })
 
@@ -200,7 +200,7 @@ describe.each(clients)('ioredisTransport over a cluster client of $name', ({ cre
 
       proxies[0]?.restore()
       const node = client.nodes().find(({ options }) => options.port === proxies[0]?.port)
-      // Answered in order, so the thousand have been by then.
+      // Replies come in order, so the thousand have been answered by then.
       expect(await node?.ping()).toBe('PONG')
       if (redisOptions.commandTimeout)
         expect(await transport.run([increment(a)], callUntil(never))).toMatchObject([{ executed: 'no' }])

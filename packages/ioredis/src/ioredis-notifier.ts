@@ -6,7 +6,7 @@ import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscribe
 /**
  * Wakes waiters when a lease is released. `ioredisBackend` makes it together with its store.
  *
- * It listens over a connection of its own, opened like the client's when somebody first waits. The connection ends with
+ * It listens over a connection of its own, opened like the client's when a waiter first waits. The connection ends with
  * `close()` of the locker or of the notifier.
  *
  * @example
@@ -16,7 +16,7 @@ import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscribe
  * ```
  *
  * @param options `prefix` must be the store's
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function ioredisNotifier(client: IoredisSubscribable, options?: PubsubNotifierOptions): ReleaseNotifier {

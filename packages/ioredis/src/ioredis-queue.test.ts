@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 interface Ways {
-  /** Where its subscriber connects to. */
+  /** The port that its subscriber connects to. */
   readonly subscriberPort?: number
   readonly mode?: 'channels' | 'pattern'
   readonly user?: string
@@ -43,7 +43,7 @@ function locker({ subscriberPort = server.port, mode = 'channels', user = 'defau
 
 const inboxes = async (): Promise<unknown[]> => (await server.command('PUBSUB', 'CHANNELS', 'lock:turn:*')) as unknown[]
 
-/** Told of its turn so soon, a waiter cannot have found it by looking. */
+/** A waiter that has the lock this soon, in milliseconds, was told of its turn: it cannot have found it by looking. */
 const soonMs = 500
 
 /** How long after the release of a lock its waiter has it, in milliseconds. */
@@ -126,7 +126,7 @@ describe('a queued waiter', () => {
     stop.abort('enough')
     expect(new Set(await Promise.all(gone))).toEqual(new Set(['enough']))
     await expect.poll(async () => (await inspectQueue(one, 'cold')).waiting).toBe(0)
-    // Those of leaving and of inspecting, and perhaps that of a look.
+    // The scripts for leaving and inspecting, and perhaps the one for a look.
     const [, texts] = /cmdstat_eval:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats'))) ?? []
     expect(Number(texts)).toBeLessThanOrEqual(3)
   })

@@ -13,7 +13,7 @@ import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
 
-// Connections that do not come about: what is told of why, and when.
+// Connections that cannot be made: which reason is reported, and when.
 
 const never = new AbortController().signal
 const increment = (key = 'lock:a'): ScriptCall => ({
@@ -128,7 +128,7 @@ describe.each(clusterClients)('over a cluster client of $name', ({ create }) => 
   }
 
   it('a wrong password ends a call at once, in the server’s words', async () => {
-    // Whoever has no password gets nowhere either. These connections are in already.
+    // A new connection without the password would be refused. These have logged in already.
     const admins = cluster.nodes.map(({ port }) => new ioredis6.Redis(port))
     await Promise.all(admins.map((admin) => admin.config('SET', 'requirepass', right)))
     const reply = await run(connect(wrong))

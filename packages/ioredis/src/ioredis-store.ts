@@ -14,7 +14,7 @@ import { ioredisTransport } from './ioredis-transport.ts'
  * const locks = createLocker({ store: ioredisStore(new Redis()) })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function ioredisStore(client: IoredisClient, options?: RedisStoreOptions): LeaseStore {

@@ -11,7 +11,7 @@ export interface IoredisSubscribable extends IoredisClient {
   duplicate(...override: never[]): unknown
 }
 
-/** What we use of the connection it makes. */
+/** The parts of the duplicated connection that we use. */
 interface ListeningConnection {
   readonly status: string
   connect(): Promise<unknown>
@@ -24,7 +24,7 @@ interface ListeningConnection {
   on(event: 'end', listener: () => void): unknown
 }
 
-/** A connection of one attempt. Its user makes a new one and subscribes again, so that it knows when messages were missed. */
+/** One attempt: the user makes a new connection and subscribes again, so that it knows when messages were missed. */
 const oneAttempt = {
   lazyConnect: true,
   retryStrategy: () => null,
@@ -36,16 +36,16 @@ const oneAttempt = {
 }
 
 /**
- * Makes connections that only listen, each like the client's. On a cluster each goes to another primary, because a plain
- * `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a bridge in your own server.
- * `ioredisNotifier` is built on it.
+ * Makes connections that only listen, each like the client's. On a cluster each goes to the next primary in turn: any
+ * will do, because a plain `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a
+ * bridge in your own server. `ioredisNotifier` is built on it.
  *
  * @example
  * ```ts
  * const bridge = createBridge({ store, subscriber: ioredisSubscriber(redis), auth: { tokens } })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
  */
 export function ioredisSubscriber(client: IoredisSubscribable): RedisSubscriber {
   checkClient(client)
@@ -67,7 +67,7 @@ function duplicate(client: IoredisSubscribable, turn: number): ListeningConnecti
   return make.call(source, oneAttempt)
 }
 
-/** States: *connecting* → *open* → *lost*, which its listener is told once, or *closed* by its user, which it is not told. */
+/** States: *connecting* → *open* → *lost*, reported once to the listener, or *closed* by the user, not reported. */
 class Listening implements SubscriberConnection {
   readonly #connection: ListeningConnection
   readonly #listener: SubscriberListener

@@ -105,7 +105,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       controller.abort()
       for (const reply of await Promise.all(given)) expect(reply).toMatchObject({ executed: 'unknown' })
     }
-    /** Until it is sent; as a caller does, who is told that it was not. */
+    /** Repeats a call until it is sent, as a caller does who learns that it was not. */
     const asksAgain = async (transport: RedisTransport): Promise<ScriptReply | undefined> => {
       for (;;) {
         const reply = await run(transport, increment)
@@ -113,7 +113,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
-    /** Time stands still but for this. */
+    /** Sets the time, which otherwise stands still. */
     const timeIs = (ms: number): void => {
       vi.spyOn(performance, 'now').mockReturnValue(ms)
     }
@@ -159,7 +159,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
       }
       timeIs(2_001)
       release()
-      // Answered in order, so the thousand have been by then.
+      // Replies come in order, so the thousand have been answered by then.
       expect(await client.ping()).toBe('PONG')
       expect(await run(transport, increment)).toMatchObject({ executed: 'no' })
       timeIs(2_501)
@@ -213,7 +213,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const dead = network.proxy.dropNextReply('silence')
     const reply = run(transport, increment)
     await dead
-    // Sent again by the client, on a new connection.
+    // Resent by the client, on a new connection.
     expect(await reply).toEqual(value(2, true))
   })
 
@@ -268,7 +268,7 @@ describe.each(clients)('ioredisTransport over $name', ({ create }) => {
     const transport = ioredisTransport(client)
     await run(transport, increment)
     expect(transport.whenReady('lock:a', callUntil(never))).toBeUndefined()
-    // The client takes it for ready until it hears of the end, and would keep a call for later.
+    // The client considers the connection ready until it hears of its end, and would keep a call for later.
     client.stream.destroy()
     expect(client.status).toBe('ready')
     const waiting = transport.whenReady('lock:a', callUntil(never))

@@ -17,11 +17,11 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  * Runs scripts over an ioredis-compatible client: standalone, Sentinel or Cluster. It is for stores that you write;
  * `ioredisStore` is built on it.
  *
- * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
- * over. After a lost connection the client may send a call again (its options `autoResendUnfulfilledCommands` and
- * `maxRetriesPerRequest`; on a cluster `maxRedirections`); `resent` says that it may have. When a thousand calls were given up
- * on a connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. If the
- * server refuses to let the client in, the call ends at once with the server's words.
+ * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent after its
+ * deadline. After a lost connection the client may resend a call (its options `autoResendUnfulfilledCommands` and
+ * `maxRetriesPerRequest`; on a cluster `maxRedirections`); `resent` says that it may have. When a thousand calls were
+ * given up on a connection and it stays silent for another 2 s, it gets one call each half second until it answers or
+ * is replaced. If the server refuses to let the client in, the call ends at once with the server's words.
  *
  * It changes no option of the client, and leaves no listener on it. If a call makes the client connect, that connection belongs
  * to the async context in which `ioredisTransport` was called.
@@ -31,7 +31,7 @@ import { slotsOnTheMove } from './slots-on-the-move.ts'
  * const store = redisStore(ioredisTransport(redis))
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, or for a client with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
  */
 export function ioredisTransport(client: IoredisClient): RedisTransport {
   checkClient(client)
@@ -85,15 +85,15 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
   }
 }
 
-/** A command goes over whichever connection the client chooses. */
+/** Sends a command over whichever connection the client chooses. */
 const plainSending =
   (client: IoredisClient) =>
   async ([name, ...words]: readonly [string, ...string[]]): Promise<unknown> =>
     plainValue(await client.createBuiltinCommand(name.toLowerCase()).buffer.apply(client, words))
 
 function begin(connection: IoredisConnection): void {
-  // Somebody else may have been quicker. A failed attempt shows in the status; the client's settings decide whether it tries
-  // again.
+  // Somebody else may have connected it first. A failed attempt shows in the status; the client's settings decide
+  // whether it tries again.
   if (connection.status === 'wait') connection.connect().catch(() => undefined)
 }
 

@@ -1,22 +1,22 @@
 import { keySlot, type ScriptCall, type ScriptReply } from '@leasehold/core/redis'
 
-/** For this long, what the client said about a slot explains why another call for it gets no answer. */
+/** How long the client's last word about a slot explains why another call for it gets no answer, in milliseconds. */
 const explainsForMs = 5_000
 
 /**
- * While a slot is being moved, its nodes redirect a call from one to the other, and the client follows until its redirections are
- * used up. That can take longer than the call's deadline, so its caller never hears why. What the client says in the end is kept
- * here, and explains later calls.
+ * While a slot is being moved, its nodes redirect a call from one to the other, and the client follows until its
+ * redirections are used up. That can take longer than the call's deadline, so its caller never hears why. The client's
+ * final error is kept here, and explains later calls.
  */
 export interface SlotsOnTheMove {
-  /** Takes note of how a call ended, in time or late. */
+  /** Records how a call ended, in time or late. */
   note(call: ScriptCall, reply: ScriptReply): void
   /** What the client said recently about the slot of this call. */
   last(call: ScriptCall | undefined): string | undefined
 }
 
 export function slotsOnTheMove(): SlotsOnTheMove {
-  // At most one entry for each slot. An answer does not remove it: other keys of the slot may be fine all along.
+  // At most one entry for each slot. An answer does not remove it: the answered key may have been fine all along.
   const said = new Map<number, { readonly message: string; readonly atMs: number }>()
   const slotOf = (call: ScriptCall | undefined): number => keySlot(call?.keys[0] ?? '')
   return {

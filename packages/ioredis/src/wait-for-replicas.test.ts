@@ -64,7 +64,7 @@ describe('waitForReplicas', () => {
     replica.pause()
     const acquiring = locks.acquire('moved')
     await expect.poll(() => stored('moved')).toBe(1)
-    // As after a failover. The client sends the WAIT again, and the other server's replica has all that this one wrote.
+    // As after a failover. The client resends the WAIT, and the other server's replica has all that this one wrote.
     client.options.port = other.port
     client.disconnect(true)
     const lease = await acquiring
@@ -93,7 +93,7 @@ describe('waitForReplicas', () => {
       for (const { reason } of refusals) {
         expect(reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
       }
-      // An attempt that the end of the wait has cut short may be the last that is told of.
+      // The last attempt reported may be one that the end of the wait cut short.
       const causes = refusals.map(({ reason }) => String((reason as Error).cause))
       expect(causes).toContainEqual(expect.stringContaining('NOREPLICAS 0 of 1 replicas confirmed within 50 ms'))
       await expect.poll(() => Promise.all([stored('refused'), stored('in-vain')])).toEqual([0, 0])

@@ -5,7 +5,7 @@ import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 
-/** The options that tests use of those that all clients have. */
+/** The options common to all clients that tests use. */
 export interface ClientOptions {
   port?: number
   username?: string
@@ -24,7 +24,7 @@ export interface ClientOptions {
   retryStrategy?: () => number | null
 }
 
-/** What the adapter is made for: each of its claims holds with each of these. */
+/** The clients that the adapter is made for: each of its claims holds with each of them. */
 export const clients = [
   { name: 'ioredis 6', create: (options: ClientOptions) => new ioredis6.Redis(options) },
   { name: 'ioredis 6 with RESP3', create: (options: ClientOptions) => new ioredis6.Redis({ ...options, protocol: 3 }) },
@@ -34,7 +34,7 @@ export const clients = [
 
 type Create = (typeof clients)[number]['create']
 
-/** For the tests of one suite: an empty server, a proxy in front of it for each of them, and clients that connect by it. */
+/** For one suite: an empty server, a proxy in front of it for each test, and clients that connect through the proxy. */
 export function behindProxy(create: Create): {
   readonly redis: RedisServer
   readonly proxy: TcpProxy

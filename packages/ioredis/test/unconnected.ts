@@ -8,7 +8,7 @@ type Client = IoredisClient & {
   disconnect(): void
 }
 
-/** A transport over a client whose way to a server is closed until `connect`. */
+/** A transport over a client that cannot reach its server until `connect`. */
 export async function unconnected(
   server: { readonly port: number },
   create: (way: { readonly host: string; readonly port: number }) => Client,
@@ -20,7 +20,7 @@ export async function unconnected(
   return {
     transport: ioredisTransport(client),
     connect: () => proxy.accept(),
-    // A store waits for `ready` as well, to which the client listens itself.
+    // A store listens to `ready` as well, but so does the client itself.
     listeners: () => ['end', 'error'].reduce((sum, event) => sum + client.listenerCount(event), 0),
     async [Symbol.asyncDispose]() {
       client.disconnect()

@@ -2,7 +2,8 @@ import type { Lease } from '@leasehold/core'
 import { leaseScope } from '#process-state'
 
 /**
- * The lease of the guarded method that runs, for its fence and its signal; undefined outside of one. The innermost counts.
+ * The lease of the guarded method that is running, for its fence and its signal; undefined outside of one. If guarded
+ * methods are nested, it is the innermost one's.
  *
  * @example
  * ```ts

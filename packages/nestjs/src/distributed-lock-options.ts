@@ -1,13 +1,13 @@
 import type { Duration, Locker } from '@leasehold/core'
 import type { LockContendedError, LockedOptions } from '@leasehold/core/locked'
 
-/** A method that answers a promise. */
+/** A method that returns a promise. */
 export type AsyncMethod = (...args: never[]) => Promise<unknown>
 
 /**
- * What becomes of a call when somebody holds the lock until the wait is over. A status: it rejects with a `LockContendedException`
- * of that status. `skip`: it answers undefined, as a scheduled job should; only for a method whose result may be undefined. A
- * function answers in place of the method.
+ * What happens to a call when somebody holds the lock until the wait is over. A status: the call rejects with a
+ * `LockContendedException` of that status. `skip`: it returns undefined, as a scheduled job should; only for a method
+ * whose result may be undefined. A function answers in place of the method.
  */
 export type OnContended<M extends AsyncMethod> =
   | 409
@@ -20,23 +20,26 @@ export interface DistributedLockOptions<This extends object, M extends AsyncMeth
   extends Omit<LockedOptions<This, M>, 'locks' | 'onContended' | 'failureMessage'> {
   /** The name of the locker, as given to the module; default: the one without a name. */
   readonly locker?: string | undefined
-  /** Returns the locker of an instance that Nest does not make, such as one of a factory; default: Nest injects it. */
+  /**
+   * Returns the locker, for an instance that Nest does not create, such as one from a factory; default: Nest injects
+   * it.
+   */
   readonly locks?: ((self: This) => Locker) | undefined
   /**
-   * What a client is told when somebody holds the lock until the wait is over, or a function that returns it, given the `this` and
-   * the arguments of the call; default: that the lock is held, and no more.
+   * What a client is told when somebody holds the lock until the wait is over, or a function that returns it, given the
+   * `this` and the arguments of the call; default: only that the lock is held.
    */
   readonly failureMessage?: LockedOptions<This, M>['failureMessage']
-  /** What becomes of a call when somebody holds the lock until the wait is over; default 409. */
+  /** What happens to a call when somebody holds the lock until the wait is over; default 409. */
   readonly onContended?: OnContended<M> | undefined
   /**
-   * Leaves the lock taken for that long at least, from when it was acquired: for jobs that several instances fire at about the
-   * same time. Longer than their timers may be apart, and shorter than the time between two runs.
+   * Keeps the lock taken for at least this long after it was acquired: for jobs that several instances fire at about
+   * the same time. Make it longer than their timers may be apart, and shorter than the time between two runs.
    */
   readonly holdAtLeast?: Duration | undefined
 }
 
-/** A decorator of a method, as `experimentalDecorators` has them. */
+/** A method decorator, as `experimentalDecorators` defines it. */
 export type LockDecorator<This extends object, M extends AsyncMethod> = (
   target: This,
   name: string | symbol,

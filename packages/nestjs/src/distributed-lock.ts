@@ -11,11 +11,12 @@ import { namedMistake } from './named-mistake.ts'
 import { Overruns } from './overruns.ts'
 
 /**
- * Makes a decorator that runs a method of a provider or controller under a lock. The method must answer a promise; the arguments of
- * `key` have the types of its own. It stands before or after the decorators of Nest, whose metadata it keeps.
+ * Makes a decorator that runs a method of a provider or controller under a lock. The method must return a promise; the
+ * arguments of `key` have the types of the method's arguments. It may be above or below Nest's decorators, whose
+ * metadata it keeps.
  *
- * The lock is held until the promise of the method has settled. Within it, `currentLease()` is the lease. A guarded method that calls
- * another one with the same key waits for itself in vain.
+ * The lock is held until the method's promise has settled. Within the method, `currentLease()` is the lease. A guarded
+ * method that calls another one with the same key waits for itself until its wait is over.
  *
  * @example
  * ```ts

@@ -8,14 +8,16 @@ import { warnOfClose } from './warn-of-close.ts'
 
 /** The method whose calls are guarded. */
 interface Guarded {
-  /** Its name, with that of its class. */
+  /** The names of its class and the method, such as `Orders.process`. */
   readonly method: string
-  /** Whether a call that cannot run answers undefined. */
+  /** Whether a call that cannot run returns undefined. */
   readonly skips: boolean
   readonly overruns: Overruns
 }
 
-/** The calls of a locker, with the lease in the async context of the work, each run noted, and errors that fit Nest. */
+/**
+ * The calls of a locker, with the lease in the async context of the work, each run recorded, and errors that suit Nest.
+ */
 export function guardedCalls(calls: LockCalls, { method, skips, overruns }: Guarded): LockCalls {
   return {
     async withLock(key, options, work) {
@@ -31,7 +33,7 @@ export function guardedCalls(calls: LockCalls, { method, skips, overruns }: Guar
           }
         })
       } catch (error) {
-        // What the method itself meets is its own error.
+        // An error of the method itself is passed on as it is.
         if (began) throw error
         if (error instanceof InvalidOptionError) throw namedMistake(error, method, { ...options, key })
         if (!isClosed(error)) throw error

@@ -9,8 +9,8 @@ import { freePort } from '../../testkit/src/free-port.ts'
 import { type NestProject, type NestVersion, nestProject } from '../test/nest-project.ts'
 
 /*
- * Applications as users have them: compiled by `tsc`, with our packages as they are published, in processes of their own. A
- * short run takes each version in the format of its new projects; all were tried in both.
+ * Applications as users have them: compiled by `tsc`, with our packages as published, in their own processes. A short
+ * run takes each version in the module format of its new projects; all were tried in both.
  */
 const newest: NestVersion = { nest: '12', format: 'esm' }
 const versions: readonly NestVersion[] = [
@@ -40,7 +40,7 @@ const readmeFiles = Object.fromEntries(
   ]),
 )
 
-/** Milliseconds, for three packages and an application for each version, on a machine that is busy with other tests. */
+/** In milliseconds, for three packages and an application for each version, on a machine busy with other tests. */
 const buildTimeoutMs = 240_000
 
 let installed: Installation
@@ -56,7 +56,7 @@ afterAll(async () => {
   await redis.stop()
 })
 
-/** An instance of an application. */
+/** A running instance of an application. */
 interface Instance {
   readonly program: RunningProgram
   readonly ask: (path: string) => Promise<Response>
@@ -76,14 +76,17 @@ describe.concurrent.each(versions)('in Nest $nest, as $format', (version) => {
     const processes = await Promise.all(
       [...Array(soak || version === newest ? 3 : 1)].map(() => startInstance(project, env)),
     )
-    // Three calls at once, which meet in one process where there is one.
+    // Three calls at once, in the same process if there is only one.
     instances = [0, 1, 2].map((index) => processes[index % processes.length] as Instance)
   })
   afterAll(async () => {
     await Promise.all(instances.map(({ program }) => program.kill()))
   })
   const name = `${version.nest}${version.format}`
-  /** Calls three times at once. All but the last of those that are served go on at once; that one when the others are refused. */
+  /**
+   * Makes three calls at once. All served calls but the last continue at once; the last one when the others are
+   * refused.
+   */
   async function contend(path: string, served: number): Promise<readonly string[]> {
     const gate = `gate:${path}`
     const goOn = (): Promise<unknown> => redis.command('RPUSH', gate, 'go')
@@ -132,7 +135,7 @@ describe('an application', () => {
   afterAll(async () => {
     for (const program of running) await program.kill()
   })
-  /** How many applications are subscribed from their start on. */
+  /** How many applications are subscribed once they have started. */
   async function subscribers(): Promise<unknown> {
     const [, count] = (await redis.command('PUBSUB', 'NUMSUB', 'lock:release:leasehold:nestjs')) as [string, unknown]
     return count
@@ -177,7 +180,7 @@ describe('an application', () => {
   })
 })
 
-/** With the filter of the README, as it says that one is registered. */
+/** With the filter of the README, registered as it says. */
 const withFilter = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { 'app.module.ts': module = '', ...others } = files
   const [provider] = /\{ provide: APP_FILTER.*? \}/.exec(readme) ?? []
@@ -185,7 +188,7 @@ const withFilter = (files: Readonly<Record<string, string>>): Readonly<Record<st
   return { ...others, 'app.module.ts': imports + module.replace('[OrdersService]', `[OrdersService, ${provider}]`) }
 }
 
-/** The same with half of the times that the README shows. */
+/** The README's program, with half of its times. */
 const shorter = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { 'orders.service.ts': service = '', ...others } = files
   return soak
@@ -208,7 +211,7 @@ describe('the README', () => {
     })
     onTestFinished(program.kill)
     await program.line(/successfully started/)
-    // It says so before it listens.
+    // It reports this before it listens.
     await eventually(() => fetch(`http://localhost:${port}/`).then(Boolean, () => false))
     return `http://localhost:${port}/orders/ada/book`
   }

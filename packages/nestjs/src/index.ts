@@ -1,4 +1,4 @@
-/** `@leasehold/nestjs`: a module that offers a locker, and a decorator that runs methods under a lock. */
+/** `@leasehold/nestjs`: a module that provides a locker, and a decorator that runs methods under a lock. */
 
 export { ApplicationClosingException } from './application-closing-exception.ts'
 export { currentLease } from './current-lease.ts'

@@ -2,13 +2,16 @@ import type { Locker } from '@leasehold/core'
 import { InvalidOptionError } from '@leasehold/core'
 import { InjectLocker } from './locker-token.ts'
 
-/** The classes that have asked for a locker, by its name: one property is enough for all methods of a class. */
+/**
+ * The prototypes that have asked for a locker, with its names: one property for each name is enough for all methods of
+ * a class.
+ */
 const asked = new WeakMap<object, Set<string | undefined>>()
 
-/** The property of an instance in which Nest puts a locker. */
+/** The key of the instance property in which Nest puts a locker. */
 const property = (as: string | undefined): symbol => Symbol.for(`leasehold.nestjs.locker:${as ?? ''}`)
 
-/** Lets Nest give each instance of a class a locker, whatever its scope and whoever inherits from it. */
+/** Has Nest inject a locker into each instance of a class, whatever its scope, and of classes that inherit from it. */
 export function injectLocker(prototype: object, as: string | undefined): void {
   const names = asked.get(prototype) ?? new Set()
   asked.set(prototype, names)
@@ -17,7 +20,7 @@ export function injectLocker(prototype: object, as: string | undefined): void {
   InjectLocker(as)(prototype, property(as))
 }
 
-/** @throws InvalidOptionError if Nest has not made the instance */
+/** @throws InvalidOptionError if Nest did not create the instance */
 export function injectedLocker(self: object, as: string | undefined): Locker {
   const locks = (self as Record<symbol, Locker | undefined>)[property(as)]
   if (locks) return locks

@@ -12,8 +12,9 @@ import type {
 } from './module-options.ts'
 
 /**
- * Offers a locker to the providers of an application. It is made with the application, subscribes when the module is initialised,
- * and closes when the module is destroyed: `app.enableShutdownHooks()` lets a SIGTERM do that. To import this does nothing.
+ * Provides a locker to an application. It is created with the application, subscribes when the module is initialized,
+ * and closes when the module is destroyed: with `app.enableShutdownHooks()`, a SIGTERM does that. Importing the module
+ * does nothing.
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: as everywhere in Nest, a module is a class
 export class LeaseholdModule {
@@ -25,17 +26,19 @@ export class LeaseholdModule {
    * LeaseholdModule.forRoot({ ...ioredisBackend(redis), grace: '10s', onClosed: () => redis.disconnect() })
    * ```
    *
-   * @throws InvalidOptionError for no options; when the application starts, naming the first option that is unknown or bad
+   * @throws InvalidOptionError if there are no options; when the application starts, naming the first option that is
+   *   unknown or bad
    */
   static forRoot(options: LeaseholdModuleOptions & LeaseholdModuleSetting): DynamicModule {
     demandOption(isObject(options), 'options', `what createLocker takes${example}`)
     const { as, isGlobal, ...rest } = options
-    // From a function: Nest 10 makes text of every value that a module provides, to tell modules apart, and a client is large.
+    // From a function: Nest 10 serializes every value that a module provides, to tell modules apart, and a client is
+    // large.
     return moduleOf({ as, isGlobal }, [{ provide: optionsToken(as), useFactory: () => rest }])
   }
 
   /**
-   * Makes the module from options that other providers are needed for.
+   * Makes the module from options that need other providers.
    *
    * @example
    * ```ts

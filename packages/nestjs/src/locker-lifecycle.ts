@@ -3,13 +3,16 @@ import { type Subscription, sleep } from '@leasehold/core/adapter'
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common'
 import type { LeaseholdModuleOptions } from './module-options.ts'
 
-/** How long an application waits, when it starts, for releases to be heard, in milliseconds. It starts without, too. */
+/**
+ * How long a starting application waits for the subscription to be ready, in milliseconds. After that, it starts
+ * without.
+ */
 const subscribedWithinMs = 2_000
 
-/** The key that the subscription is for which keeps the notifier connected. Nobody locks it. */
+/** The key of the subscription that keeps the notifier connected. Nobody locks it. */
 const keptKey = 'leasehold:nestjs'
 
-/** Begins and ends with the application what a locker needs. */
+/** Starts and stops what a locker needs, with the application. */
 export class LockerLifecycle implements OnModuleInit, OnModuleDestroy {
   readonly #locks: Locker
   readonly #options: LeaseholdModuleOptions
@@ -20,7 +23,10 @@ export class LockerLifecycle implements OnModuleInit, OnModuleDestroy {
     this.#options = options
   }
 
-  /** Subscribes, so that the first waiter needs no new connection, and so that `onEvent` is told now if releases go unheard. */
+  /**
+   * Subscribes, so that the first waiter needs no new connection, and so that `onEvent` reports now if releases go
+   * unheard.
+   */
   async onModuleInit(): Promise<void> {
     const subscription = this.#options.notifier?.subscribe(keptKey, '')
     if (!subscription) return
@@ -29,7 +35,7 @@ export class LockerLifecycle implements OnModuleInit, OnModuleDestroy {
     await sleep(this.#options.clock ?? systemClock, subscribedWithinMs, undefined, whenReady)
   }
 
-  /** Ends waits at once, lets running work end within the grace, and gives back what is held. */
+  /** Ends all waits at once, lets running work end within the grace, and releases what is still held. */
   async onModuleDestroy(): Promise<void> {
     this.#subscription?.close()
     await this.#locks.close({ grace: this.#options.grace })

@@ -1,17 +1,20 @@
 import type { Duration, LockerOptions } from '@leasehold/core'
 import type { DynamicModule, InjectionToken, OptionalFactoryDependency, Type } from '@nestjs/common'
 
-/** The options of the locker, and how it ends. */
+/** The options of the locker, and of its shutdown. */
 export interface LeaseholdModuleOptions extends LockerOptions {
-  /** How long running work may go on when the application closes, before its leases are taken away; default 5 s. */
+  /** How long running work may continue when the application closes, before its leases are released; default 5 s. */
   readonly grace?: Duration | undefined
-  /** Called once the locker has closed: the place to close the client it was made over. The application waits for it. */
+  /** Called once the locker has closed: the place to close its client. The application waits for it. */
   readonly onClosed?: (() => unknown) | undefined
 }
 
-/** How the module offers its locker. */
+/** How the module provides its locker. */
 export interface LeaseholdModuleSetting {
-  /** The locker's name for `@InjectLocker(as)` and `locker: as`. An application with several gives all but one a name. */
+  /**
+   * The locker's name for `@InjectLocker(as)` and `locker: as`. In an application with several, all but one need a
+   * name.
+   */
   readonly as?: string | undefined
   /** Whether all modules may inject the locker, or only those that import this one; default true. */
   readonly isGlobal?: boolean | undefined
@@ -22,7 +25,9 @@ export interface LeaseholdOptionsFactory {
   createLeaseholdOptions(): LeaseholdModuleOptions | Promise<LeaseholdModuleOptions>
 }
 
-/** How the options of a module are made: by a function, or by a class that is made for this or exists. */
+/**
+ * How the options of a module are made: by a function, or by a class that is instantiated for this or exists already.
+ */
 export type LeaseholdModuleAsyncOptions = LeaseholdModuleSetting & {
   /** Modules whose providers are injected. */
   readonly imports?: DynamicModule['imports']

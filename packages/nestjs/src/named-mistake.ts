@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '@leasehold/core'
 
 /**
- * The error of a bad option once more, with the method that it is an option of, and what was given.
+ * Rewrites the error of a bad option, with the guarded method and the value that was given.
  *
  * @param method the guarded method, with its class
  */

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common'
 
-/** Runs of one method that are under way in this process, and what to say when the next one is due too soon. */
+/** The runs of one method in this process, and the warning if the next one is due before a run has ended. */
 export class Overruns {
   readonly #method: string
   readonly #since = new Map<string, number>()
@@ -19,7 +19,10 @@ export class Overruns {
     }
   }
 
-  /** Warns if the lock of a call that is skipped is held by an earlier run of this process, and not by another's run of the same job. */
+  /**
+   * Warns if a skipped call's lock is held by an earlier run in this process, rather than by another instance's run of
+   * the same job.
+   */
   skipped(key: string): void {
     const since = this.#since.get(key)
     if (since === undefined) return

@@ -1,12 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Lease } from '@leasehold/core'
 
-/*
- * What a process must have once, though it both imports and requires the package.
- */
+/* State that a process must have only once, even if it both imports and requires the package. */
 
-/** The lease of the guarded method that runs, in its async context. */
+/** The lease of the guarded method that is running, in its async context. */
 export const leaseScope: AsyncLocalStorage<Lease> = new AsyncLocalStorage()
 
-/** What Nest knows the locker by where its type is injected. Nobody makes one. */
+/** The injection token of the locker where it is injected by type. It is never instantiated. */
 export abstract class LockerType {}

@@ -2,11 +2,11 @@ import { type Lease, LeaseLostError } from '@leasehold/core'
 import { Logger } from '@nestjs/common'
 
 /**
- * Warns when the lock of a run is given back although it still runs, because the application closes and its grace is over. From then
- * on another instance may run the method, too.
+ * Warns when a run's lock is released while it is still running, because the application is closing and its grace is
+ * over. From then on another instance may run the method, too.
  *
  * @param method its name, for the warning
- * @returns ends this, once the method has
+ * @returns a function that ends this, once the method has ended
  */
 export function warnOfClose(method: string, { key, signal }: Lease): () => void {
   const onLost = (): void => {

@@ -2,7 +2,7 @@ import 'reflect-metadata'
 
 type Decorator = (target: never, name: string, descriptor: never) => void
 
-/** Decorates as compiled code does: Vitest does not compile decorators. The first of them stands above the others. */
+/** Decorates as compiled code does: Vitest does not compile decorators. The first decorator is the topmost. */
 export function decorate(
   type: abstract new (...args: never[]) => object,
   name: string,

@@ -8,22 +8,22 @@ import type { Installation } from '../../../test/runtimes/installed-packages.ts'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** How a project of a user is set up. */
+/** How a user's project is set up. */
 export interface NestVersion {
   readonly nest: '10' | '11' | '12'
   readonly format: 'cjs' | 'esm'
 }
 
-/** A Nest project outside of the workspace, compiled. */
+/** A compiled Nest project outside the workspace. */
 export interface NestProject extends AsyncDisposable {
   readonly folder: string
-  /** The file that starts its application. */
+  /** The file that starts the application. */
   readonly main: string
 }
 
-/** Where the workspace has the packages of a version of Nest. */
+/** Where the workspace keeps the packages of a Nest version. */
 const homes = { '10': here('nest-10'), '11': here('nest-11'), '12': here('..') } as const
-/** What a new project of that version is compiled with, or near that. */
+/** The compiler that new projects of that version use, or one close to it. */
 const compilers = {
   '10': here('../../../test/node_modules/typescript-5.4'),
   '11': here('../../../test/node_modules/typescript-5.9'),
@@ -34,7 +34,7 @@ const packages = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 
 const others = ['ioredis', 'reflect-metadata', 'rxjs']
 
 /**
- * Compiles files as a project of that version does.
+ * Compiles files as in a project of that version.
  *
  * @param installed our packages, as they are published
  * @param sources   the files by their paths within `src`
@@ -48,7 +48,7 @@ export async function nestProject(
   const modules = join(folder, 'node_modules')
   const remove = async (): Promise<void> => rmSync(folder, { recursive: true })
   try {
-    // A copy: a link would find the Nest of its own place.
+    // A copy: a link would resolve Nest from its own location.
     cpSync(join(installed.folder, 'node_modules/@leasehold'), join(modules, '@leasehold'), { recursive: true })
     for (const name of [...packages, ...others]) link(join(homes[nest], 'node_modules', name), join(modules, name))
     link(here('../node_modules/@types/node'), join(modules, '@types/node'))
@@ -67,7 +67,7 @@ export async function nestProject(
   return { folder, main: join(folder, 'dist/main.js'), [Symbol.asyncDispose]: remove }
 }
 
-/** As the command line of Nest sets a project up. */
+/** As the Nest CLI sets up a project. */
 const compilerOptions = (nest: NestVersion['nest'], format: NestVersion['format']) => ({
   ...(nest !== '12' && format === 'cjs'
     ? {

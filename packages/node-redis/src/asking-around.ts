@@ -2,28 +2,30 @@ import type { ScriptCall, Sent } from '@leasehold/core/redis'
 import { nodeOf } from './connections.ts'
 import type { NodeRedisClient, NodeRedisCluster } from './node-redis-client.ts'
 
-/** How often at most another node is asked, in milliseconds. Each time the client reads all slots over a new connection. */
+/**
+ * The shortest time between two questions to other nodes, in milliseconds: each makes the client read all slots anew.
+ */
 const askEveryMs = 250
 
 /** A call that is given up sooner than this, in milliseconds, says nothing about its node. */
 const silentAfterMs = 100
 
-/** Keys that are tried to find one in a slot of a node. A node with a hundredth of all slots is missed once in 20,000 times. */
+/** Keys tried to find one in a node's slots. A node with a hundredth of all slots is missed once in 20,000 times. */
 const mostTries = 1_000
 
-/** A client sends a command on after this time only where a node has sent it on, in milliseconds. */
+/** After this time, in milliseconds, a client sends a command only because a node has redirected it. */
 const sentByMs = 20
 
-/** When each cluster was asked last, and how often. */
+/** When each cluster was last asked, and how many times. */
 const asked = new WeakMap<NodeRedisCluster, { readonly atMs: number; readonly times: number }>()
 
 /**
- * Has a cluster client find out who has a key's slot now, while its node cannot be reached or does not answer. By itself it
- * waits until that node comes back, and would not learn that a replica has taken its place; node-redis 6 learns it after some
- * attempts, but not while the connection to a silent node is open.
+ * Makes a cluster client find out who has a key's slot now, while the slot's node cannot be reached or does not answer.
+ * By itself the client waits until that node comes back, and would not learn that a replica has taken its place;
+ * node-redis 6 learns it after some attempts, but not while the connection to a silent node is open.
  *
- * The client reads the slots anew when a node answers that another one has the key. So another node is asked for the key, and
- * what the client would send after that is withheld.
+ * The client rereads the slots when a node answers that another one has the key. So another node is asked for the key,
+ * and the command that the client would then redirect is withheld.
  */
 function askAround(cluster: NodeRedisCluster, key: string): void {
   const nowMs = performance.now()
@@ -38,7 +40,7 @@ function askAround(cluster: NodeRedisCluster, key: string): void {
   setTimeout(() => words.splice(0, words.length, 'PING'), sentByMs)
 }
 
-/** Asks at once, and again and again until it is told to stop. */
+/** Asks at once, and again and again until the function it returns is called. */
 export function keepAskingAround(cluster: NodeRedisCluster, key: string): () => void {
   askAround(cluster, key)
   const asking = setInterval(() => askAround(cluster, key), askEveryMs)
@@ -46,7 +48,7 @@ export function keepAskingAround(cluster: NodeRedisCluster, key: string): () => 
 }
 
 /**
- * Asks when a call is given up that its node has left unanswered for a while: a node that stands still keeps its connections.
+ * Asks when a call is given up that its node has left unanswered for a while: a node that hangs keeps its connections.
  *
  * @param sent the call as it was handed over
  */
@@ -61,7 +63,7 @@ export function askOnceSilent(cluster: NodeRedisCluster, { keys }: ScriptCall, s
   }
 }
 
-/** A key of another node, whose connection is ready. Each time another key is tried first, in case that node is silent, too. */
+/** A key of another node whose connection is ready. `from`, the first key tried, varies in case that node hangs too. */
 function keyElsewhere(cluster: NodeRedisCluster, key: string, from: number): string | undefined {
   const own = nodeOf(cluster, key)?.client
   for (let tried = from; tried < from + mostTries; tried++) {
@@ -71,7 +73,7 @@ function keyElsewhere(cluster: NodeRedisCluster, key: string, from: number): str
   return undefined
 }
 
-/** In place of an `AbortSignal`: aborted as soon as the command has been written, so that it is written once. */
+/** Stands in for an `AbortSignal`: aborted as soon as the command has been written, so that it is written only once. */
 function once(): object {
   const signal = {
     aborted: false,

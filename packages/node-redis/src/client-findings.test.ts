@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClientOptions, clients, close } from '../test/clients.ts'
 import { nodeRedisBackend } from './node-redis-backend.ts'
 
-/* What `check` says over this client. What it says of servers is tested over ioredis, in `test/check`. */
+/* What `check` reports over this client. What it reports about servers is tested over ioredis, in `test/check`. */
 
 let server: RedisServer
 beforeAll(async () => {

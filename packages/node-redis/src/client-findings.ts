@@ -1,7 +1,7 @@
 import type { Finding } from '@leasehold/core/adapter'
 import { isCluster, isSentinel, type NodeRedisClient } from './node-redis-client.ts'
 
-/** The options of a client that decide what becomes of locks after a failure. */
+/** The client options that decide what happens to locks after a failure. */
 interface RiskyOptions {
   readonly socket?: { readonly reconnectStrategy?: unknown; readonly socketTimeout?: unknown } | undefined
   readonly pingInterval?: unknown
@@ -9,8 +9,8 @@ interface RiskyOptions {
 }
 
 /**
- * What a client's options mean for locks. Only a plain client shows its options. Others than these make no difference here: nothing is
- * put into its offline queue, and the commands of locks have none of its command options.
+ * What a client's options mean for locks. Only a plain client exposes its options. Other options make no difference
+ * here: nothing is put into the client's offline queue, and the commands of locks have none of its command options.
  */
 export function clientFindings(client: NodeRedisClient): readonly Finding[] {
   if (isCluster(client) || isSentinel(client)) return []

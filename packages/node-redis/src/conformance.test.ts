@@ -7,7 +7,7 @@ import { clusters } from '../test/clusters.ts'
 import { conformance } from '../test/conformance.ts'
 
 const redis = await startRedis()
-// The suites keep a server busy for longer than it is trusted by default. None is to be replaced meanwhile.
+// The suites keep a server busy for longer than others tolerate by default. No server may be failed over meanwhile.
 const [cluster, sentinel] = soak
   ? await Promise.all([
       startRedisCluster({ args: ['--cluster-node-timeout', '60000'] }),
@@ -23,7 +23,7 @@ afterAll(async () => {
 for (const { name, create } of tested) {
   conformance(name, [redis], (way) => create({ socket: { ...way, reconnectStrategy: 20 } }))
 }
-// It is told of one node, and learns of the others.
+// Each client is given one node, and learns of the others.
 for (const { name, create } of cluster ? clusters : []) {
   conformance(`${name}, cluster`, cluster?.nodes ?? [], (socket) => create({ rootNodes: [{ socket }] }))
 }

@@ -11,23 +11,23 @@ import {
 export const nodeOf = (cluster: NodeRedisCluster, key: string): NodeRedisNode | undefined =>
   cluster.slots[keySlot(key)]?.master
 
-/** The connection that a call for this key is sent on; undefined if a cluster client has to make or find it. */
+/** The connection that a call for this key is sent on; undefined if a cluster client must make or find it. */
 export function connectionFor(client: NodeRedisClient, key: string | undefined): NodeRedisClient | undefined {
   if (!isCluster(client)) return client
   const node = key === undefined ? undefined : nodeOf(client, key)
   if (!node?.client || !isConnection(node.client)) return undefined
   if (node.client.isOpen) return node.client
-  // The client would send on it for ever after, and be told that it is closed. Without it, it makes another.
+  // The client would go on sending on the closed connection, and fail each time. Once forgotten, it makes another.
   node.client = undefined
   return undefined
 }
 
-/** The connection that is not ready and has to be before a call for this key can be sent. */
+/** The connection that must become ready before a call for this key can be sent; undefined if there is none. */
 export function obstacle(client: NodeRedisClient, key: string | undefined): NodeRedisClient | undefined {
   if (!isReady(client)) return client
   if (!isCluster(client) || key === undefined) return undefined
   const connection = nodeOf(client, key)?.client
-  // A node that nobody needed yet, and one whose connection has ended, the client connects when it gets a call for it.
+  // The client connects a node that nobody needed yet, or whose connection has ended, when it gets a call for it.
   if (!connection) return undefined
   if (!isConnection(connection)) return client
   return connection.isOpen && !connection.isReady ? connection : undefined
@@ -40,7 +40,7 @@ const isReady = (client: NodeRedisClient): boolean =>
 /** In node-redis 4 a node's client is a promise at first. */
 const isConnection = (client: object): client is NodeRedisConnection => 'isReady' in client
 
-/** How a connection is at present, for an operator. */
+/** The present state of a connection, in words for an operator. */
 export function describe(client: NodeRedisClient): string {
   if (isReady(client)) return 'it is ready'
   return client.isOpen ? 'it is connecting' : 'it is closed; call its connect()'

@@ -1,7 +1,7 @@
 import { plainError, type SubscriberConnection, type SubscriberListener } from '@leasehold/core/redis'
 import { unlessAborted } from './unless-aborted.ts'
 
-/** What we use of a connection that only listens. */
+/** The parts of a listening connection that we use. */
 export interface ListeningConnection {
   readonly isOpen: boolean
   connect(): Promise<unknown>
@@ -20,16 +20,16 @@ type MessageListener = (payload: string, channel: string) => void
 /** A channel that nobody subscribes to. */
 const nobody = 'leasehold:nobody'
 
-/** States: *connecting* → *open* → *lost*, which its listener is told once, or *closed* by its user, which it is not told. */
+/** States: *connecting* → *open* → *lost*, reported once to the listener, or *closed* by the user, not reported. */
 export class Listening implements SubscriberConnection {
   readonly #connection: ListeningConnection
   readonly #listener: SubscriberListener
   readonly #onMessage: MessageListener
-  /** What the server has confirmed. */
+  /** The subscriptions that the server has confirmed. */
   readonly #subscribed = new Set<string>()
   #isOpen = false
   #isEnded = false
-  /** The connection can be closed. In the course of connecting, the client forgets that it was told to. */
+  /** Whether the connection can be closed. While connecting, the client would forget that it was asked to close. */
   #canEnd = false
   /** Why the connection failed. */
   #lastError: unknown
@@ -58,8 +58,8 @@ export class Listening implements SubscriberConnection {
   }
 
   /**
-   * The client does not ask the server for a channel that is subscribed already. In place of that it leaves one that nobody
-   * subscribes to, for which a user needs no permission that leaving any channel does not need.
+   * The client does not ask the server for a channel that it has subscribed to already. Instead it unsubscribes from a
+   * channel that nobody subscribes to, which needs no permission beyond that of unsubscribing from any channel.
    */
   async subscribe(channels: readonly string[]): Promise<void> {
     const added = channels.filter((channel) => !this.#subscribed.has(channel))
@@ -86,7 +86,7 @@ export class Listening implements SubscriberConnection {
     try {
       await this.#connection.unsubscribe([nobody], this.#onMessage)
     } catch (error: unknown) {
-      // A user who may not leave a channel was answered, too.
+      // A refusal to unsubscribe is an answer, too.
       if (this.#isEnded || !/^NOPERM/.test(String((error as Error).message))) throw plainError(error)
     }
   }
@@ -112,7 +112,7 @@ export class Listening implements SubscriberConnection {
 
   #end(): void {
     const { destroy, disconnect } = this.#connection
-    // It may have been closed already: then it throws, or rejects.
+    // If the connection has been closed already, this throws or rejects.
     const end = async (): Promise<unknown> => (destroy ?? disconnect).call(this.#connection)
     end().catch(() => undefined)
   }

@@ -1,19 +1,21 @@
 import { isCluster, isSentinel, type NodeRedisClient } from './node-redis-client.ts'
 
-/** How often a client is looked at that does not say when it becomes ready: not every version of a cluster or Sentinel client does. */
+/**
+ * How often a cluster or Sentinel client is polled, in milliseconds: not every version reports when it becomes ready.
+ */
 const lookEveryMs = 20
 
 /**
- * Listens to a client: `changed` when it may have become ready or have ended, `failed` with each error. Returns a function that
- * takes the listeners off.
+ * Listens to a client: calls `changed` when it may have become ready or have ended, and `failed` with each error.
+ * Returns a function that removes the listeners.
  */
 export function listen(client: NodeRedisClient, changed: () => void, failed: (error: unknown) => void): () => void {
   keepOneListener(client)
   const onError = (error: Error): void => {
     const isAlone = client.listenerCount('error') === 1
-    // A cluster client passes on what a node said to it.
+    // A cluster client passes on the error of one node.
     failed(isCluster(client) ? new Error('The cluster cannot be reached', { cause: error }) : error)
-    // It may have given up.
+    // The client may have given up.
     if (!client.isOpen) changed()
     // A client to whose errors nobody listens throws them. If ours is the only listener, we throw them instead.
     if (isAlone) throw error
@@ -35,9 +37,9 @@ const never = Symbol('never')
 const kept = new WeakSet<NodeRedisClient>()
 
 /**
- * In node-redis 5 and 6 the user has an object that inherits from the client and its listeners. When its last listener is taken off,
- * Node gives that object a list of its own: the listener stays with the client, and whoever listens to the object later hears
- * nothing. So one listener is never taken off, for an event that never comes.
+ * In node-redis 5 and 6 the user has an object that inherits from the client and its listeners. When its last listener
+ * is removed, Node gives that object a list of its own: the listener stays with the client, and whoever listens to the
+ * object later hears nothing. So one listener, for an event that never comes, is never removed.
  */
 export function keepOneListener(client: NodeRedisClient): void {
   if (kept.has(client)) return

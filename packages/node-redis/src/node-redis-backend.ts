@@ -12,7 +12,7 @@ import { nodeRedisNotifier } from './node-redis-notifier.ts'
 import { nodeRedisStore } from './node-redis-store.ts'
 
 export interface NodeRedisBackendOptions extends RedisStoreOptions, PubsubNotifierOptions {
-  /** What every key and channel begins with, in the store and in the notifier; default `lock:`. */
+  /** The prefix of every key and channel, in the store and in the notifier; default `lock:`. */
   readonly prefix?: string | undefined
   /**
    * The locker's name, which whoever reads its locks can see: up to 64 of `A-Z a-z 0-9 _ -`; default host and pid. A `name`
@@ -32,12 +32,12 @@ export interface NodeRedisBackend {
 /**
  * The store and the notifier over one client, with one prefix, and a name for the locker.
  *
- * The client stays yours. When somebody first waits, the notifier opens one more connection like the client's; it closes with
- * the locker. The call itself does no I/O.
+ * The client stays yours. When a waiter first waits, the notifier opens one more connection like the client's; it
+ * closes with the locker. The call itself does no I/O.
  *
  * **Whoever can read a lock sees the name of its holder**: in Redis, by `inspect`, in the log of a bridge. By default that
  * is the host and the pid, reduced to `A-Z a-z 0-9 _ -` and 32 characters, such as `orders-7c9d5b8f7b-x2x4z-1`. Where a
- * host's name must not be seen, give a `name`, here or to `createLocker`.
+ * host name must not be seen, give a `name`, here or to `createLocker`.
  *
  * @example
  * ```ts
@@ -51,7 +51,8 @@ export interface NodeRedisBackend {
  * const locks = createLocker({ ...nodeRedisBackend(redis, { prefix: 'shop:' }), ttl: '5s' })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
+ *   `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix`, `fenceMemory` or `mode`; `createLocker` throws it
  *   for a bad `name`
  */
@@ -65,6 +66,6 @@ export function nodeRedisBackend(client: NodeRedisClient, options: NodeRedisBack
   }
 }
 
-/** None on Workers: nobody owns a process there, and all have the same name. */
+/** Undefined on Workers: nobody owns a process there, and all would have the same name. */
 const defaultName = (): string | undefined =>
   sharesBetweenCalls() ? processName(globalThis as ProcessRuntime) : undefined

@@ -1,16 +1,16 @@
 import { InvalidOptionError } from '@leasehold/core'
 
 /**
- * What we use of a client: of `createClient`, `createCluster` or `createSentinel`. It is described by shape, not by class, so
- * the user's own version fits: node-redis 4, 5 or 6, as `redis` or as `@redis/client`.
+ * The parts that we use of a client from `createClient`, `createCluster` or `createSentinel`. They are described by
+ * shape, not by class, so the user's own version fits: node-redis 4, 5 or 6, as `redis` or as `@redis/client`.
  */
 export type NodeRedisClient = NodeRedisConnection | NodeRedisCluster | NodeRedisSentinel
 
 /** A connection to a server: a plain client, or one that a cluster client has to a node. */
 export interface NodeRedisConnection extends Emitter {
-  /** Somebody has asked it to connect, and it has neither been closed nor given up. */
+  /** Whether somebody has asked it to connect, and it has neither been closed nor given up. */
   readonly isOpen: boolean
-  /** It sends a command at once. */
+  /** Whether it sends a command at once. */
   readonly isReady: boolean
   readonly options?:
     | { readonly socket?: object; readonly keyPrefix?: unknown; readonly legacyMode?: unknown }
@@ -38,7 +38,7 @@ export interface NodeRedisNode {
   client?: object | undefined
 }
 
-/** Of node-redis 5 and 6. */
+/** A Sentinel client of node-redis 5 or 6. */
 export interface NodeRedisSentinel extends Emitter {
   readonly isOpen: boolean
   readonly isReady: boolean
@@ -54,14 +54,14 @@ interface Emitter {
   listenerCount(event: 'error'): number
 }
 
-/** The options of one command: those that any of the versions has. */
+/** The options of one command, of any version. */
 export type CommandOptions = object
 
 export const isCluster = (client: NodeRedisClient): client is NodeRedisCluster => 'nodeClient' in client
 
 export const isSentinel = (client: NodeRedisClient): client is NodeRedisSentinel => 'getMasterNode' in client
 
-/** @throws InvalidOptionError for anything but such a client, or for one whose commands mean something else */
+/** @throws InvalidOptionError for anything that is not such a client, and for one whose commands mean something else */
 export function checkClient(client: NodeRedisClient): void {
   const shape = Object(client) as Partial<NodeRedisConnection & NodeRedisCluster> & { readonly _keyPrefix?: unknown }
   if (typeof shape.sendCommand !== 'function' || typeof shape.isOpen !== 'boolean' || 'totalClients' in shape) {
@@ -71,7 +71,7 @@ export function checkClient(client: NodeRedisClient): void {
     )
   }
   if (shape.options?.legacyMode) throw new InvalidOptionError('client', 'is in legacy mode; make one that is not')
-  // Only a plain client shows its options.
+  // Only a plain client exposes its options.
   if (shape.options?.keyPrefix || shape._keyPrefix) {
     throw new InvalidOptionError(
       'client',

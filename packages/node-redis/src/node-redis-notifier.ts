@@ -7,7 +7,7 @@ import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
 /**
  * Wakes waiters when a lease is released. `nodeRedisBackend` makes it together with its store.
  *
- * It listens over a connection of its own, opened like the client's when somebody first waits. The connection ends with
+ * It listens over a connection of its own, opened like the client's when a waiter first waits. The connection ends with
  * `close()` of the locker or of the notifier.
  *
  * @example
@@ -17,7 +17,8 @@ import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
  * ```
  *
  * @param options `prefix` must be the store's
- * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
+ *   `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function nodeRedisNotifier(client: NodeRedisClient, options?: PubsubNotifierOptions): ReleaseNotifier {

@@ -8,7 +8,7 @@ import type { NodeRedisClient } from './node-redis-client.ts'
 import { nodeRedisStore } from './node-redis-store.ts'
 import { nodeRedisTransport } from './node-redis-transport.ts'
 
-// Connections that do not come about: what is told of why, and when.
+// Connections that cannot be made: which reason is reported, and when.
 
 const run = (client: NodeRedisClient, signal?: AbortSignal): Promise<ScriptReply | undefined> =>
   runOver(nodeRedisTransport(client), signal)

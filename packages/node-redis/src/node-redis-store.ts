@@ -13,7 +13,8 @@ import { nodeRedisTransport } from './node-redis-transport.ts'
  * const locks = createLocker({ store: nodeRedisStore(await createClient().connect()) })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
+ *   `keyPrefix`
  * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function nodeRedisStore(client: NodeRedisClient, options?: RedisStoreOptions): LeaseStore {

@@ -10,16 +10,17 @@ import {
 import { unlessAborted } from './unless-aborted.ts'
 
 /**
- * Makes connections that only listen, each like the client's. On a cluster each goes to another primary, because a plain
- * `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a bridge in your own server.
- * `nodeRedisNotifier` is built on it.
+ * Makes connections that only listen, each like the client's. On a cluster each goes to the next primary in turn: any
+ * will do, because a plain `PUBLISH` reaches subscribers on every node. It is for notifiers that you write, and for a
+ * bridge in your own server. `nodeRedisNotifier` is built on it.
  *
  * @example
  * ```ts
  * const bridge = createBridge({ store, subscriber: nodeRedisSubscriber(redis), auth: { tokens } })
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
+ *   `keyPrefix`
  */
 export function nodeRedisSubscriber(client: NodeRedisClient): RedisSubscriber {
   checkClient(client)
@@ -35,13 +36,13 @@ async function open(
   listener: SubscriberListener,
   signal: AbortSignal,
 ): Promise<Listening> {
-  // A cluster or Sentinel client waits for a server that is away for as long as that takes.
+  // A cluster or Sentinel client waits without limit for a server that is down.
   const listening = new Listening(await unlessAborted(duplicate(client, turn), signal), listener)
   await listening.open(signal)
   return listening
 }
 
-/** A connection of one attempt. Its user makes a new one and subscribes again, so that it knows when messages were missed. */
+/** One attempt: the user makes a new connection and subscribes again, so that it knows when messages were missed. */
 async function duplicate(client: NodeRedisClient, turn: number): Promise<ListeningConnection> {
   const source = await sourceOf(client, turn)
   const make = source.duplicate as (override: object) => ListeningConnection
@@ -49,7 +50,7 @@ async function duplicate(client: NodeRedisClient, turn: number): Promise<Listeni
   return make.call(source, { ...only, socket })
 }
 
-/** The connection to make another one like: of a cluster each primary's in turn, by sentinels that of the present primary. */
+/** The connection to duplicate: in a cluster each primary's in turn, with Sentinel the present primary's. */
 async function sourceOf(client: NodeRedisClient, turn: number): Promise<NodeRedisConnection> {
   if (isSentinel(client)) {
     return (await client._execute(false, async (primary) => primary)) as NodeRedisConnection
@@ -60,5 +61,5 @@ async function sourceOf(client: NodeRedisClient, turn: number): Promise<NodeRedi
   return (await client.nodeClient(node as never)) as NodeRedisConnection
 }
 
-/** What a connection that listens has no use for. */
+/** Turns off what a listening connection has no use for. */
 const only = { clientSideCache: undefined, maintNotifications: 'disabled', pingInterval: undefined }

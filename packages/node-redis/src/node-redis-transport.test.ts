@@ -71,7 +71,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
     const transport = nodeRedisTransport(client)
     await run(transport, script('return 1'))
     network.proxy.delay(100, 'toServer')
-    // More than the socket takes at once: the client keeps what comes behind it, but for one command at most.
+    // More than the socket takes at once: the client queues what follows, except for one command at most.
     const large = client.sendCommand(['SET', 'large', 'x'.repeat(8_000_000)])
     await new Promise((resolve) => setImmediate(resolve))
     const controller = new AbortController()
@@ -91,7 +91,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
       controller.abort()
       for (const reply of await Promise.all(given)) expect(reply).toMatchObject({ executed: 'unknown' })
     }
-    /** Until it is sent; as a caller does, who is told that it was not. */
+    /** Repeats a call until it is sent, as a caller does who learns that it was not. */
     const asksAgain = async (transport: RedisTransport): Promise<ScriptReply | undefined> => {
       for (;;) {
         const reply = await run(transport, increment)
@@ -99,7 +99,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
-    /** Time stands still but for this. */
+    /** Sets the time, which otherwise stands still. */
     const timeIs = (ms: number): void => {
       vi.spyOn(performance, 'now').mockReturnValue(ms)
     }
@@ -135,7 +135,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
       const controller = new AbortController()
       const given = Array.from({ length: 1_000 }, () => confirmed([increment], waits, callUntil(controller.signal)))
       await new Promise((resolve) => setImmediate(resolve))
-      // Node warns of more than ten.
+      // Node warns of more than ten listeners.
       expect(client.listenerCount('reconnecting')).toBe(1)
       controller.abort()
       for (const [each] of await Promise.all(given)) expect(each).toMatchObject({ reply: { executed: 'unknown' } })
@@ -148,7 +148,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
     })
 
     it('sends on the connection that took its place', async () => {
-      // With the timeout node-redis 5 gets out of it if a command was written to the socket that it had lost already.
+      // With the timeout, node-redis 5 recovers from having written a command to a socket that it had already lost.
       const transport = nodeRedisTransport(connect({ socket: { socketTimeout: 500 } }))
       await run(transport, script('return 1'))
       network.proxy.blackHole()
@@ -318,7 +318,7 @@ describe('nodeRedisTransport', () => {
     timer.mockClear()
     expect(await run(nodeRedisTransport(client), script("return {1, '2'}"))).toEqual(value([1, '2']))
     expect(timer).not.toHaveBeenCalled()
-    // The user's own have it.
+    // The user's own commands have the timer.
     await client.ping()
     expect(timer).toHaveBeenCalledOnce()
     timer.mockRestore()

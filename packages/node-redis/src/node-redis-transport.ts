@@ -27,22 +27,23 @@ import { plain, sendBySentinel, sendInCluster, sendOn } from './sending.ts'
  * Runs scripts over a client of node-redis: standalone, Sentinel or Cluster. It is for stores that you write; `nodeRedisStore` is
  * built on it.
  *
- * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent once its deadline is
- * over, and a call that is still in a queue of the client then becomes a `PING`. On a connection a call is sent once at most. A
- * Sentinel client may send it again after a failover; `resent` says that it may have. When a thousand calls were given up on a
- * connection and it stays silent for another 2 s, it gets one call each half second until it answers or is replaced. On a
- * cluster another node is asked who has the key of a call that got no answer, so that the client leaves a node that stands still.
- * If the server refuses to let the client in, the call ends at once with the server's words.
+ * A call waits here until its connection is ready, not in the client's offline queue. So nothing is sent after its
+ * deadline: a call that is still in a queue of the client then becomes a `PING`. On one connection a call is sent at
+ * most once. A Sentinel client may resend it after a failover; `resent` says that it may have. When a thousand calls
+ * were given up on a connection and it stays silent for another 2 s, it gets one call each half second until it answers
+ * or is replaced. On a cluster another node is asked who has the key of a call that got no answer, so that the client
+ * leaves a node that hangs. If the server refuses to let the client in, the call ends at once with the server's words.
  *
  * It changes no option of the client, and neither connects nor closes it. Its commands have none of the client's own options, such
- * as a timeout or a mapping of types.
+ * as a timeout or a type mapping.
  *
  * @example
  * ```ts
  * const store = redisStore(nodeRedisTransport(redis))
  * ```
  *
- * @throws InvalidOptionError for anything but such a client, for a pool, for a client in legacy mode or with a `keyPrefix`
+ * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
+ *   `keyPrefix`
  */
 export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   checkClient(client)
@@ -50,14 +51,16 @@ export function nodeRedisTransport(client: NodeRedisClient): RedisTransport {
   const transport = connectedTransport(connected)
   if (isSentinel(client)) offerReplicaWait(transport, confirmedBySentinel(client, transportOf))
   offerFindings(transport, () => clientFindings(client))
-  // On a cluster one would need a key.
+  // On a cluster a plain command would need a key.
   if (isCluster(client)) return transport
   const send = (words: readonly string[]): Promise<unknown> =>
     isSentinel(client) ? client.sendCommand(false, [...words], plain) : client.sendCommand([...words], plain)
   return offerPlainCommands(transport, plainCommandOver(connected, send, failure))
 }
 
-/** Of a connection that a Sentinel client lends. The same connection has the same. */
+/**
+ * The transport of each connection that a Sentinel client lends. A connection that is lent again keeps its transport.
+ */
 const lent = new WeakMap<NodeRedisConnection, RedisTransport>()
 function transportOf(connection: NodeRedisConnection): RedisTransport {
   const transport = lent.get(connection) ?? connectedTransport(connectedNodeRedis(connection))
@@ -65,7 +68,9 @@ function transportOf(connection: NodeRedisConnection): RedisTransport {
   return transport
 }
 
-/** The line of each connection. All that use the connection share it, so that together they find out that it is silent. */
+/**
+ * The line of each connection. All users of the connection share it, so that together they find out that it is silent.
+ */
 const lines = new WeakMap<NodeRedisClient, object>()
 
 function lineOf(connection: NodeRedisClient): object {
@@ -74,11 +79,11 @@ function lineOf(connection: NodeRedisClient): object {
   return line
 }
 
-/** @param within the cluster whose node this connection leads to, if it is not the user's own client */
+/** @param within the cluster whose node `client` is a connection to; undefined for the user's own client */
 function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster): ConnectedClient<NodeRedisClient> {
   const cluster = isCluster(client)
   const asked = cluster ? client : within
-  /** A key that each node's connection was needed for. */
+  /** For each node's connection, a key that it was needed for. */
   const keys = new WeakMap<NodeRedisClient, string>()
   let wasReady = false
   return {
@@ -92,7 +97,7 @@ function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster):
       if (waitFor && waitFor !== client && key !== undefined) keys.set(waitFor, key)
       return waitFor
     },
-    // One that was never ready may be about to be connected.
+    // A client that was never ready may be about to be connected.
     hasEnded: (connection) => wasReady && connection === client && !connection.isOpen,
     describe,
     listen(connection, changed, failed) {
@@ -108,7 +113,7 @@ function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster):
     send(call, connection, answer) {
       const line = connection && lineOf(connection)
       const heard: typeof answer = (reply) => {
-        // The client gives a call up only with its connection. The next one is another line.
+        // The client gives up a call only when it loses the connection. The next connection is another line.
         if (reply.type === 'unknown' && connection && lines.get(connection) === line) lines.delete(connection)
         answer(reply)
       }

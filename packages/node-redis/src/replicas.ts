@@ -4,10 +4,12 @@ import type { NodeRedisConnection, NodeRedisSentinel } from './node-redis-client
 import { failure } from './script-reply.ts'
 import { plain } from './sending.ts'
 
-/** What comes when a connection is lost. The client may have the `WAIT` in its queue then, and send it on the next one. */
+/**
+ * The events of a lost connection. The client may then still have the `WAIT` in its queue, and send it on the next one.
+ */
 const endings = ['reconnecting', 'end']
 
-/** Hears of losses for all that wait on one connection: Node warns of more than ten listeners. */
+/** Counts losses for all calls that wait on one connection: Node warns of more than ten listeners. */
 interface LossWatch {
   waits: number
   losses: number
@@ -48,8 +50,8 @@ function beginWatch(connection: NodeRedisConnection): LossWatch {
 }
 
 /**
- * Runs calls on the connection to the primary, which a Sentinel client lends for that long. The client itself might send the calls
- * and their `WAIT` to different servers.
+ * Runs calls on the connection to the primary, which a Sentinel client lends meanwhile. The client itself might send
+ * the calls and their `WAIT` to different servers.
  */
 export const confirmedBySentinel =
   (sentinel: NodeRedisSentinel, transportOf: (connection: NodeRedisConnection) => RedisTransport): ConfirmedRun =>

@@ -6,13 +6,13 @@ import {
   withoutArguments,
 } from '@leasehold/core/redis'
 
-/** What the client says before it has sent anything. */
+/** Errors that the client raises before it has sent anything. */
 const notSent = /^(The client is (closed|offline)|The queue is full|The command was aborted)$/
 
 /**
  * The reply for a client's rejection: the server's own error, or no answer.
  *
- * Only the name and the message of an error are kept, and no argument that a message quotes: the token is one of them.
+ * Only the name and the message of an error are kept, without any argument that the message quotes: one is the token.
  */
 export function failure(error: unknown, call: ScriptCall): ScriptReply {
   const { name, message, cause: last } = error instanceof Error ? error : new Error(String(error))
@@ -29,8 +29,8 @@ export const isRedirection = (reply: ScriptReply): boolean =>
   reply.type === 'error' && /^(MOVED|ASK) /.test(reply.message)
 
 /**
- * Whether the server said this. Its class says so, unless a bundler has renamed that: then the code in capitals with which the
- * server's errors begin. The system's errors, which may begin so too, have a code.
+ * Whether this is the server's own error. The error's class says so, unless a bundler has renamed it: then the code in
+ * capitals that the server's errors begin with does. The system's errors may begin so too, but have a `code`.
  */
 function isReply(error: unknown): boolean {
   for (let each = Object(error); each && each !== Error.prototype; each = Object.getPrototypeOf(each)) {

@@ -5,9 +5,9 @@ import { failure, isRedirection } from './script-reply.ts'
 type Answer = (reply: ScriptReply) => void
 
 /**
- * Our commands are as the server knows them, whatever the user's client does to others: replies are strings and numbers, and
- * the client sets no timer for each. Its own, five seconds for each command in node-redis 6, costs more than half of its speed, and
- * a call has a deadline of its own.
+ * Our commands ignore the options that the user's client applies to others: replies are strings and numbers, and the
+ * client sets no timer for each command. In node-redis 6 that timer, of five seconds, costs more than half of its
+ * speed, and a call has a deadline of its own.
  */
 export const plain: CommandOptions = {
   ...{ typeMapping: {}, returnBuffers: false, asap: false },
@@ -24,14 +24,14 @@ const wordsOf = ({ command, body, keys, args }: ScriptCall): string[] => [
 ]
 
 /**
- * Turns a command that nobody waits for into one that does nothing, in case the client still has it in its queue: when its
- * connection was lost or was not writable, it sends the queue as soon as it can, however late that is.
+ * Turns a command that nobody waits for into one that does nothing, in case the client still has it in its queue: if
+ * the connection was lost or was not writable, the client sends the queue as soon as it can, however late that is.
  */
 function spoil(words: string[]): void {
   words.splice(0, words.length, 'PING')
 }
 
-/** Sends a call on one connection. It is written once or never, and never again after that connection was lost. */
+/** Sends a call on one connection. It is written at most once, and never on a later connection. */
 export function sendOn(connection: NodeRedisConnection, call: ScriptCall, answer: Answer): Sent {
   const words = wordsOf(call)
   connection.sendCommand(words, plain).then(
@@ -47,8 +47,8 @@ export function sendOn(connection: NodeRedisConnection, call: ScriptCall, answer
 }
 
 /**
- * Sends a call on the connection of its slot, so that it leaves at once, with all that are sent together. If the slot has moved, or
- * there is no such connection, the cluster client finds the way.
+ * Sends a call on the connection of its slot, so that it leaves at once, together with the others of its turn. If the
+ * slot has moved, or there is no such connection, the cluster client finds the way.
  */
 export function sendInCluster(
   cluster: NodeRedisCluster,
@@ -61,7 +61,7 @@ export function sendInCluster(
     sendThrough(
       (words, options) => cluster.sendCommand(call.keys[0] ?? '', false, words, options),
       call,
-      // It is sent again only where a node says that another one has the slot.
+      // The call is sent again only if a node says that another one has the slot.
       (reply) =>
         answer(reply.type === 'error' && isRedirection(reply) ? sentFromNodeToNode(reply.message) : sentOnce(reply)),
     )
@@ -84,11 +84,11 @@ function sentOnce(reply: ScriptReply): ScriptReply {
   return reply.type === 'error' ? { type: 'error', message: reply.message } : reply
 }
 
-/** Sends a call to the primary that the sentinels name. If its connection is lost, the client sends it again to the next. */
+/** Sends a call to the primary that the sentinels name. If the connection is lost, the client resends to the next. */
 export const sendBySentinel = (sentinel: NodeRedisSentinel, call: ScriptCall, answer: Answer): Sent =>
   sendThrough((words, options) => sentinel.sendCommand(false, words, options), call, answer)
 
-/** Sends a call through a client that may hand it to one connection after the other. */
+/** Sends a call through a client that may hand it to one connection after another. */
 function sendThrough(
   send: (words: string[], options: CommandOptions) => Promise<unknown>,
   call: ScriptCall,
@@ -114,8 +114,8 @@ function sendThrough(
 }
 
 /**
- * In place of an `AbortSignal`. The client listens to it while a command is in a connection's queue, and no longer when it writes
- * the command: so it shows how often that was. The client of node-redis 4 does not listen.
+ * Stands in for an `AbortSignal`. The client listens to it while a command is in a connection's queue, and stops when
+ * it writes the command: so it shows how often the command was written. The client of node-redis 4 does not listen.
  */
 class Course {
   aborted = false

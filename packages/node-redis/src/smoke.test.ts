@@ -5,7 +5,7 @@ import { clients, close } from '../test/clients.ts'
 import { clusters } from '../test/clusters.ts'
 import { type NodeRedisClient, nodeRedisBackend } from './index.ts'
 
-// What every version has to do, in short. The soak runs all claims over all of them.
+// The essentials, over every version. The soak runs all claims over all versions.
 
 let redis: RedisServer
 let cluster: RedisCluster
@@ -51,7 +51,7 @@ describe.each(all)('over $name', ({ open }) => {
       isHandedOn = true
       return lease
     })
-    // It listens by now: the waiter of another key, which began later, does.
+    // The first waiter listens by now: the waiter of another key, which began later, does.
     const other = await one.acquire('other')
     const waiting = two.acquire('other', { wait: '50s' })
     await expect.poll(() => two.inspect('other')).toMatchObject({ held: true })

@@ -1,4 +1,4 @@
-/** Settles as the promise does, or rejects with the signal's reason as soon as that is aborted. */
+/** Settles as the promise does, or rejects with the signal's reason as soon as the signal is aborted. */
 export const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)

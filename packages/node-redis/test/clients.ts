@@ -6,7 +6,7 @@ import * as redis5 from 'redis-5'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { NodeRedisConnection } from '../src/index.ts'
 
-/** The options that tests use of those that all clients have. */
+/** The options common to all clients that tests use. */
 export interface ClientOptions {
   socket?: {
     host?: string
@@ -23,7 +23,7 @@ export interface ClientOptions {
   keyPrefix?: string
 }
 
-/** What tests use of a client besides. */
+/** What tests use of a client beyond that. */
 export interface TestClient extends NodeRedisConnection {
   connect(): Promise<unknown>
   ping(): Promise<unknown>
@@ -45,7 +45,7 @@ export const newest: Version = {
   create: (options) => redis6.createClient(options) as unknown as TestClient,
 }
 
-/** What the adapter is made for: each of its claims holds with each of these. */
+/** The versions that the adapter is made for: each of its claims holds with each of them. */
 export const clients: readonly Version[] = [
   newest,
   {
@@ -56,7 +56,7 @@ export const clients: readonly Version[] = [
   { name: 'node-redis 4', create: (options) => redis4.createClient(options) as unknown as TestClient },
 ]
 
-/** `npm test` runs the claims over the newest, the soak over all of them. */
+/** `npm test` runs the claims over the newest version, the soak over all of them. */
 export const soak: boolean = process.env['LEASEHOLD_SOAK'] === '1'
 export const tested: readonly Version[] = soak ? clients : [newest]
 
@@ -64,17 +64,17 @@ export const tested: readonly Version[] = soak ? clients : [newest]
 export async function close(client: object): Promise<void> {
   const { destroy, disconnect } = client as { destroy?(): unknown; disconnect?(): unknown }
   const end = async (): Promise<unknown> => (destroy ?? disconnect)?.call(client)
-  // It throws, or rejects, if it is closed already.
+  // Throws or rejects if the client is closed already.
   await end().catch(() => undefined)
 }
 
-/** For the tests of one suite: an empty server, a proxy in front of it for each of them, and clients that connect by it. */
+/** For one suite: an empty server, a proxy in front of it for each test, and clients that connect through the proxy. */
 export function behindProxy(create: Version['create']): {
   readonly redis: RedisServer
   readonly proxy: TcpProxy
   /** A client that begins to connect. */
   connect(options?: ClientOptions): TestClient
-  /** One that nobody has asked to connect. */
+  /** A client that nobody has asked to connect. */
   idle(options?: ClientOptions): TestClient
   /** A client to whose errors nobody listens, and which nobody has asked to connect. */
   unwatched(options?: ClientOptions): TestClient

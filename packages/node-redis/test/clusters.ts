@@ -9,7 +9,7 @@ export interface Address {
   readonly port: number
 }
 
-/** The options that tests use of those that all cluster clients have. */
+/** The options common to all cluster clients that tests use. */
 export interface ClusterOptions {
   rootNodes: { socket: Address }[]
   defaults?: ClientOptions
@@ -17,7 +17,7 @@ export interface ClusterOptions {
   nodeAddressMap?: (address: string) => Address
 }
 
-/** What tests use of a cluster client besides. */
+/** What tests use of a cluster client beyond that. */
 export interface TestCluster extends NodeRedisCluster {
   connect(): Promise<unknown>
   listenerCount(event: string): number
@@ -26,12 +26,12 @@ export interface TestCluster extends NodeRedisCluster {
   disconnect?(): Promise<unknown>
 }
 
-/** What the adapter is made for: each of its claims holds with each of these. */
+/** The versions that the adapter is made for: each of its claims holds with each of them. */
 export const clusters: readonly { readonly name: string; create(options: ClusterOptions): TestCluster }[] = [
   { name: 'node-redis 6', create: (options) => redis6.createCluster(options as never) as unknown as TestCluster },
   { name: 'node-redis 5', create: (options) => redis5.createCluster(options as never) as unknown as TestCluster },
   { name: 'node-redis 4', create: (options) => redis4.createCluster(options as never) as unknown as TestCluster },
 ]
 
-/** `npm test` runs the claims over the newest, the soak over all of them. */
+/** `npm test` runs the claims over the newest version, the soak over all of them. */
 export const testedClusters = soak ? clusters : clusters.slice(0, 1)

@@ -11,7 +11,7 @@ interface Address {
 
 const prefix = 'conformance:'
 
-/** The suites, over a client that is told of one server. `told`: of others, who tell it where that is. */
+/** Runs the suites over a client that is given one server's address, or learns it from Sentinels (`told`). */
 export function conformance(
   name: string,
   servers: readonly RedisServer[],

@@ -5,7 +5,7 @@ import { close } from './clients.ts'
 
 type Client = NodeRedisClient & { connect(): Promise<unknown>; listenerCount(event: string): number }
 
-/** A transport over a client whose way to a server is closed until `connect`. */
+/** A transport over a client that cannot reach its server until `connect`. */
 export async function unconnected(
   server: { readonly port: number },
   create: (way: { readonly host: string; readonly port: number }) => Client,
@@ -15,7 +15,7 @@ export async function unconnected(
   const client = create({ host: proxy.host, port: proxy.port })
   client.on('error', () => undefined)
   let isOver = false
-  // A cluster client gives up at once, and its user begins again.
+  // A cluster client gives up at once, so its user has to try again.
   const connecting = async (): Promise<void> => {
     while (!isOver && !client.isOpen) {
       await client.connect().catch(() => new Promise((resolve) => setTimeout(resolve, 20)))

@@ -27,7 +27,7 @@ beforeEach(() => {
 const asked = { resource: 'doc', role: 'writer', sessionId: 'tab', takeOver: 'anyone' } as const
 const sessionOf = (entering: Settlement<Entered>): Session => (entering.value as { session: Session }).session
 
-/** Enters, and has the store's answer wait until it is let through. */
+/** Enters, and holds the store's answer back until it is let through. */
 async function held(userId: string, options: Partial<EnterOptions> = {}) {
   let letThrough = (): void => undefined
   store.next('presence.enter', async (sending) => {

@@ -10,17 +10,17 @@ export interface Entrant {
   readonly takeOver: TakeOver
 }
 
-/** An entry of a room; of others' entries nobody knows whom they might displace. */
+/** An entry of a room. Whom it may displace is known only for this server's own entries. */
 export type Entry = Omit<Entrant, 'resource' | 'takeOver'> & { readonly fence: number; readonly takeOver?: TakeOver }
 
 /**
- * Whether of two sessions of one room only the one with the higher fence can be there. The store lets them in one after the other, and
- * fences tell in which order; its answers may come in the other one.
+ * Whether the later of two sessions of one room shows that the earlier is no longer there. The store lets them in one
+ * after the other, in the order of their fences, but its answers may arrive in the opposite order.
  */
 export function displaces(later: Entry, earlier: Omit<Entry, 'fence'>): boolean {
   const { userId, sessionId, role, exclusive, takeOver = 'nobody' } = later
   const isUser = userId === earlier.userId
   if (isUser && sessionId === earlier.sessionId) return true
-  // The store lets another user into an exclusive role only when the one who had it has it no more.
+  // The store lets another user into an exclusive role only when the previous user no longer has it.
   return exclusive && role === earlier.role && (!isUser || takeOver !== 'nobody')
 }

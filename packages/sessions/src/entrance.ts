@@ -8,8 +8,8 @@ interface Waiting {
 }
 
 /**
- * Lets sessions enter a few at a time, in the order in which they came. In a storm of reconnects each request then has the whole of its
- * deadline, and none spends it behind thousands of others.
+ * Lets sessions enter a few at a time, in order of arrival. In a storm of reconnects each request then has its whole
+ * deadline, and does not spend it behind thousands of others.
  */
 export class Entrance {
   readonly #clock: Clock
@@ -21,7 +21,8 @@ export class Entrance {
   }
 
   /**
-   * @throws StoreUnavailableError for a session that did not get its turn in time: those before it got no answers
+   * @throws StoreUnavailableError for a session that did not get its turn in time: those before it got no answers from
+   *   the store
    * @throws the signal's own reason when it is aborted
    */
   async pass<T>(enter: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -37,12 +38,12 @@ export class Entrance {
     }
   }
 
-  /** Refuses all who wait. */
+  /** Refuses all waiting sessions. */
   close(error: unknown): void {
     for (const waiting of [...this.#waiting]) waiting.refuse(error)
   }
 
-  /** The place of the one before passes to this one. */
+  /** Waits for a place, which a session before this one passes on. */
   #turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {

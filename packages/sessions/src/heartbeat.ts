@@ -3,10 +3,10 @@ import { beatsPerSilence } from './figures.ts'
 import type { OwnSessions } from './own-sessions.ts'
 
 /**
- * Ends sessions whose clients have been silent for too long. One timer serves all of them.
+ * Ends sessions whose clients have been silent for too long. One timer serves all sessions.
  *
- * A beat that comes late says that this process was busy or paused, and that signs of life may lie unread. So such a beat ends nothing,
- * once: until the next, they are read.
+ * A late beat shows that this process was busy or paused, and that signs of life may not have been read yet. So such a
+ * beat ends nothing, but never twice in a row: by the next beat, they have been read.
  */
 export class Heartbeat {
   readonly #clock: Clock
@@ -61,7 +61,7 @@ export class Heartbeat {
     if (this.#own.size > 0 && !this.#cancel) this.#arm(Math.min(this.#pingMs, silentMs))
   }
 
-  /** Answers when the next could have been silent for too long. */
+  /** Returns when the next client could have been silent for too long. */
   #endSilent(nowMs: number): number {
     let nextMs = Infinity
     for (const session of this.#own.all()) {

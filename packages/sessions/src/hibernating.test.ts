@@ -29,7 +29,7 @@ async function settled<T>(work: Promise<T>): Promise<T> {
 async function kept(options: object = {}): Promise<KeptSession> {
   const outcome = await settled(object.enter({ ...asked, ...options }))
   expect(outcome.type).toBe('entered')
-  // As it comes back from where it was kept.
+  // As read back from where it was kept.
   return JSON.parse(JSON.stringify((outcome as { session: KeptSession }).session)) as KeptSession
 }
 

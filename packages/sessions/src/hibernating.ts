@@ -15,26 +15,27 @@ export interface KeptSession {
   readonly token: string
 }
 
-/** The calls for sessions that somebody else keeps, such as a Durable Object whose memory ends between two events. */
+/** The calls for sessions that the caller keeps, such as a Durable Object that loses its memory between two events. */
 export interface HibernatingSessions {
-  /** As `Sessions.enter`. From then on nothing here renews the session, and nothing remembers it. */
+  /** Like `Sessions.enter`. Afterwards nothing here renews or remembers the session. */
   enter(
     options: Omit<EnterOptions, 'socket'>,
   ): Promise<
     { readonly type: 'entered'; readonly session: KeptSession } | { readonly type: 'held'; readonly by: Member }
   >
   /**
-   * Renews sessions, in one round trip for a hundred of them, and answers which are not there any more. Leave out those whose clients
-   * have been silent. A session whose renewal got no answer counts as kept until its ttl is over: renew at least three times within it.
+   * Renews sessions, in one round trip for each hundred, and returns those that are no longer there. Leave out those
+   * whose clients have been silent. A session whose renewal got no answer counts as kept until its ttl is over: renew
+   * at least three times within the ttl.
    */
   renew(kept: readonly KeptSession[]): Promise<readonly LostSession[]>
-  /** Ends a session. One that was displaced stays displaced: the end of an old socket concerns its own session. */
+  /** Ends a session. One that was displaced stays displaced: the end of an old socket affects only its own session. */
   leave(kept: KeptSession): Promise<void>
   verify(resource: string, role: string, userId: string): Promise<boolean>
   members(resource: string): Promise<readonly Member[]>
 }
 
-/** A session that has ended: by its ttl, or because another has its place. */
+/** A session that has ended: by its ttl, or because another took its place. */
 export interface LostSession {
   readonly session: KeptSession
   readonly end: 'taken-over' | 'lost'
@@ -90,7 +91,10 @@ export function hibernatingSessions(
   }
 }
 
-/** From now on nothing renews the lease here. One that cannot be let go of is given back: its caller has nothing to end it with. */
+/**
+ * Detaches the lease, so that nothing here renews it. If that fails, the lease is released: the caller would have
+ * nothing to end it with.
+ */
 async function detached(lease: Lease, ttl: Duration): Promise<DetachedLease> {
   try {
     return await detach(lease, { ttl })

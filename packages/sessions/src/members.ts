@@ -1,18 +1,18 @@
 import type { LookRoomRequest, RoomEntry, Rooms } from '@leasehold/core/presence'
 
-/** A user who is there: one presence, however many sessions it has, on whichever servers. */
+/** A user who is present: once, however many sessions they have, on any servers. */
 export interface Member {
   readonly userId: string
-  /** In the order in which it entered them. */
+  /** In the order in which the user entered them. */
   readonly roles: readonly string[]
-  /** The earliest first. */
+  /** The user's sessions, earliest first. */
   readonly sessions: readonly RoomEntry[]
-  /** When the earliest of its present sessions entered. */
+  /** When the earliest of these sessions entered. */
   readonly since: Date
 }
 
 /**
- * The users that one look at a room finds.
+ * Reads a room once, and returns the users found.
  *
  * @throws StoreUnavailableError when the store did not answer
  */
@@ -22,7 +22,7 @@ export async function membersFound(rooms: Rooms, request: LookRoomRequest): Prom
   return membersOf(view?.entries ?? [])
 }
 
-/** The users behind some entries, in the order in which they came. */
+/** The users behind some entries, in the order in which they entered. */
 export function membersOf(entries: readonly RoomEntry[]): readonly Member[] {
   const byUser = new Map<string, RoomEntry[]>()
   for (const entry of [...entries].sort((a, b) => a.fence - b.fence)) {

@@ -7,41 +7,48 @@ import type { SocketLike } from './socket.ts'
 
 export interface SessionsOptions {
   /**
-   * How long an entry lives without renewal; default 10 s. If this server is killed, its members are gone after that. If it cannot reach
-   * the store, it gives its sessions up in that time, before others can take their roles.
+   * How long an entry lives without renewal; default 10 s. If this server is killed, its members are gone after that.
+   * If it cannot reach the store, it gives up its sessions within that time, before others can take their roles.
    */
   readonly ttl?: Duration | undefined
   /** How long a client may be silent before its session ends; default 15 s. See {@link Session.seen}. */
   readonly silence?: Duration | undefined
-  /** The roles that any number of users may have at a time, such as `['reader']`; default none. Every other role has one user. */
+  /**
+   * The roles that any number of users may have at a time, such as `['reader']`; default none. Any other role has one
+   * user at a time.
+   */
   readonly sharedRoles?: readonly string[] | undefined
-  /** Whom those who enter displace, unless they say otherwise; default `nobody`. */
+  /** Whom an entering session may displace, unless its own option says otherwise; default `nobody`. */
   readonly takeOver?: TakeOver | undefined
-  /** How often a watched room is looked at, even if nothing is heard of it; default 500 ms. */
+  /** How often a watched room is read, even if no change is announced; default 500 ms. */
   readonly recheck?: Duration | undefined
-  /** Called with what becomes of the sessions of this server. A listener that throws changes nothing. */
+  /** Called with the events of this server's sessions. Its errors are ignored. */
   readonly onEvent?: ((event: SessionEvent) => void) | undefined
-  /** Where time comes from; default the runtime's clock. Give the one of the locker. */
+  /** The source of time; default the runtime's clock. Use the same clock as the locker. */
   readonly clock?: Clock | undefined
 }
 
 /** Who enters, and how. */
 export interface EnterOptions {
-  /** What the roles are about, such as a document. It is the room's key in the store. */
+  /** What the roles belong to, such as a document. It is the room's key in the store. */
   readonly resource: string
   readonly role: string
-  /** Which of the user's connections it is, such as a tab. One that comes again displaces its earlier self, wherever that was. */
+  /**
+   * Which of the user's connections this is, such as a tab. One that enters again displaces its earlier self, on
+   * whatever server.
+   */
   readonly sessionId: string
   readonly userId: string
   /**
-   * Whom it may displace: `nobody`; `mine`, other sessions of this user in the role; or `anyone` who has it. Without that, several
-   * sessions of one user share a role, and another user is refused.
+   * Whom the session may displace: `nobody`; `mine`, other sessions of this user in the role; or `anyone` who has it.
+   * With `nobody`, several sessions of one user share a role, and another user is refused.
    */
   readonly takeOver?: TakeOver | undefined
   /**
-   * The client's socket, of the library `ws`. It is pinged three times within `silence`, which browsers answer by themselves; whatever
-   * it hears is a sign of life. Its end is the end of its sessions, and it is closed with the last of them: with 4001 if that was taken
-   * over, 4003 if it was lost. Without a socket, call `seen` and `leave` yourself.
+   * The client's socket, of the library `ws`. It is pinged three times within `silence`, which browsers answer
+   * automatically; anything received on it is a sign of life. Its sessions end when it closes, and it is closed when
+   * the last of them ends: with 4001 if that was taken over, 4003 if it was lost. Without a socket, call `seen` and
+   * `leave` yourself.
    */
   readonly socket?: SocketLike | undefined
   readonly signal?: AbortSignal | undefined

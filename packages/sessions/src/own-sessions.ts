@@ -1,6 +1,6 @@
 import type { LiveSession } from './session.ts'
 
-/** The sessions of this server, found by what is asked about them. Each question is answered in constant time. */
+/** The sessions of this server, indexed by session, room and user. Each lookup takes constant time. */
 export class OwnSessions {
   readonly #all = new Set<LiveSession>()
   readonly #bySession = new Map<string, Set<LiveSession>>()
@@ -23,7 +23,7 @@ export class OwnSessions {
     return [...(this.#byRoom.get(resource) ?? [])]
   }
 
-  /** Whether a user has a role here, by a session that may be believed now. */
+  /** Whether a user has a role here, by a session that is valid now. */
   has(resource: string, role: string, userId: string): boolean {
     for (const session of this.#byUser.get(roleKey({ resource, role, userId })) ?? []) if (session.isValid) return true
     return false
@@ -44,7 +44,7 @@ export class OwnSessions {
   }
 }
 
-/** Roles and users have no line breaks, so no two triples have one key. */
+/** Roles and users have no line breaks, so no two triples share a key. */
 const roleKey = ({ resource, role, userId }: Pick<LiveSession, 'resource' | 'role' | 'userId'>): string =>
   `${resource}\n${role}\n${userId}`
 

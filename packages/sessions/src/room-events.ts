@@ -1,17 +1,17 @@
 import type { Member } from './members.ts'
 
 /**
- * What a room tells those who watch it. The users are those of all servers, and `members` are those who are there now. Each joins once
- * and leaves once, however many sessions it has.
+ * What a room reports to its watchers, about the users of all servers; `members` are those who are present now. Each
+ * joins once and leaves once, however many sessions they have.
  */
 export type RoomEvent =
-  /** Who is there when watching begins, or when the store answers again. */
+  /** Who is present when watching begins, or when the store answers again. */
   | { readonly type: 'present'; readonly members: readonly Member[] }
   | { readonly type: 'joined' | 'left' | 'changed'; readonly member: Member; readonly members: readonly Member[] }
-  /** The store does not answer. Nobody knows who is there until `present`. */
+  /** The store does not answer. Who is there is unknown until `present`. */
   | { readonly type: 'unreachable'; readonly cause: unknown }
 
-/** What has to be told when some members have become others. */
+/** The events that lead from the members before to the members now. */
 export function changesBetween(before: readonly Member[], members: readonly Member[]): readonly RoomEvent[] {
   const events: RoomEvent[] = []
   const known = new Map(before.map((member) => [member.userId, member]))

@@ -7,22 +7,22 @@ import type { OwnSessions } from './own-sessions.ts'
 import { changesBetween, type RoomEvent } from './room-events.ts'
 import type { LiveSession } from './session.ts'
 
-/** A room that is watched, and what is known of it. */
+/** A watched room, and what is known about it. */
 interface Watched {
   readonly listeners: Set<(event: RoomEvent) => void>
   readonly stopHints: () => void
-  /** Undefined until the first look was answered. */
+  /** Undefined until the first look is answered. */
   members: readonly Member[] | undefined
   version: string | undefined
-  /** Why nobody knows who is there; undefined while the store answers. */
+  /** Why the members are unknown; undefined while the store answers. */
   unreachable: { readonly cause: unknown } | undefined
   /** Something may have changed since the last look began. */
   isHinted: boolean
 }
 
 /**
- * Tells who comes and goes in the rooms that are watched. It looks at all of them together: each time something is announced about one,
- * and now and then, since nobody announces that an entry expired.
+ * Reports who comes and goes in the watched rooms. It reads all of them together: each time a change is announced in
+ * one, and periodically, since the expiry of an entry is not announced.
  */
 export class RoomWatch {
   readonly #settings: Settings
@@ -30,7 +30,7 @@ export class RoomWatch {
   readonly #own: OwnSessions
   readonly #watched = new Map<string, Watched>()
   #isLooking = false
-  /** When it looks next. */
+  /** When it looks next, by the monotonic clock; Infinity if no look is planned. */
   #nextMs = Infinity
   #cancel: (() => void) | undefined
   #isOver = false
@@ -41,12 +41,12 @@ export class RoomWatch {
     this.#own = own
   }
 
-  /** Begins to tell a listener of a room; answers what ends that. */
+  /** Starts to report a room to a listener; returns a function that stops this. */
   watch(resource: string, onEvent: (event: RoomEvent) => void): () => void {
     const listener = listenerOf(onEvent)
     const room = this.#watched.get(resource) ?? this.#open(resource)
     room.listeners.add(listener)
-    // Who comes later than the first learns at once what is known, or that nothing is.
+    // A listener that is not the first is given at once what is known, or that nothing is.
     if (room.unreachable) listener({ type: 'unreachable', ...room.unreachable })
     else if (room.members) listener({ type: 'present', members: room.members })
     return () => {
@@ -55,7 +55,7 @@ export class RoomWatch {
     }
   }
 
-  /** The entries that were seen in a room last, if it is watched: of a user, or of an exclusive role. */
+  /** The entries last seen in a room, if it is watched: those of the user, or of the exclusive role. */
   seen({ resource, userId, role, exclusive }: Entrant): readonly RoomEntry[] {
     const members = this.#watched.get(resource)?.members ?? []
     const found = members.filter((member) => member.userId === userId || (exclusive && member.roles.includes(role)))
@@ -96,7 +96,7 @@ export class RoomWatch {
     if (!this.#isLooking) this.#plan(leastPauseMs)
   }
 
-  /** Looks after that time at the latest. */
+  /** Has a look begin after that time at the latest. */
   #plan(delayMs: number): void {
     if (this.#isLooking || this.#isOver) return
     const { clock } = this.#settings
@@ -114,7 +114,7 @@ export class RoomWatch {
     const sinceMs = clock.monotonicMs()
     const rooms = [...this.#watched]
     for (const [, room] of rooms) room.isHinted = false
-    // Those that enter while the look is under way need not be in its answer, unless later ones are.
+    // A session that enters while the look is under way may be missing from its answer, unless a later one is in it.
     const before = new Map(rooms.map(([resource]) => [resource, new Set(this.#own.in(resource))]))
     try {
       const views = await this.#rooms.look(rooms.map(([key, { version }]) => ({ key, version })))
@@ -145,7 +145,9 @@ export class RoomWatch {
     for (const event of events) for (const listener of room.listeners) listener(event)
   }
 
-  /** The store has spoken of all who are there. One of ours that is missing asks at once what became of it. */
+  /**
+   * The store has listed all who are there. A session of this server that is missing asks at once what became of it.
+   */
   #checkOwn(entries: readonly RoomEntry[], resource: string, before: ReadonlySet<LiveSession> | undefined): void {
     const fences = new Set(entries.map(({ fence }) => fence))
     const highest = Math.max(...fences)

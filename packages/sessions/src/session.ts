@@ -7,38 +7,44 @@ import { vouchedShare } from './figures.ts'
 export type SessionEnd = 'left' | 'silent' | 'taken-over' | 'lost'
 
 /**
- * A session of this server: one connection of a user, in one role of one resource. It is an entry of its own. Whatever comes late from
- * an earlier connection of the same user, such as the end of its socket, concerns that connection's session and not this one.
+ * A session of this server: one connection of a user, in one role of one resource. It has an entry of its own. Whatever
+ * comes late from an earlier connection of the same user, such as the end of its socket, affects that connection's
+ * session and not this one.
  */
 export interface Session extends AsyncDisposable {
   readonly resource: string
   readonly role: string
   readonly sessionId: string
   readonly userId: string
-  /** Grows with each session of the resource. Pass it to what the role guards, and let that refuse a lower one. */
+  /** Grows with each session of the resource. Pass it to what the role guards, and have it refuse a lower one. */
   readonly fence: number
-  /** How it ended; undefined while it lasts. */
+  /** How the session ended; undefined while it lasts. */
   readonly end: SessionEnd | undefined
-  /** Resolves when it ends, and never rejects. */
+  /** Resolves when the session ends, and never rejects. */
   readonly ended: Promise<SessionEnd>
-  /** Whether it may be believed now, whatever timers do. Ask before each act that the role allows. */
+  /** Whether the session can be trusted now, even if timers are late. Check before each action that the role allows. */
   readonly isValid: boolean
   /**
-   * For how long it may be believed if nothing more is heard, neither of its client nor of the store, in milliseconds; 0 when it may not.
-   * Send it to the client with the answer to a sign of life. A client that counts it from when *it sent* that sign stops believing before
-   * the role is free for others. A forced take-over does not wait for that: tell the client of it.
+   * For how long the session can be trusted if nothing more is heard, from its client or from the store, in
+   * milliseconds; 0 if it cannot. Send it to the client with the answer to a sign of life. A client that counts it from
+   * when *it sent* that sign stops trusting its session before the role is free for others. A forced take-over does not
+   * wait for that: notify the client.
    */
   remaining(): number
   /**
-   * Says that something was heard of the client. Call it for each message, unless you gave the session its socket. Nothing else keeps a session
-   * alive: once its client has been silent for `silence`, it ends, however well this server is.
+   * Records a sign of life from the client. Call it for each message, unless you gave the session its socket. Nothing
+   * else keeps a session alive: once its client has been silent for `silence`, the session ends, however healthy this
+   * server is.
    */
   seen(): void
-  /** Ends it, and gives its role back. Once it has resolved, nobody sees it any more. It never rejects; a session that has ended stays as it is. */
+  /**
+   * Ends the session, and gives its role back. Once the promise has resolved, nobody sees the session any more. It
+   * never rejects; a session that has ended stays as it is.
+   */
   leave(): Promise<void>
 }
 
-/** What a session tells those who keep it. */
+/** What a session needs from the registry that keeps it. */
 export interface Keeper {
   readonly silenceMs: number
   now(): number
@@ -53,7 +59,7 @@ export class LiveSession implements Session, Entrant {
   readonly exclusive: boolean
   readonly takeOver: TakeOver
   readonly ended: Promise<SessionEnd>
-  /** When its client was heard of last. */
+  /** When the client was last heard from, in milliseconds of the monotonic clock. */
   seenMs: number
   readonly #lease: Lease
   readonly #keeper: Keeper
@@ -76,7 +82,7 @@ export class LiveSession implements Session, Entrant {
     })
   }
 
-  /** Ends with its lease, from now on. It may be lost already. */
+  /** From now on, the session ends when its lease is lost, which may have happened already. */
   begin(): void {
     const { signal } = this.#lease
     const onLost = (): void => {
@@ -119,12 +125,12 @@ export class LiveSession implements Session, Entrant {
     await this.leave()
   }
 
-  /** Asks the store at once whether its entry is still there. If not, the lease is lost. */
+  /** Asks the store at once, by a renewal, whether its entry is still there. If not, the lease is lost. */
   check(ttl: number): void {
     this.#lease.renew({ ttl }).catch(() => undefined)
   }
 
-  /** Ends it, unless it has ended. Its lease is released in any case: the store may still have it. */
+  /** Ends the session, unless it has ended. Its lease is released however it ends: the store may still have it. */
   finish(end: SessionEnd, reason?: LossReason): void {
     if (this.#end !== undefined) return
     this.#end = end

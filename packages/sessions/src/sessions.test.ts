@@ -21,7 +21,7 @@ let events: string[]
 let here: Sessions
 let there: Sessions
 
-/** The sessions of a server, which tells its events under its name. */
+/** The sessions of a server, which reports its events under its name. */
 function server(name: string, options: SessionsOptions = {}, store = new ScriptedStore(clock, behind)): Sessions {
   const locks = createLocker({ store, clock, name, notifier: memoryNotifier(behind) })
   const onEvent = ({ type, session }: SessionEvent): void => {
@@ -53,7 +53,7 @@ async function entered(options: Partial<EnterOptions> = {}, by = here): Promise<
   return (outcome as { session: Session }).session
 }
 
-/** Lets time pass in which the clients of these sessions are heard of. */
+/** Lets time pass while the clients of these sessions send signs of life. */
 async function heard(ms: number, ...alive: readonly Session[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     for (const session of alive) session.seen()
@@ -84,7 +84,7 @@ describe('a role', () => {
     expect(session.remaining()).toBeLessThanOrEqual(ttl)
     session.seen()
     await clock.advance(silence - 1_000)
-    // Its client stops believing a tenth of the silence before it ends.
+    // Its client stops trusting the session a tenth of the silence before it ends.
     expect([session.remaining(), session.isValid]).toEqual([400, true])
     await clock.advance(600)
     expect([session.remaining(), session.isValid]).toEqual([0, true])

@@ -13,18 +13,21 @@ import { RoomWatch } from './room-watch.ts'
 import { type Keeper, LiveSession, type Session, type SessionEnd } from './session.ts'
 import { Sockets } from './socket.ts'
 
-/** Contention is an answer: another user has the role. A session may have ended by the time of the answer, if another displaced it. */
+/**
+ * `held` is contention: another user has the role. An entered session may have ended by the time of the answer, if
+ * another displaced it.
+ */
 export type Entered =
   | { readonly type: 'entered'; readonly session: Session }
   | { readonly type: 'held'; readonly by: Member }
 
-/** The sessions of one server, and what can be asked about those of all; made by {@link sessions}. */
+/** The sessions of one server, with queries about those of all servers; made by {@link sessions}. */
 export interface Sessions extends AsyncDisposable {
   /** How many sessions this server has. */
   readonly size: number
   /**
-   * Lets a session into a role of a resource. The same session may enter again: on a new connection, or for another role. It then has
-   * the new place instead of the old, in one step; if it is refused, it keeps the old one.
+   * Lets a session into a role of a resource. The same session may enter again: on a new connection, or for another
+   * role. It then gets the new place instead of the old one, in one step; if refused, it keeps the old one.
    *
    * @throws StoreUnavailableError when the store did not answer
    * @throws InvalidOptionError for a bad option, or a resource with 10,000 sessions
@@ -32,27 +35,34 @@ export interface Sessions extends AsyncDisposable {
    * @throws the signal's own reason when `signal` is aborted
    */
   enter(options: EnterOptions): Promise<Entered>
-  /** Ends every session of this server that has this id *now*. For the end of a socket, end the session you got for it instead. */
+  /**
+   * Ends every session of this server that has this id *now*. When a socket closes, call `leave` of the session you got
+   * for it instead.
+   */
   leave(sessionId: string): Promise<void>
-  /** Something was heard of the client with this session. */
+  /** Records a sign of life from the client of this session. */
   seen(sessionId: string): void
   /**
-   * Whether a user has a role. A session of this server that may be believed answers without the store; if there is none, one read of
-   * the store does.
+   * Whether a user has a role. A valid session of this server answers without the store; if there is none, it takes one
+   * read of the store.
    *
    * @throws StoreUnavailableError when the store did not answer
    */
   verify(resource: string, role: string, userId: string): Promise<boolean>
-  /** Who has an exclusive role, by one read of the store. */
+  /** Who has an exclusive role, with one read of the store. */
   holderOf(resource: string, role: string): Promise<Member | null>
-  /** Who is there, on all servers, in the order in which they came; by one read of the store. */
+  /** Who is there, on all servers, in the order in which they entered; with one read of the store. */
   members(resource: string): Promise<readonly Member[]>
   /**
-   * Tells who comes and goes, on all servers: at once if the locker has a notifier, otherwise within `recheck`. A session of this server
-   * that another has displaced learns of it just as soon; where nobody watches, it does so with its next renewal. Returns what ends it.
+   * Reports who comes and goes, on all servers: at once if the locker has a notifier, otherwise within `recheck`. A
+   * session of this server that was displaced learns of it equally soon; in a room without watchers, it does so with
+   * its next renewal. Returns a function that ends the watch.
    */
   watch(resource: string, listener: (event: RoomEvent) => void): () => void
-  /** Ends all sessions of this server, so that others see them leave now and not when their entries expire. The locker stays open. */
+  /**
+   * Ends all sessions of this server, so that others see them leave now, not when their entries expire. The locker
+   * stays open.
+   */
   close(): Promise<void>
 }
 
@@ -82,9 +92,9 @@ class SessionRegistry implements Sessions {
   readonly #entrance: Entrance
   readonly #watch: RoomWatch
   readonly #keeper: Keeper
-  /** Enters under way. */
+  /** Calls of `enter` in flight. */
   readonly #entering = new Set<Promise<unknown>>()
-  /** Those of them that were sent, and who has been let into their rooms since. */
+  /** Entrants whose requests were sent, each with the sessions let in since that displace it. */
   readonly #sent = new Map<Entrant, Entry[]>()
   #closing: Promise<void> | undefined
 
@@ -187,8 +197,9 @@ class SessionRegistry implements Sessions {
   }
 
   /**
-   * Ends what the store has displaced, as far as this server knows: sessions whose place this one has need not wait for their renewal to
-   * learn it. This one is displaced itself if its answer was overtaken by that of a later enter, whose session may have left again.
+   * Ends what the store has displaced, as far as this server knows: sessions that this one displaced need not wait for
+   * their renewal to learn of it. This one is itself displaced if the answer to a later enter arrived first, even if
+   * that session has left again.
    */
   #settleDisplaced(session: LiveSession, since: readonly Entry[]): void {
     const { resource, sessionId, exclusive, fence } = session

@@ -4,7 +4,7 @@ import { type Fate, follow, ManualClock, refusing, replyAfter, ScriptedStore } f
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Session, type Sessions, type SocketLike, sessions } from './index.ts'
 
-/** A socket of the library `ws`, as far as it is used. */
+/** A fake `ws` socket, with the part that is used. */
 class Socket extends EventEmitter implements SocketLike {
   readyState = 1
   pings = 0
@@ -54,13 +54,13 @@ async function entered(options: object = {}): Promise<Session> {
   return (entering.value as { session: Session }).session
 }
 
-/** A look finds sessions of this server missing, and asks at once what became of them. */
+/** If a look finds sessions of this server missing, they ask at once what became of them. */
 async function looked(): Promise<void> {
   registry.watch('doc', () => undefined)
   await clock.advance(50)
 }
 
-/** Holds the answers to enters back until the promise is resolved. */
+/** Holds back the answers to enters until the promise is resolved. */
 function heldBack(fate: Fate): PromiseWithResolvers<void> {
   const answering = Promise.withResolvers<void>()
   store.always('presence.enter', async (sending) => {

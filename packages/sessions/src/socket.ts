@@ -1,43 +1,46 @@
 import { closeCodes } from './figures.ts'
 import type { LiveSession, SessionEnd } from './session.ts'
 
-/** What is used of a socket of the library `ws`, by shape. */
+/** The part of a `ws` socket that is used, by shape. */
 export interface SocketLike {
-  /** 2 and 3: it is closing, or closed. */
+  /** 2: closing; 3: closed. */
   readonly readyState: number
   on(event: 'message' | 'pong' | 'close', listener: () => void): unknown
   ping(): void
   close(code?: number, reason?: string): void
-  /** Ends it without a farewell: the other side may not be there any more. */
+  /** Ends it without a closing handshake: the other side may no longer be there. */
   terminate(): void
 }
 
-/** What a socket is there for. */
+/** The sessions that a socket serves. */
 interface Served {
   readonly sessions: Set<LiveSession>
-  /** How many enter with it. The session whose place such a one takes may end before the answer is here, and the socket stays. */
+  /**
+   * How many sessions are entering with this socket. While one is, the socket stays open, even if the session that it
+   * replaces ends first.
+   */
   entering: number
   /** How the last of its sessions ended, once it has none. */
   end: SessionEnd | undefined
 }
 
-/** The sockets of this server's sessions. A socket may serve several of them, and ends with the last. */
+/** The sockets of this server's sessions. A socket may serve several sessions, and is closed with the last. */
 export class Sockets {
   readonly #served = new Map<SocketLike, Served>()
   readonly #sockets = new Map<LiveSession, SocketLike>()
 
-  /** A session enters with this socket, which stays open meanwhile. Its end is not missed. */
+  /** A session is entering with this socket, which stays open meanwhile. If the socket closes, that is noticed. */
   hold(socket: SocketLike): void {
     if (hasEnded(socket)) return
     const served = this.#served.get(socket) ?? this.#listen(socket)
     served.entering++
   }
 
-  /** Ties a session to a socket that is held, or ends it if the socket has ended since. */
+  /** Ties a session to a socket that is held, or ends the session if the socket has closed since. */
   attach(socket: SocketLike, session: LiveSession): void {
     const served = this.#served.get(socket)
     if (!served || hasEnded(socket)) session.finish('left')
-    // It was lost while it entered.
+    // The session ended while it entered.
     else if (session.end !== undefined) served.end = session.end
     else {
       served.sessions.add(session)
@@ -45,7 +48,7 @@ export class Sockets {
     }
   }
 
-  /** The session has entered, or it was refused. */
+  /** The session has entered, or was refused. */
   letGo(socket: SocketLike): void {
     const served = this.#served.get(socket)
     if (!served) return
@@ -53,12 +56,12 @@ export class Sockets {
     this.#closeUnused(socket, served)
   }
 
-  /** Pings each socket: who answers is alive. */
+  /** Pings each socket: a client that answers is alive. */
   ping(): void {
     for (const socket of this.#served.keys()) if (!hasEnded(socket)) socket.ping()
   }
 
-  /** A session has ended. Its socket goes with it, unless it serves others. */
+  /** A session has ended. Its socket is closed, unless it serves others. */
   onEnd(session: LiveSession): void {
     const socket = this.#sockets.get(session)
     const served = socket && this.#served.get(socket)
@@ -84,7 +87,7 @@ export class Sockets {
     return served
   }
 
-  /** One that never had a session is left alone: its client may ask for another role. */
+  /** A socket that never had a session is left alone: its client may ask for another role. */
   #closeUnused(socket: SocketLike, { sessions, entering, end }: Served): void {
     if (sessions.size > 0 || entering > 0 || end === undefined) return
     this.#served.delete(socket)

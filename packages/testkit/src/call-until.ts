@@ -1,6 +1,8 @@
 import type { CallDeadline } from '@leasehold/core/adapter'
 
-/** What a store or transport is told of its caller's time, by a signal of one's own: over when that is aborted. */
+/**
+ * Makes the deadline that a store or transport takes from a signal of your own: it is over when the signal is aborted.
+ */
 export const callUntil = (signal: AbortSignal, withinMs = 60_000): CallDeadline => ({
   withinMs,
   get isOver() {

@@ -3,7 +3,7 @@ import type { Refused, Unknown } from '@leasehold/core/adapter'
 import type { PresenceStore } from '@leasehold/core/presence'
 import type { QueuedWaiter, QueueStore } from '@leasehold/core/queue'
 
-/** The calls of the store port, and of further ports: `acquireAll`, `releaseAfter`, `resume`, and those of its queues. */
+/** The calls of the store port and of further ports: `acquireAll`, `releaseAfter`, `resume`, queues and presence. */
 export type StoreCallName =
   | 'acquire'
   | 'acquireAll'
@@ -20,7 +20,7 @@ export type StoreCallName =
 /** One call as it reached the store. */
 export interface StoreCall {
   readonly name: StoreCallName
-  /** When, by the monotonic clock. */
+  /** When it came, by the monotonic clock. */
   readonly atMs: number
   readonly requests: readonly {
     readonly key: string
@@ -32,30 +32,30 @@ export interface StoreCall {
   }[]
 }
 
-/** A call on its way: whether and when it is carried out, and what of the answer comes back, is up to its fate. */
+/** A call in flight. Its fate decides whether and when it is carried out, and what comes back of the answer. */
 export interface Sending<O> {
   readonly clock: Clock
-  /** What is asked for; the caller expects an outcome for each. */
+  /** The requests; the caller expects an outcome for each. */
   readonly requests: StoreCall['requests']
-  /** The caller's: aborted when it waits for the answer no longer. */
+  /** The caller's signal: aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal
-  /** Carries the requests out, in the real store. */
+  /** Carries the requests out in the real store. */
   execute(): Promise<readonly O[]>
 }
 
-/** What becomes of one call. */
+/** Decides what happens to one call. */
 export type Fate = <O>(sending: Sending<O>) => Promise<readonly (O | Unknown | Refused)[]>
 
-/** The ordinary one: carried out and answered. */
+/** The ordinary fate: carried out and answered. */
 export const answered: Fate = ({ execute }) => execute()
 
-/** Carried out, and the answer never comes; as a client does, it says so once the caller gives up. */
+/** Carried out, and the answer never comes. As with a client, the outcome is unknown once the caller gives up. */
 export const replyLost: Fate = async (sending) => {
   await sending.execute()
   return silence(sending)
 }
 
-/** Neither carried out nor answered; as a client does, it says so once the caller gives up. */
+/** Neither carried out nor answered. As with a client, the outcome is unknown once the caller gives up. */
 export const requestLost: Fate = (sending) => silence(sending)
 
 /** Carried out at once, answered `ms` later. */
@@ -67,7 +67,7 @@ export const replyAfter =
     return outcomes
   }
 
-/** Carried out `ms` later, whoever has given up by then, and answered at once. */
+/** Carried out `ms` later, even if the caller has given up by then, and answered at once. */
 export const requestAfter =
   (ms: number): Fate =>
   async ({ clock, execute }) => {
@@ -75,7 +75,7 @@ export const requestAfter =
     return execute()
   }
 
-/** Answered at once as unknown; carried out only if nobody can know that it was not. */
+/** Answered at once as unknown; carried out only if `executed` is `'unknown'`. */
 export const unavailable =
   (executed: Executed, cause: unknown = new Error('connection is closed')): Fate =>
   async ({ requests, execute }) => {

@@ -1,17 +1,17 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 
-/** A request as it arrived at the proxy, whole. */
+/** A complete request as it arrived at the proxy. */
 export interface ProxiedRequest {
   readonly method: string
-  /** Without the query. */
+  /** The path, without the query. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** An answer that the proxy gives by itself, in place of the server. */
+/** An answer that the proxy gives in place of the server. */
 export interface CannedReply {
   readonly status: number
   /** Default: empty. */
@@ -19,18 +19,18 @@ export interface CannedReply {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What speaks of one connection, not of the request or reply, and is not forwarded. */
+/** Headers that concern one connection, not the request or reply, and are not forwarded. */
 const ownToConnection = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding']
 
 /** Connections that have brought a request. */
 const used = new WeakSet<object>()
 
-/** A request on its way through the proxy, and the client that waits for its reply. */
+/** A request passing through the proxy, and the client that waits for its reply. */
 export class Exchange {
   readonly request: ProxiedRequest
-  /** In the order of arrival. */
+  /** Its place in the order of arrival. */
   place = 0
-  /** Its connection has brought no other before. */
+  /** Whether it is the first request of its connection. */
   readonly isFirst: boolean
   readonly #target: URL
   readonly #url: string
@@ -49,16 +49,16 @@ export class Exchange {
     this.request = { method, path, query, headers, body: body.toString() }
   }
 
-  /** Reads the whole request, so that it can be sent later, or twice, whatever the client does meanwhile. */
+  /** Reads the whole request, so that it can be sent later or twice, whatever the client does meanwhile. */
   static async read(target: URL, incoming: IncomingMessage, client: ServerResponse): Promise<Exchange> {
-    // A client that goes away has its answer cut off; nobody else needs to know.
+    // The answer to a client that goes away is cut off; nobody else needs to know.
     client.on('error', () => client.destroy())
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
     return new Exchange(target, incoming, Buffer.concat(chunks), client)
   }
 
-  /** Sends the request to the server, over a connection of its own, and answers when its reply begins. */
+  /** Sends the request to the server over a connection of its own, and resolves when the reply begins. */
   send(): Promise<IncomingMessage> {
     const headers = { ...passable(this.request.headers), host: this.#target.host }
     const { method } = this.request
@@ -69,7 +69,7 @@ export class Exchange {
     })
   }
 
-  /** Forwards the server's reply as it comes, so that an event stream is one here too. */
+  /** Forwards the server's reply as it comes, so that an event stream stays a stream. */
   async deliver(reply: IncomingMessage): Promise<void> {
     this.#client.writeHead(reply.statusCode ?? 502, passable(reply.headers)).flushHeaders()
     await pipeline(reply, this.#client)

@@ -54,7 +54,7 @@ describe('HttpProxy', () => {
   const post = (body: string, path = '/', init: RequestInit = {}): Promise<Response> =>
     fetch(proxy.url + path, { method: 'POST', body, ...init })
   const ask = async (body: string, path?: string): Promise<string> => (await post(body, path)).text()
-  /** Settles with what the client was told: a reply, or why there is none. */
+  /** Resolves to what the client got: a reply, or why there is none. */
   const told = (body: string, init?: RequestInit): Promise<string> =>
     post(body, '/', init).then(
       (response) => response.text(),
@@ -166,7 +166,7 @@ describe('HttpProxy', () => {
     const arrived = proxy.nextRequest()
     const held = ask('held')
     await arrived
-    // One that was before it does not overtake it.
+    // A request that came before does not count as overtaking it.
     expect(await early).toBe('EARLY1')
     await ask('b')
     expect(shouter.heard).toEqual(['early', 'b'])
@@ -211,7 +211,7 @@ describe('HttpProxy', () => {
   it('is silent as a black hole, and brings what was sent when it ends', async () => {
     proxy.blackHole()
     const answer = ask('late')
-    // By the time a round trip past the proxy has been made, one through it would have been made too.
+    // Once a round trip that bypasses the proxy is over, one through it would be over too.
     expect(await (await fetch(target, { method: 'POST', body: 'probe' })).text()).toBe('PROBE1')
     expect([shouter.heard, proxy.forwarded]).toEqual([['probe'], {}])
     proxy.restore()

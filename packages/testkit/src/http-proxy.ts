@@ -20,7 +20,7 @@ export interface HttpProxyOptions {
   readonly target: string
 }
 
-/** What may become of a request. */
+/** What may happen to a request. */
 export type Course = 'forward' | 'duplicate' | 'drop'
 
 const courses: Readonly<Record<Course, Treatment>> = {
@@ -29,11 +29,11 @@ const courses: Readonly<Record<Course, Treatment>> = {
   drop: dropReply('cut'),
 }
 
-/** Starts a proxy on a free port of 127.0.0.1 that forwards everything until it is told otherwise. */
+/** Starts a proxy on a free port of 127.0.0.1 that forwards everything until told otherwise. */
 export async function startHttpProxy(options: HttpProxyOptions): Promise<HttpProxy> {
   const target = new URL(options.target)
   const server = createServer()
-  // Longer than a test: a connection ends when the test says so.
+  // Longer than any test: a connection ends only when the test says so.
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -42,7 +42,7 @@ export async function startHttpProxy(options: HttpProxyOptions): Promise<HttpPro
   return new HttpProxy(server, target)
 }
 
-/** What stands between an HTTP client and its server, and does what a test tells it to. Made by `startHttpProxy`. */
+/** Stands between an HTTP client and its server, and does what a test tells it to. Made by `startHttpProxy`. */
 export class HttpProxy implements AsyncDisposable {
   readonly host = '127.0.0.1'
   readonly port: number
@@ -55,9 +55,9 @@ export class HttpProxy implements AsyncDisposable {
   readonly #server: Server
   readonly #target: URL
   readonly #route = new HttpRoute()
-  /** What becomes of the next requests, one each. */
+  /** The treatments of the next requests, one each. */
   readonly #next: Treatment[] = []
-  /** What becomes of each for which `next` says nothing. */
+  /** The treatment of every request for which `#next` has none. */
   #always: Treatment = forward
 
   constructor(server: Server, target: URL) {
@@ -69,22 +69,22 @@ export class HttpProxy implements AsyncDisposable {
     this.#server = server.on('request', (incoming, client) => void this.#serve(incoming, client))
   }
 
-  /** Resolves with the next request when it has arrived here, whatever becomes of it. */
+  /** Resolves with the next request when it has arrived here, whatever happens to it then. */
   nextRequest(): Promise<ProxiedRequest> {
     return this.#route.nextRequest()
   }
 
-  /** Resolves when the server has begun its next reply, so has carried the request out, whether or not it may go on. */
+  /** Resolves when the server begins its next reply, so has carried the request out, even if the reply may not pass. */
   async nextReply(): Promise<void> {
     await this.#route.nextReply()
   }
 
-  /** Lets each request, or reply, or both, that arrives from now on take `ms` longer. 0 ends that. */
+  /** Delays each request, or reply, or both, that arrives from now on by `ms`. 0 ends that. */
   delay(ms: number, direction?: Direction): void {
     this.#route.delay(ms, direction)
   }
 
-  /** Ends all connections of clients now. New ones are accepted; what has arrived is still forwarded to the server. */
+  /** Ends all client connections now. New ones are accepted; requests that have arrived are still forwarded. */
   cut(): void {
     this.#server.closeAllConnections()
   }
@@ -94,65 +94,70 @@ export class HttpProxy implements AsyncDisposable {
     this.#route.interrupt()
   }
 
-  /** Ends `blackHole`, `answer`, `duplicate`, `inTurn` and `cutKeptAlive`. What was sent into the black hole arrives now, though its client may have gone. */
+  /**
+   * Ends `blackHole`, `answer`, `duplicate`, `inTurn` and `cutKeptAlive`. What was sent into the black hole arrives
+   * now, though its client may have gone.
+   */
   restore(): void {
     this.#always = forward
     this.#route.restore()
   }
 
-  /** Answers every request by itself from now on, such as with 503 or a page of HTML. The server hears of none. */
+  /** Answers every request itself from now on, for example with 503 or an HTML page. The server hears of none. */
   answer(reply: CannedReply): void {
     this.#always = answerWith(reply)
   }
 
-  /** Sends every request from now on to the server twice, one after the other, and delivers the first or the last reply. */
+  /** Sends every request from now on to the server twice in a row, and delivers the first or the last reply. */
   duplicate(delivered: 'first' | 'last' = 'first'): void {
     this.#always = sendTwice(delivered)
   }
 
   /**
-   * Treats the requests from now on in turn, over and over: `forward` is the ordinary way, `duplicate` sends one to the server
-   * twice and delivers the first reply, and `drop` lets the server carry one out and ends its connection without a reply.
+   * Treats the requests from now on in turn, over and over: `forward` is the ordinary way, `duplicate` sends a request
+   * to the server twice and delivers the first reply, and `drop` lets the server carry it out and ends its connection
+   * without a reply.
    */
   inTurn(first: Course, ...more: readonly Course[]): void {
     this.#always = inTurn([courses[first], ...more.map((each) => courses[each])])
   }
 
   /**
-   * Answers only the first request of a connection from now on. Each later one is carried out, and its connection ends before
-   * the reply, as a kept-alive one may: some runtimes then send it again over another, and the caller does not hear of it.
+   * Answers only the first request of a connection from now on. Each later request is carried out, and its connection
+   * ends before the reply, as a kept-alive connection may: some runtimes then resend the request over another
+   * connection, and the caller does not hear of it.
    */
   cutKeptAlive(): void {
     this.#always = cutUnlessFirst
   }
 
-  /** Answers the next request by itself; several calls are for as many requests. So are those below. */
+  /** Answers the next request itself. Several calls affect as many requests; so do those of the methods below. */
   answerNext(reply: CannedReply): void {
     this.#next.push(answerWith(reply))
   }
 
   /**
-   * Lets the server carry the next request out and delivers nothing of its reply: the connection ends (`cut`), or stays
+   * Lets the server carry out the next request and delivers nothing of its reply: the connection ends (`cut`), or stays
    * open and silent (`silence`). Resolves when that has happened.
    */
   dropNextReply(ending: Ending = 'cut'): Promise<void> {
     return this.#treatNext(dropReply(ending))
   }
 
-  /** Sends the next request to the server twice, one after the other, and delivers the first or the last reply. */
+  /** Sends the next request to the server twice in a row, and delivers the first or the last reply. */
   duplicateNext(delivered: 'first' | 'last' = 'first'): Promise<void> {
     return this.#treatNext(sendTwice(delivered))
   }
 
   /**
-   * Keeps the next request back until the server has answered `others` that arrived after it, and sends it then, though
+   * Holds the next request back until the server has answered `others` that arrived after it, and then sends it, though
    * its client may have gone. Resolves when it has been carried out, too.
    */
   reorderNext(others = 1): Promise<void> {
     return new Promise((carriedOut) => this.#next.push(overtakenBy(others, carriedOut)))
   }
 
-  /** Ends all connections, and listens no more. What is still awaited is never settled. */
+  /** Ends all connections and stops listening. Promises that are still awaited never settle. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve())
@@ -173,7 +178,7 @@ export class HttpProxy implements AsyncDisposable {
       await this.#route.travel('toServer')
       await treatment(exchange, this.#route)
     } catch {
-      // The client left, or the server cannot be reached or ended in the middle: the other side sees the connection end.
+      // The client left, or the server is unreachable or ended midway: the other side sees the connection end.
       exchange?.cut()
     }
   }

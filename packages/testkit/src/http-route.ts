@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Exchange, ProxiedRequest } from './http-proxy-exchange.ts'
 import type { Direction } from './tcp-link.ts'
 
-/** The network between client and server: it takes its time, may be interrupted, and tells what has come through. */
+/** The network between client and server: it may be slow or interrupted, and reports what has passed. */
 export class HttpRoute {
   /** Requests that have arrived so far, by path. */
   readonly requests: Record<string, number> = {}
@@ -20,7 +20,7 @@ export class HttpRoute {
     return new Promise((resolve) => this.#awaitedRequests.push(resolve))
   }
 
-  /** Resolves when the server begins its next reply, with what that answers. */
+  /** Resolves when the server begins its next reply, with the exchange that the reply belongs to. */
   nextReply(): Promise<Exchange> {
     return new Promise((resolve) => this.#awaitedReplies.push(resolve))
   }
@@ -29,7 +29,7 @@ export class HttpRoute {
     for (const way of direction ? [direction] : (['toServer', 'toClient'] as const)) this.#delayMs[way] = ms
   }
 
-  /** Nothing passes any more, either way, until `restore`. */
+  /** Lets nothing pass, either way, until `restore`. */
   interrupt(): void {
     this.#interruption ??= new Promise((resolve) => {
       this.#restore = resolve
@@ -52,7 +52,7 @@ export class HttpRoute {
     await this.#interruption
   }
 
-  /** Has the server carry the request out. Answers when its reply begins. */
+  /** Sends the request to the server, and resolves when the reply begins. */
   async send(exchange: Exchange): Promise<IncomingMessage> {
     count(this.forwarded, exchange.request.path)
     const reply = await exchange.send()

@@ -2,10 +2,10 @@ import type { CannedReply, Exchange } from './http-proxy-exchange.ts'
 import type { HttpRoute } from './http-route.ts'
 import type { Ending } from './reply-drop.ts'
 
-/** Decides what becomes of one request, from when it would leave the proxy for the server. */
+/** Decides what happens to one request, from when it would leave the proxy for the server. */
 export type Treatment = (exchange: Exchange, route: HttpRoute) => Promise<void>
 
-/** The ordinary one: carried out and answered. */
+/** The ordinary treatment: carried out and answered. */
 export const forward: Treatment = async (exchange, route) => route.deliver(exchange, await route.send(exchange))
 
 /** The proxy answers, and the server does not hear of it. */
@@ -23,7 +23,7 @@ export const dropReply =
     if (ending === 'cut') exchange.cut()
   }
 
-/** Carried out twice, one after the other. */
+/** Carried out twice in a row. */
 export const sendTwice =
   (delivered: 'first' | 'last'): Treatment =>
   async (exchange, route) => {
@@ -36,13 +36,13 @@ export const sendTwice =
 export const cutUnlessFirst: Treatment = (exchange, route) =>
   (exchange.isFirst ? forward : dropReply('cut'))(exchange, route)
 
-/** One treatment after the other, and then from the first again. */
+/** Applies one treatment after another, and then starts over. */
 export function inTurn(treatments: readonly [Treatment, ...Treatment[]]): Treatment {
   let turn = 0
   return (exchange, route) => (treatments[turn++ % treatments.length] ?? treatments[0])(exchange, route)
 }
 
-/** Kept back until the server has answered `others` that arrived later. `sent` is called when it has been carried out, too. */
+/** Held back until the server has answered `others` that arrived later. Calls `sent` once it is carried out, too. */
 export const overtakenBy =
   (others: number, sent: () => void): Treatment =>
   async (held, route) => {

@@ -1,4 +1,4 @@
-/** What tests of locks need: a clock that obeys, and a store and a network that do what they are told. */
+/** Tools for tests of locks: a clock, a store and a network that do what they are told. */
 export { callUntil } from './call-until.ts'
 export { ContextClock } from './context-clock.ts'
 export {

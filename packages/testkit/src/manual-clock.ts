@@ -1,12 +1,12 @@
 import type { Clock } from '@leasehold/core'
 
-/** More timers than this in one `advance` is a timer that re-arms itself without a delay. */
+/** More timers than this in one `advance` mean that a timer re-arms itself without a delay. */
 const mostTimersPerAdvance = 100_000
 
 interface Timer {
   readonly dueMs: number
   readonly background: boolean
-  /** It may be left over. */
+  /** Whether it may be left over at the end of a test. */
   readonly standing: boolean
   readonly callback: () => void
 }
@@ -14,15 +14,15 @@ interface Timer {
 /** A timer that is armed and has not run yet. */
 export interface PendingTimer {
   readonly dueInMs: number
-  /** Armed so that it would not keep a process alive. */
+  /** Whether it was armed so that it would not keep a process alive. */
   readonly background: boolean
 }
 
 /**
  * A clock that moves only when a test says so.
  *
- * The two readings can part, as they do in life: somebody sets the wall clock, a machine is suspended, a callback keeps
- * the event loop busy so that timers come late.
+ * The two readings can diverge, as they do in life: somebody sets the wall clock, a machine is suspended, or a callback
+ * keeps the event loop busy so that timers run late.
  */
 export class ManualClock implements Clock {
   #monotonicMs = 0
@@ -30,7 +30,7 @@ export class ManualClock implements Clock {
   #advancing = false
   readonly #timers = new Set<Timer>()
 
-  /** Begins at `wallMs` since the epoch; by default on 1 January 2026, a date that is easy to recognise in a failure. */
+  /** Begins at `wallMs` since the epoch; default January 1, 2026, a date that is easy to recognize in a failure. */
   constructor(wallMs: number = Date.UTC(2026, 0, 1)) {
     this.#wallMs = wallMs
   }
@@ -70,10 +70,10 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets `ms` pass on both clocks. Runs what falls due, in order, each at its own time, and lets promises settle before
-   * and after each. Answers over a socket are not waited for.
+   * Lets `ms` pass on both clocks. Runs the timers that fall due, in order, each at its own time, and lets promises
+   * settle before and after each. Does not wait for answers over a socket.
    *
-   * @throws what a timer's callback throws; an Error when a timer re-arms itself without end.
+   * @throws what a timer's callback throws; an Error when a timer re-arms itself endlessly.
    */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`Time passes forwards; ${ms} ms is not a time to advance by`)
@@ -96,18 +96,18 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Somebody sets the wall clock, forwards or (with a negative number) back. */
+  /** Steps the wall clock forward or (with a negative number) back. */
   stepWall(ms: number): void {
     this.#wallMs += ms
   }
 
-  /** The machine is suspended: the wall clock moves on, the monotonic clock and its timers stand still. */
+  /** Simulates a suspended machine: the wall clock moves on, the monotonic clock and its timers stand still. */
   freeze(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('A machine cannot be suspended for less than no time')
     this.#wallMs += ms
   }
 
-  /** The event loop is kept busy: both clocks move on, and what falls due meanwhile runs late, at the next `advance`. */
+  /** Simulates a busy event loop: both clocks move on, and timers due meanwhile run late, at the next `advance`. */
   block(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('An event loop cannot be busy for less than no time')
     this.#moveTo(this.#monotonicMs + ms)
@@ -115,7 +115,7 @@ export class ManualClock implements Clock {
 
   #due(endMs: number): Timer | undefined {
     let next: Timer | undefined
-    // Of two that are due at once the one armed first is met first, and stays.
+    // Of two timers due at the same time, the one armed first comes first, and stays.
     for (const timer of this.#timers) {
       if (timer.dueMs <= endMs && (!next || timer.dueMs < next.dueMs)) next = timer
     }
@@ -129,8 +129,8 @@ export class ManualClock implements Clock {
   }
 }
 
-// Taken at import, so that a test runner's fake timers do not stop the clock itself.
+// Captured at import, so that a test runner's fake timers do not stop the clock itself.
 const { setImmediate } = globalThis
 
-/** Promise callbacks, and those they cause, all run before the event loop comes to its next task. */
+/** Waits for the event loop's next task: all promise callbacks, and those they cause, run before it. */
 const promisesSettled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

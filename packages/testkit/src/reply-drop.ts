@@ -1,19 +1,19 @@
 import type { Link } from './tcp-link.ts'
 
 /**
- * What becomes of a connection whose reply is dropped: it ends (`cut`), or it stays open and never carries anything
+ * What happens to a connection whose reply is dropped: it ends (`cut`), or it stays open and never carries anything
  * again (`silence`).
  */
 export type Ending = 'cut' | 'silence'
 
-/** A reply that is to be dropped. First it belongs to no connection, then to the one whose request passed next. */
+/** A reply that is to be dropped. At first it belongs to no connection, then to the one whose request passes next. */
 interface Wanted {
   readonly ending: Ending
   readonly dropped: () => void
   readonly link?: Link
 }
 
-/** Drops one reply when it is asked to: that to the next request. */
+/** Drops one reply on demand: that to the next request. */
 export class ReplyDrop {
   #wanted: Wanted | undefined
 
@@ -28,7 +28,7 @@ export class ReplyDrop {
     if (this.#wanted && !this.#wanted.link) this.#wanted = { ...this.#wanted, link }
   }
 
-  /** Whether the reply was the one to drop. */
+  /** Drops the reply if it is the one to drop, and returns whether it was. */
   take(link: Link): boolean {
     const wanted = this.#wanted
     if (wanted?.link !== link) return false
@@ -39,7 +39,7 @@ export class ReplyDrop {
     return true
   }
 
-  /** It ended without a reply; the next request will do. */
+  /** Notes that a connection ended without a reply: the next request's reply is dropped instead. */
   closed(link: Link): void {
     if (this.#wanted?.link === link) this.#wanted = { ending: this.#wanted.ending, dropped: this.#wanted.dropped }
   }

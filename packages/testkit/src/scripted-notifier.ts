@@ -9,17 +9,17 @@ import {
 } from '@leasehold/core/adapter'
 
 export interface ScriptedNotifierOptions {
-  /** Whether it claims to check for itself; default false. */
+  /** Whether it claims to check holders itself; default false. */
   readonly checks?: boolean | undefined
   /** Whether a subscription is confirmed as soon as it is made; default true. */
   readonly confirms?: boolean | undefined
 }
 
-/** A notifier that knows nothing of any lock: it says what a test says, when it says it. */
+/** A notifier that knows nothing about any lock: it reports what a test tells it to, when the test tells it. */
 export class ScriptedNotifier implements ReleaseNotifier {
   readonly checks: boolean
   readonly recheckMs = 1_000
-  /** All there ever were, in order. */
+  /** All subscriptions ever made, in order. */
   readonly subscriptions: ScriptedSubscription[] = []
 
   readonly #confirms: boolean
@@ -51,12 +51,12 @@ export class ScriptedNotifier implements ReleaseNotifier {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Says that it hears no releases. */
+  /** Reports that it hears no releases. */
   disconnect(cause: unknown): void {
     this.#tell({ type: 'disconnected', cause })
   }
 
-  /** Says that it hears them again. */
+  /** Reports that it hears releases again. */
   reconnect(): void {
     this.#tell({ type: 'reconnected' })
   }
@@ -79,7 +79,7 @@ export class ScriptedSubscription implements Subscription {
   live = false
   signals = 0
   closed = false
-  /** The cursor of each holder whose release was not signalled, as whoever waits has said. */
+  /** The cursor of each holder whose release was not signaled, as waiters have reported. */
   readonly suspected: string[] = []
   readonly #callbacks: Set<() => void> = new Set()
   #settle: () => void = () => undefined
@@ -97,7 +97,7 @@ export class ScriptedSubscription implements Subscription {
     return this.#callbacks.size
   }
 
-  /** Settles `ready`: releases are being heard from now on, or that turned out to be impossible. */
+  /** Settles `ready`: releases are heard from now on, or cannot be heard if `live` is false. */
   confirm(live = true): void {
     this.live = live
     this.#settle()

@@ -26,16 +26,16 @@ import { callUntil } from './call-until.ts'
 import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.ts'
 
 /**
- * A store in front of a real one, by default one in memory: it records every call, and a test decides what becomes of
- * each. What a call means is decided by the store behind it.
+ * A store in front of a real one, by default one in memory. It records every call, and a test decides the fate of each.
+ * The store behind it decides what a call means.
  *
  * As on a network, a caller that gives up does not call its request back.
  */
 export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
-  /** What the store says of itself. A test may set it, so that many requests of one turn leave as two commands. */
+  /** Whether the store claims to overlap commands. If set, many requests of one turn leave as two commands. */
   overlaps = false
-  /** A test may set it: then no request spans several keys, as on a cluster. */
+  /** Whether no request spans several keys, as on a cluster. A test may set it. */
   apart = false
   readonly calls: StoreCall[] = []
 
@@ -45,7 +45,7 @@ export class ScriptedStore implements LeaseStore {
   readonly #always: Map<StoreCallName, Fate> = new Map()
   readonly #open: Map<StoreCallName, number> = new Map()
   readonly #mostOpen: Map<StoreCallName, number> = new Map()
-  /** What the real store gets instead of the caller's: as on a network, nobody calls a request back. */
+  /** The deadline that the real store gets in place of the caller's: as on a network, nobody calls a request back. */
   readonly #call: CallDeadline = callUntil(new AbortController().signal)
 
   constructor(clock: Clock, behind: LeaseStore = memoryStore({ clock: withoutTimers(clock) })) {
@@ -74,12 +74,12 @@ export class ScriptedStore implements LeaseStore {
     }
   }
 
-  /** Decides about the calls to come, one fate each. */
+  /** Sets the fates of the next calls, one each. */
   next(name: StoreCallName, ...fates: readonly Fate[]): void {
     this.#next.set(name, [...(this.#next.get(name) ?? []), ...fates])
   }
 
-  /** Decides about every call for which `next` does not, until it is told otherwise. */
+  /** Sets the fate of every call for which `next` has set none, until it is called again. */
   always(name: StoreCallName, fate: Fate): void {
     this.#always.set(name, fate)
   }
@@ -89,7 +89,7 @@ export class ScriptedStore implements LeaseStore {
     return this.calls.filter((call) => call.name === name)
   }
 
-  /** How many calls of that name were under way at once, at most: neither answered nor given up. */
+  /** The largest number of calls of that name in flight at once: neither answered nor given up. */
   mostAtOnce(name: StoreCallName): number {
     return this.#mostOpen.get(name) ?? 0
   }
@@ -208,7 +208,7 @@ export class ScriptedStore implements LeaseStore {
   }
 }
 
-/** A memory store's timer only frees memory. Without it a clock's armed timers are those of what is under test. */
+/** A memory store's timer only frees memory. Without it, a clock's armed timers are those of the code under test. */
 const withoutTimers = (clock: Clock): Clock => ({
   monotonicMs: () => clock.monotonicMs(),
   wallMs: () => clock.wallMs(),

@@ -1,12 +1,12 @@
-/** Numbers of at least 0 and below 1, and what they come from. */
+/** Random numbers of at least 0 and below 1, and their seed. */
 export interface SeededRandom {
   readonly random: () => number
   readonly seed: number
 }
 
 /**
- * Random numbers that can be repeated: the same seed gives the same numbers everywhere. Without one the environment's
- * `LEASEHOLD_SEED` is taken, or one is drawn, and it is printed.
+ * Repeatable random numbers: the same seed gives the same numbers everywhere. Without a seed, the environment's
+ * `LEASEHOLD_SEED` is used, or a seed is drawn; either is printed.
  *
  * Algorithm: mulberry32 (T. Ettinger, public domain).
  */

@@ -1,6 +1,6 @@
 import type { Clock } from '@leasehold/core'
 
-/** What has become of a promise so far. */
+/** The state of a promise so far. */
 export interface Settlement<T> {
   readonly state: 'pending' | 'fulfilled' | 'rejected'
   readonly value?: T

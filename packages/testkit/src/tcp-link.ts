@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 /** Which way bytes travel: requests to the server, replies to the client. */
 export type Direction = 'toServer' | 'toClient'
 
-/** What a link asks of its proxy. Whenever an answer changes, the proxy calls `pump`. */
+/** The questions that a link asks its proxy. Whenever an answer changes, the proxy calls `pump`. */
 export interface LinkRules {
   delayMs(direction: Direction): number
-  /** Whether bytes may pass now. Those that may not are kept, in order. */
+  /** Whether bytes may pass now. Bytes that may not are kept, in order. */
   passes(direction: Direction): boolean
   arrived(direction: Direction): void
   /** Decides about bytes whose time has come. */
@@ -22,7 +22,7 @@ interface Parcel {
   readonly dueMs: number
 }
 
-/** One connection through the proxy: a client's socket, the server's socket, and what is on its way between them. */
+/** One connection through the proxy: a client's socket, the server's socket, and the bytes in flight between them. */
 export class Link {
   readonly #rules: LinkRules
   readonly #target: Readonly<Record<Direction, Socket>>
@@ -42,7 +42,7 @@ export class Link {
     source.setNoDelay(true)
     source.on('data', (chunk) => this.#enqueue(direction, chunk))
     source.on('end', () => this.#enqueue(direction, end))
-    // A reset overtakes what was on its way, as it does in a network.
+    // A reset overtakes the bytes in flight, as it does in a network.
     source.on('error', () => this.cut())
     source.on('close', () => {
       if (--this.#open === 0) this.#rules.closed()
@@ -55,7 +55,7 @@ export class Link {
     this.pump(direction)
   }
 
-  /** Forwards what may pass by now. */
+  /** Forwards the bytes that may pass by now. */
   pump(direction: Direction): void {
     clearTimeout(this.#timer[direction])
     const queue = this.#queue[direction]
@@ -77,12 +77,12 @@ export class Link {
     this.#target[direction].write(chunk, () => sent?.())
   }
 
-  /** From now on nothing passes, either way, and neither side is told. */
+  /** Lets nothing pass from now on, either way, without telling either side. */
   silence(): void {
     this.#silent = true
   }
 
-  /** Ends the connection on both sides, now. What was on its way is lost. */
+  /** Ends the connection on both sides, now. Bytes in flight are lost. */
   cut(): void {
     this.#silent = true
     clearTimeout(this.#timer.toServer)

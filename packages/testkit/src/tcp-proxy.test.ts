@@ -62,7 +62,7 @@ describe('TcpProxy', () => {
     socket.write(request)
     return answer
   }
-  /** Everything the client is told until its connection ends. */
+  /** Everything the client receives until its connection ends. */
   async function untilClosed(socket: Socket): Promise<string> {
     let told = ''
     socket.on('data', (chunk) => {
@@ -138,7 +138,7 @@ describe('TcpProxy', () => {
     proxy.blackHole()
     const young = await client()
     const answers = [ask(old, 'old'), ask(young, 'young')]
-    // By the time a round trip past the proxy has been made, theirs would have been made too.
+    // Once a round trip that bypasses the proxy is over, theirs would be over too.
     const probe = connect(shouterPort, '127.0.0.1')
     sockets.push(probe)
     expect(await ask(probe, 'probe')).toBe('PROBE')

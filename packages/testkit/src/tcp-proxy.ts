@@ -4,16 +4,16 @@ import { type Ending, ReplyDrop } from './reply-drop.ts'
 import { type Direction, Link } from './tcp-link.ts'
 
 export interface TcpProxyOptions {
-  /** Where connections lead. */
+  /** The port that connections lead to. */
   readonly port: number
   /** Default `127.0.0.1`. */
   readonly host?: string
 }
 
-/** How often a free port is asked for when somebody else was quicker each time. */
+/** How many free ports are tried if somebody else takes each one first. */
 const portTries = 5
 
-/** Starts a proxy on a free port of 127.0.0.1 that forwards everything until it is told otherwise. */
+/** Starts a proxy on a free port of 127.0.0.1 that forwards everything until told otherwise. */
 export async function startTcpProxy(options: TcpProxyOptions): Promise<TcpProxy> {
   for (let tries = 1; ; tries++) {
     const proxy = new TcpProxy(await freePort(), { host: '127.0.0.1', ...options })
@@ -46,7 +46,7 @@ export class TcpProxy implements AsyncDisposable {
 
   constructor(port: number, target: Required<TcpProxyOptions>) {
     this.port = port
-    // Half-open, so that the end of one direction does not lose what is on its way in the other.
+    // Half-open, so that the end of one direction does not lose bytes in flight in the other.
     this.#server = createServer({ allowHalfOpen: true }, (client) => this.#connect(client, target))
   }
 
@@ -65,7 +65,7 @@ export class TcpProxy implements AsyncDisposable {
     return new Promise((resolve) => this.#awaited.toClient.push(resolve))
   }
 
-  /** Lets each byte that arrives from now on take `ms` longer, in one direction or in both. 0 ends that. */
+  /** Delays each byte that arrives from now on by `ms`, in one direction or in both. 0 ends that. */
   delay(ms: number, direction?: Direction): void {
     for (const way of direction ? [direction] : (['toServer', 'toClient'] as const)) this.#delayMs[way] = ms
   }
@@ -75,12 +75,12 @@ export class TcpProxy implements AsyncDisposable {
     for (const link of this.#links) link.cut()
   }
 
-  /** Forwards exactly `bytes` more to the server, then ends the connection that sent the last of them. */
+  /** Forwards exactly `bytes` more bytes to the server, then ends the connection that sent the last of them. */
   cutAfter(bytes: number): void {
     this.#bytesUntilCut = bytes
   }
 
-  /** New connections are refused, as if nothing listened here; those that are open stay. */
+  /** Refuses new connections, as if nothing listened here; those that are open stay. */
   refuse(): void {
     this.#server.close()
   }
@@ -109,13 +109,13 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * Forwards the next request, waits for the server's reply and delivers none of it. Resolves when that has happened.
-   * The connection should have no other request under way, whose reply would be taken for this one's.
+   * The connection should have no other request in flight, whose reply would be taken for this one's.
    */
   dropNextReply(ending: Ending = 'cut'): Promise<void> {
     return this.#drop.next(ending)
   }
 
-  /** Keeps the server's replies back, on all connections, until the function it answers is called. */
+  /** Holds the server's replies back, on all connections, until the returned function is called. */
   holdReplies(): () => void {
     this.#holds++
     let held = true
@@ -126,7 +126,7 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Ends all connections, and listens no more. A `nextRequest` or `nextReply` still awaited is never settled. */
+  /** Ends all connections and stops listening. A `nextRequest` or `nextReply` still awaited never settles. */
   stop(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve())

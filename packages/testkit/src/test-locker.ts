@@ -4,7 +4,7 @@ import { ManualClock } from './manual-clock.ts'
 import { ScriptedStore } from './scripted-store.ts'
 import { follow } from './settlement.ts'
 
-/** The options of a locker. What a test does not give is made: a manual clock, and a scripted store over memory. */
+/** The options of a locker. By default it gets a manual clock, and a scripted store over memory. */
 export interface TestLockerOptions<N extends ReleaseNotifier | undefined = undefined>
   extends Omit<LockerOptions, 'store' | 'clock' | 'notifier'> {
   readonly store?: ScriptedStore | undefined
@@ -13,22 +13,22 @@ export interface TestLockerOptions<N extends ReleaseNotifier | undefined = undef
   readonly notifier?: N
 }
 
-/** A locker, and what a test moves and reads around it. */
+/** A locker, with what a test controls and reads around it. */
 export interface TestLocker<N extends ReleaseNotifier | undefined = undefined> extends AsyncDisposable {
   readonly locks: Locker
-  /** A locker of another process, on the same store and clock: with no notifier, and no options of yours. */
+  /** A locker that acts as another process, on the same store and clock: without a notifier or your options. */
   readonly elsewhere: Locker
   readonly store: ScriptedStore
   readonly clock: ManualClock
   readonly notifier: N
-  /** What happened to `locks`, in order. */
+  /** The events of `locks`, in order. */
   readonly events: readonly LockerEvent[]
   /** The events of one type, in order. */
   eventsOf<T extends LockerEvent['type']>(type: T): readonly EventOf<T>[]
   /**
-   * Closes both lockers without grace. Moves the clock as far as that takes, which is until the last call is given up.
+   * Closes both lockers without grace. Advances the clock as far as that takes: until the last call is given up.
    *
-   * @throws an Error if a minute of the clock is not enough
+   * @throws an Error if a minute on the clock is not enough
    */
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface TestLocker<N extends ReleaseNotifier | undefined = undefined> e
 /** The event of one type. */
 export type EventOf<T extends LockerEvent['type']> = Extract<LockerEvent, { readonly type: T }>
 
-/** How long a locker may take to close, and how far the clock moves between two checks, in milliseconds. */
+/** How long a locker may take to close, and how far the clock advances between two checks, in milliseconds. */
 const closedWithinMs = 60_000
 const stepMs = 100
 

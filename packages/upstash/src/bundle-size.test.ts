@@ -3,7 +3,7 @@ import { createContext, runInContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle } from '../../../test/support/edge-bundle.ts'
 
-/** What the fetch transport may weigh, minified and compressed, the error class of the core included, in bytes. */
+/** The largest allowed size of the fetch transport, with the core's error class, minified and compressed, in bytes. */
 const limit = 1_775
 
 const folder = fileURLToPath(new URL('.', import.meta.url))

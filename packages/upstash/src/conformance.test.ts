@@ -18,7 +18,7 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 
 transportConformance('fetch', async () => ({ transport: fetchTransport({ url, token }), close }))
 transportConformance('@upstash/redis', async () => ({ transport: upstashTransport(new Redis({ url, token })), close }))
-// Of this client there is one major line. So the newest two minor ones, and the oldest that is supported.
+// This client has only one major line, so these are its two newest minor versions, and the oldest that is supported.
 transportConformance('@upstash/redis 1.38', async () => ({
   transport: upstashTransport(new Redis138({ url, token })),
   close,

@@ -6,8 +6,8 @@ import type { RestEndpoint } from './rest-endpoint.ts'
 export interface FetchStoreOptions extends RestEndpoint, RedisStoreOptions {}
 
 /**
- * A lease store over `fetch` alone, without a client library: for an Upstash database, or any server that speaks its REST
- * protocol. It sends nothing until a lock is asked for, so you may create it at the module scope of a Worker.
+ * A lease store over `fetch` alone, without a client library, for an Upstash database or any server that speaks its
+ * REST protocol. It sends nothing until a lock is asked for, so you may create it at the module scope of a Worker.
  *
  * @example
  * ```ts

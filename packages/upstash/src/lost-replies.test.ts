@@ -11,7 +11,7 @@ import { upstashStore } from './upstash-store.ts'
  * T-41: the server carries a request out, and its reply never arrives: the connection is cut, or stays open and silent.
  */
 
-/** Within a sixth of it an answer has to come, before it is asked for again: time enough on a busy machine. */
+/** An attempt must be answered within a sixth of the ttl before it is retried: time enough on a busy machine. */
 const ttl = 3_000
 let gateway: TestGateway
 beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.each(cases)('%s, a reply is lost by %s', (name, ending, makeStore) => {
     const store = makeStore({ url: proxy.url, token })
     locks = createLocker({ store, name: 'a', onEvent: (event) => events.push(event) })
     others = createLocker({ store: fetchStore({ url: gateway.url, token }) })
-    // Every script is known to the server, so that the next reply is the one of the request itself.
+    // Makes every script known to the server, so that the next reply is that of the request itself.
     const lease = await locks.acquire('warm')
     await lease.renew({ ttl: '10s' })
     await lease.release()
@@ -96,7 +96,7 @@ describe.each(cases)('%s, a reply is lost by %s', (name, ending, makeStore) => {
       await lost
     }
     expect(lease.signal.aborted).toBe(false)
-    // Not once more, as 4 s would be, nor twice by 3 s.
+    // If `by` had not been applied, at most 4 s would be left; if applied twice, more than 7 s.
     expect(lease.remaining()).toBeGreaterThan(4_500)
     expect(await leftMs(key('extend'))).toBeGreaterThan(lease.remaining())
     expect(await leftMs(key('extend'))).toBeLessThanOrEqual(7_000)

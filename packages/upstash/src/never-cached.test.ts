@@ -55,7 +55,7 @@ describe('T-40: a cache around fetch', () => {
     ['upstashStore of a client that does not forbid it', () => upstashStore(new CloudflareRedis(endpoint()))],
   ] satisfies [string, () => LeaseStore][])('never serves a call of %s', async (_, store) => {
     const [first, second] = [createLocker({ store: store() }), createLocker({ store: store() })]
-    // Every script is known to the server, so that a call is one request from here on.
+    // Makes every script known to the server, so that a call is one request from here on.
     await (await first.acquire('order')).release()
     await first.isLocked('order')
     const before = Number(proxy.requests['/'])

@@ -11,7 +11,7 @@ let gateway: TestGateway
 let proxy: HttpProxy
 beforeAll(async () => {
   gateway = await startTestGateway()
-  // Every script is known to the server, so that a call is one request from here on.
+  // Makes every script known to the server, so that a call is one request from here on.
   await createLocker({ store: fetchStore({ url: gateway.url, token: gateway.token }) }).withLock('warm', (lease) =>
     lease.renew({ ttl: '10s' }),
   )
@@ -39,7 +39,7 @@ describe('what no repeat can change is asked once', () => {
     expect([sent(), await gateway.redis.command('GET', 'large')]).toEqual([1, null])
   })
 
-  // Without 421: by the standard fetch itself repeats that, once.
+  // Without 421: according to the standard, fetch itself repeats that once.
   it.each([400, 404, 405, 410, 414, 415, 422, 431, 451])(
     'an acquire that somebody on the way answers with %i and a page',
     async (status) => {
@@ -73,7 +73,7 @@ describe('what no repeat can change is asked once', () => {
 })
 
 describe('a server that says when to ask again', () => {
-  /** Each request that reaches the proxy, and when. */
+  /** Each request that reaches the proxy, with its arrival time. */
   let arrivals: { readonly body: string; readonly atMs: number }[]
   beforeEach(() => {
     arrivals = []
@@ -84,12 +84,12 @@ describe('a server that says when to ask again', () => {
       })
     note()
   })
-  /** The distances between the requests about a key, in milliseconds. */
+  /** The times between the requests about a key, in milliseconds. */
   const distances = (key: string): readonly number[] => {
     const times = arrivals.filter(({ body }) => body.includes(`lock:${key}"`)).map(({ atMs }) => atMs)
     return times.slice(1).map((atMs, at) => atMs - (times[at] as number))
   }
-  /** A second, less what timers and clocks differ by. */
+  /** A second in milliseconds, minus the imprecision of timers and clocks. */
   const aSecond = 990
   const saying = (status: number, after: string) => ({ status, headers: { 'retry-after': after } })
 
@@ -120,7 +120,7 @@ describe('a server that says when to ask again', () => {
 
   it('is asked by many holders no sooner than it wants, and none of their leases is lost', async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `held-${at}`)
-    // Each with a schedule of its own, as requests of a Worker have.
+    // Each has its own schedule, like the requests of a Worker.
     const holders = await Promise.all(
       keys.map(async (key) => {
         const locks = createLocker({ store: fetchStore(endpoint()), ttl: '9s' })

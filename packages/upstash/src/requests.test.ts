@@ -25,7 +25,7 @@ describe.each(stores)('%s', (name, makeStore) => {
   beforeAll(async () => {
     proxy = await startHttpProxy({ target: gateway.url })
     store = makeStore({ url: proxy.url, token: gateway.token })
-    // Every script is known to the server, so that a call is one request from here on.
+    // Makes every script known to the server, so that a call is one request from here on.
     await createLocker({ store }).withLock('warm', async (lease) => lease.renew({ ttl: '10s' }))
   })
   afterAll(() => proxy.stop())
@@ -55,10 +55,10 @@ describe.each(stores)('%s', (name, makeStore) => {
       .catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
     await overtaken
-    // The release found nothing, and the acquire was carried out behind it: held by nobody.
+    // The release found nothing, and the acquire was carried out after it: the lock is held, but by nobody.
     expect(await stored(key)).toMatch(/^[0-9a-f]{32}\.\d+$/)
     await expect.poll(() => stored(key), { interval: 20, timeout: ttl }).toBeNull()
-    // Not by its expiry: by the second release, a command deadline after the first.
+    // Freed not by its expiry, but by the second release, a command deadline after the first.
     const tookMs = performance.now() - startedAt
     expect(tookMs).toBeGreaterThan(deadlineMs)
     expect(tookMs).toBeLessThan(ttl)

@@ -96,7 +96,7 @@ describe('an endpoint', () => {
   })
 })
 
-/** The message and properties of what was thrown; its stack quotes this file. */
+/** The message and properties of what was thrown, without its stack, which quotes this file. */
 function thrownBy(work: () => unknown): unknown {
   try {
     work()

@@ -27,7 +27,7 @@ export interface FetchRequest {
 
 export interface FetchAnswer {
   readonly status: number
-  /** A server over its limit says here when to ask again. */
+  /** The response headers: a server over its limit says there when to ask again. */
   readonly headers?: { get(name: string): string | null }
   text(): Promise<string>
 }
@@ -39,7 +39,8 @@ export interface FetchAnswer {
  */
 export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   const { url, token, fetch } = endpoint
-  // The URL parser would silently repair some of what this pattern rejects. And an error of fetch would show a password.
+  // The URL parser would silently repair some of what this pattern rejects, and an error of fetch would show a
+  // password.
   if (!/^https?:\/\/[\w[][^\s\\?#@]*$/i.test(url) || !parses(url)) {
     throw new InvalidOptionError('url', isUnset(url) ? unset : 'must be an http(s) URL without credentials or query')
   }
@@ -51,7 +52,7 @@ export function checkedEndpoint(endpoint: RestEndpoint): RestEndpoint {
   return { ...endpoint, url: `${url}`.replace(/\/+$/, '') }
 }
 
-/** As an environment variable is that nobody has set. */
+/** Whether the value is missing, like an environment variable that nobody has set. */
 const isUnset = (value: unknown): boolean => value == null || value === ''
 const unset = 'must be set: it is empty or undefined'
 
@@ -59,7 +60,7 @@ function parses(url: string): boolean {
   try {
     return !!new URL(url)
   } catch {
-    // Such as a port beyond 65,535.
+    // For example, a port above 65,535.
     return false
   }
 }

@@ -9,7 +9,7 @@ const replies = (status: number, text: string, count = 1, headers?: Headers): re
   )
 
 const value = (of: unknown): ScriptReply => ({ type: 'value', value: of, resent: false })
-/** A refusal; `resent` where it is not certain that the request was not carried out. */
+/** A refusal; `resent` if it is not certain that the request was not carried out. */
 const error = (message: string, resent = false): ScriptReply => ({ type: 'error', message, ...(resent && { resent }) })
 const unknown = (executed: 'no' | 'unknown', about: string): unknown =>
   expect.objectContaining({
@@ -132,7 +132,7 @@ describe('an HTTP answer', () => {
     it.each(['', '0', 'soon', '-5', '1.5.2', 'Thu, 01 Jan 1970 00:00:00 GMT', 'in 2099', '2099-01-01'])(
       'is asked as usual if it says %j',
       (said) => {
-        // A date that is over asks for nothing.
+        // A date in the past asks for no pause.
         expect(Math.max(0, after(said) as number)).toBe(0)
       },
     )

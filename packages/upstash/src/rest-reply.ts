@@ -1,10 +1,10 @@
 import type { ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import type { FetchAnswer } from './rest-endpoint.ts'
 
-/** The part of the body for one call. */
+/** The part of the response body for one call. */
 type Item = { readonly result?: unknown; readonly error?: unknown } | null | undefined
 
-/** No answer to a call: why, and how long the server wants to be left alone, if it says so. */
+/** The reply for a call that got no answer: why, and the pause that the server asks for, if any. */
 export const unanswered = (executed: 'no' | 'unknown', problem: string, retryAfterMs?: number): ScriptReply => ({
   type: 'unknown',
   executed,
@@ -12,15 +12,15 @@ export const unanswered = (executed: 'no' | 'unknown', problem: string, retryAft
   retryAfterMs,
 })
 
-/** The longest pause that a server can ask for. */
+/** The longest pause that a server can ask for, in milliseconds. */
 const longestRetryAfterMs = 60_000
 
 /**
- * What an HTTP answer means for each of the calls.
+ * What an HTTP response means for each of the calls.
  *
- * Only two statuses are the server's own: 200, and 400 for a command that failed. Any other may come from a gateway, proxy or login
- * page on the way, before or after the command was carried out. A 4xx that no repeat can change is a refusal. Everything else is no
- * answer.
+ * Only two statuses are the server's own: 200, and 400 for a command that failed. Any other may come from a gateway,
+ * proxy or login page on the way, before or after the command was carried out. A 4xx that a retry cannot change is a
+ * refusal. Everything else counts as no answer.
  *
  * @param clean removes secrets from a text
  */
@@ -34,7 +34,7 @@ export function repliesOf(
   try {
     body = JSON.parse(text)
   } catch {
-    // A page of HTML, nothing, or half of an answer. The parser's message would quote it, so it is dropped.
+    // An HTML page, an empty body, or half an answer. The parser's message would quote it, so it is dropped.
   }
   const error = errorIn(body)
   const answer = `HTTP ${status}${error && `: ${error}`}`
@@ -42,12 +42,12 @@ export function repliesOf(
   const items = calls.length === 1 ? [body] : body
   const fits = status === 200 && Array.isArray(items) && items.length === calls.length
 
-  // Every 4xx except three that a repeat may change: too slow (408), too early (425), over a limit (429).
+  // Every 4xx except three that a retry may change: too slow (408), too early (425), over a limit (429).
   const refuses = /^4(?!08|2[59])/.test(`${status}`)
   const refused = `The server refused (${answer}); ${status === 413 ? 'send less' : 'check url and token'}`
   const refusal = refuses && ((status === 400 && error) || refused)
-  // The server itself refuses with these statuses, in its own form, before it carries anything out. Any other page, such as one
-  // that says 404, may come from a proxy that has forwarded the request and hides its outcome.
+  // The server itself refuses with these statuses, in its own format, before it carries anything out. Any other
+  // response, such as a 404, may come from a proxy that has forwarded the request and hides its outcome.
   const resent = refuses && !(error && (status < 404 || status === 413))
   // Unknown even over a limit: a copy of the request may have got through. See below.
   const none = (message: string): ScriptReply =>
@@ -56,20 +56,20 @@ export function repliesOf(
   return calls.map((_, index) => {
     const item: Item = fits ? items[index] : undefined
     const message = refusal || errorIn(item)
-    // The gateway says so: the command was carried out, but its reply is too large to send.
+    // The gateway's own error: the command was carried out, but its reply is too large or too deep to send.
     if (/^TOO(LARGE|DEEP) /.test(message)) return none(message)
     if (message) return { type: 'error', message: clean(message), ...(resent && { resent }) }
     if (item?.result === undefined) return none(`The server did not answer (${answer})`)
     /*
-     * Some runtimes and proxies send a POST again when the connection is reset before the reply, and nothing here shows it.
+     * Some runtimes and proxies resend a POST when the connection is reset before the reply, and nothing here shows it.
      * Suspecting that of every answer would make each revoked lease look as if its own release had freed it. So the store
-     * tells: there, each way of ending a lease leaves a mark.
+     * detects it: there, each way of ending a lease leaves a mark.
      */
     return { type: 'value', value: item.result, resent: false }
   })
 }
 
-/** How long the server wants to be left alone, in milliseconds. The header has seconds or a date; anything else counts as 0. */
+/** The pause that the server asks for, in milliseconds. The header has seconds or a date; anything else counts as 0. */
 function retryAfterMs(headers: FetchAnswer['headers']): number {
   const after = headers?.get('Retry-After') ?? ''
   const ms = /^\d+$/.test(after) ? Number(after) * 1_000 : /GMT$/.test(after) && Date.parse(after) - Date.now()

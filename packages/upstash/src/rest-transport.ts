@@ -4,14 +4,15 @@ import { repliesOf, unanswered } from './rest-reply.ts'
 import { withoutSecrets } from './secrets.ts'
 
 /**
- * Runs scripts over the REST protocol: one call as `POST /`, several as one `POST /pipeline`, each request sent once.
+ * Runs scripts over the REST protocol: one call as `POST /`, several as one `POST /pipeline`. Each request is sent
+ * once.
  *
  * Strings come as plain JSON, not as base64. Scripts take and return text, which JSON carries unchanged. With base64 it would be
  * unclear whether a status such as `OK` was encoded.
  */
 export function restTransport(endpoint: RestEndpoint): RedisTransport {
   return {
-    // Over the internet, with a new TLS connection. Core retries within it.
+    // Enough for the internet with a new TLS connection. Core retries within this time.
     commandDeadlineMs: 5_000,
     cluster: false,
     countsSubscribers: false,
@@ -22,7 +23,7 @@ export function restTransport(endpoint: RestEndpoint): RedisTransport {
         const none = (executed: 'no' | 'unknown', problem: string): void =>
           resolve(calls.map(() => unanswered(executed, problem)))
         if (deadline.isOver || calls.length === 0) return none('no', 'Not sent in time')
-        // A later answer is too late, and an error of the aborted fetch is no answer.
+        // An answer after that is too late, and an error of the aborted fetch is not an answer.
         deadline.onOver(() => none('unknown', 'The server did not answer in time'))
         void post(endpoint, calls, deadline.signal).then(resolve)
       }),
@@ -54,7 +55,7 @@ async function post(
     })
     return repliesOf(answer, await answer.text(), calls, clean)
   } catch (error) {
-    // Unknown even if no connection was made: runtimes have no common way to say so.
+    // Unknown even if no connection was made: runtimes have no common way to report that.
     const failed = unanswered('unknown', `The request failed${wordsOf(error, clean)}`)
     return calls.map(() => failed)
   }
@@ -62,12 +63,12 @@ async function post(
 
 /**
  * The messages of an error and its causes: `: fetch failed: connect ECONNREFUSED 127.0.0.1:8790`. Nothing else of an error is kept,
- * because a `fetch` may put the request on it, with the token.
+ * because a `fetch` may attach the request to it, with the token.
  *
- * @param depth how many causes are read; they may form a ring
+ * @param depth how many causes are read; they may be circular
  */
 function wordsOf(error: unknown, clean: (text: string) => string, depth = 4): string {
   const { message, code, cause } = Object(error)
-  // For a host name with several addresses the error has a code and no message.
+  // For a host name with several addresses, the error has a code but no message.
   return error && depth ? `: ${clean(`${message || code || error}`)}${wordsOf(cause, clean, depth - 1)}` : ''
 }

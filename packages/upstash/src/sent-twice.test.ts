@@ -32,7 +32,7 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
   let others: Locker
   const events: LockerEvent[] = []
   const key = (what: string): string => `${name}-${what}`
-  /** The next requests, so many of them. */
+  /** Duplicates the next `count` requests. */
   const twice = (count = 1): Promise<unknown> =>
     Promise.all(Array.from({ length: count }, () => proxy.duplicateNext('last')))
 
@@ -45,7 +45,7 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
       onEvent: (event) => events.push(event),
     })
     others = createLocker({ store: fetchStore({ url: gateway.url, token }) })
-    // Every script is known to the server, so that a request is one command.
+    // Makes every script known to the server, so that a request is one command.
     const lease = await locks.acquire('warm')
     await lease.renew({ ttl: '10s' })
     await lease.release()
@@ -101,7 +101,7 @@ describe.each(stores)('T-79: over %s, requests that are sent twice', (name, make
       const lease = await locks.acquire(key('life'), { ttl: '6s' })
       expect(await others.tryAcquire(key('life'))).toBeNull()
       expect(await locks.tryAcquire(key('life'))).toBeNull()
-      // By the schedule, after one to two seconds.
+      // The scheduled renewal comes after one to two seconds.
       await expect.poll(() => lease.remaining(), { interval: 1, timeout: 20_000 }).toBeLessThan(5_000)
       await expect.poll(() => lease.remaining(), { interval: 1, timeout: 20_000 }).toBeGreaterThan(5_000)
       await lease.renew({ by: '30s' })

@@ -7,7 +7,10 @@ export interface UpstashClient {
   pipeline(): unknown
 }
 
-/** The configuration that such a client keeps: since version 1.0 in its property `client`, protected in its types. */
+/**
+ * The configuration that such a client keeps since version 1.0, in its property `client`, which is protected in its
+ * types.
+ */
 interface Requester {
   readonly baseUrl?: unknown
   readonly headers?: { readonly authorization?: unknown }
@@ -17,9 +20,10 @@ interface Requester {
 /**
  * Where a client sends its requests, and with which token.
  *
- * Nothing else of the client is used, because it cannot send a request safely: it retries by itself, its errors lack the HTTP
- * status, so a proxy's "502" looks like the server's own "no", and the user's middleware comes first. Both values are read at once.
- * So a future version that keeps them elsewhere is refused, and not used without these guards.
+ * Nothing else of the client is used, because it cannot send a request safely: it retries on its own, its errors lack
+ * the HTTP status, so a proxy's "502" looks like the server's own "no", and the user's middleware comes first. Both
+ * values are read at once, so a future version that keeps them elsewhere is refused rather than used without these
+ * guards.
  *
  * @throws InvalidOptionError for anything but such a client, or for one without a URL and token of its own
  */
@@ -36,7 +40,8 @@ export function endpointOf(redis: UpstashClient): RestEndpoint {
       'has no url and token of its own to send with; make it by new Redis({ url, token }), or use fetchStore({ url, token })',
     )
   }
-  // These are for the runtime, not the protocol: Fastly needs `backend`; another `fetch` than the built-in may need `agent`.
+  // These are for the runtime, not the protocol: Fastly needs `backend`; a `fetch` other than the built-in one may need
+  // `agent`.
   const { agent, backend } = client?.options ?? {}
   if (agent === undefined && backend === undefined) return { url, token }
   return { url, token, fetch: (to, request) => fetch(to, { ...request, agent, backend } as FetchRequest) }

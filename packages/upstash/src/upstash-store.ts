@@ -4,8 +4,8 @@ import type { UpstashClient } from './upstash-client.ts'
 import { upstashTransport } from './upstash-transport.ts'
 
 /**
- * A lease store over the server of an `@upstash/redis` client. The client stays yours and is not changed. Locks are safe whatever
- * its options are, because the store takes only its URL and token, and sends requests of its own.
+ * A lease store on the server of an `@upstash/redis` client. The client stays yours and is not changed. Locks are safe
+ * whatever its options are, because the store takes only its URL and token, and sends its own requests.
  *
  * @example
  * ```ts

@@ -7,7 +7,7 @@ import { startTestGateway, type TestGateway } from '../test/gateway.ts'
 import { upstashTransport } from './upstash-transport.ts'
 
 /*
- * Each hazard as a pair: a plain call of the client meets it, the transport over that same client does not.
+ * Each hazard as a pair: a plain call of the client hits it, the transport over that same client does not.
  */
 
 const secret = 'orders-7.0123456789abcdef0123456789abcdef.1700000000000000'
@@ -48,7 +48,7 @@ describe('the client sends again by itself', () => {
     expect(await ours(redis, increment)).toMatchObject({ type: 'unknown', executed: 'unknown' })
     expect(await redis.eval(increment, ['naive'], [])).toBe(2)
     await Promise.all(dropped)
-    // By now the client has paused and sent again; ours, sent before, would have been sent again, too.
+    // By now the client has paused and sent again; ours, sent earlier, would also have been sent again.
     expect(await gateway.redis.command('MGET', 'naive', 'ours')).toEqual(['2', '1'])
   })
 })

@@ -7,8 +7,9 @@ import { endpointOf, type UpstashClient } from './upstash-client.ts'
  * Runs scripts on the server of an `@upstash/redis` client, with its URL and token. It is for stores that you write;
  * `upstashStore` is built on it.
  *
- * It sends requests of its own, past the client's retries, pipelines, decoding, `signal` and middleware. So each request is sent
- * once, and its answer is what the server said. It changes nothing in the client, and keeps nothing there.
+ * It sends its own requests, bypassing the client's retries, pipelines, decoding, `signal` and middleware. So each
+ * request is sent once, and its answer is what the server said. It changes nothing in the client, and stores nothing
+ * there.
  *
  * @example
  * ```ts

@@ -11,7 +11,7 @@ import {
   startRedis,
 } from '@leasehold/testkit/redis'
 
-/** The gateway over a real Redis, both only for tests of this package. */
+/** The gateway over a real Redis, both only for this package's tests. */
 export interface TestGateway extends AsyncDisposable {
   readonly redis: RedisServer
   readonly url: string
@@ -39,7 +39,7 @@ export async function startTestGateway(): Promise<TestGateway> {
   }
 }
 
-/** What the gateway needs of a Redis, as far as scripts need it, over one plain connection. */
+/** The gateway's port over one plain connection, as far as scripts need it. */
 const over = (admin: RedisAdmin): GatewayRedis => ({
   pipeline: (commands) =>
     Promise.all(

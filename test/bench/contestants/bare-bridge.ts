@@ -1,6 +1,6 @@
 /*
- * The least that tells of releases over HTTP: Node's own server, and one subscription. It knows no locks, no tokens, no
- * limits, no timeouts and no heartbeats. Argument: the port of the Redis.
+ * The minimum that reports releases over HTTP: Node's own server, and one subscription. It has no locks, tokens,
+ * limits, timeouts or heartbeats. Argument: the port of the Redis.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

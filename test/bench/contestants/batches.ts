@@ -1,7 +1,10 @@
-/** Sends several requests as one, and answers one reply each, in order. */
+/** Sends several requests as one, and returns one reply for each, in order. */
 export type SendMany<Request, Reply> = (requests: readonly Request[]) => Promise<readonly Reply[]>
 
-/** Collects the requests of one turn of the event loop and sends them together, `size` at a time. A single one waits for none. */
+/**
+ * Collects the requests of one turn of the event loop and sends them together, `size` at a time. A single request waits
+ * for no others.
+ */
 export function batchesOf<Request, Reply>(
   send: SendMany<Request, Reply>,
   size: number,
@@ -26,7 +29,7 @@ export function batchesOf<Request, Reply>(
   }
   return (request) =>
     new Promise((resolve, reject) => {
-      // After every promise that the last replies have settled: what these go on to ask for belongs to the same turn.
+      // Runs after every promise that the last replies settled: the requests these lead to belong to the same turn.
       if (open.push({ request, resolve, reject }) === 1) process.nextTick(flush)
     })
 }

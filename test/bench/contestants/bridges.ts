@@ -1,25 +1,28 @@
 import { fileURLToPath } from 'node:url'
 import type { Role } from './contestant.ts'
 
-/** A program that tells of releases over HTTP, as `docs/bridge-protocol.md` has it: the bridge, or a floor to compare it with. */
+/**
+ * A program that reports releases over HTTP, as in `docs/bridge-protocol.md`: the bridge, or a floor to compare it
+ * with.
+ */
 export interface BridgeContestant {
   readonly name: string
   readonly role: Role
   /** Writes `"url":"…"` to stdout when it is ready. */
   readonly program: string
   args(redisPort: number): readonly string[]
-  /** For Node itself. */
+  /** Options for Node itself. */
   readonly nodeArgs?: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Lets the load in; a program that asks for no token does not check it. */
+/** Admits the load; a program without tokens does not check it. */
 export const bridgeToken = 'bench-4c81d0-0123456789abcdef01234'
 
-/** More than a process may have open here. */
+/** More than a process may have open on this machine. */
 const limit = '1000000'
 
-/** The program that people start, with nothing but its limits raised. */
+/** The program that users start, with only its limits raised. */
 export const bridgeProgram: BridgeContestant = {
   name: 'bridge',
   role: 'ours',
@@ -32,8 +35,8 @@ export const bridgeProgram: BridgeContestant = {
 }
 
 /**
- * With less room for new objects than the 64 MB that Node 24 allows. What a poll is made of is no garbage for 25 s, so that
- * clearing that room copies nearly all of it, which takes long the larger it is, and nobody is woken meanwhile.
+ * With a smaller young generation than the 64 MB that Node 24 allows. The objects of a poll stay alive for 25 s, so a
+ * scavenge copies nearly all of that space, which takes longer the larger it is, and nobody is woken meanwhile.
  */
 export const bridgeSmallYoung: BridgeContestant = {
   ...bridgeProgram,

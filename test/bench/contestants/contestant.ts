@@ -1,9 +1,9 @@
-/** A lock library, or a floor to compare them with, behind the one face that every scenario drives. */
+/** A lock library, or a floor to compare libraries with, behind the one interface that every scenario drives. */
 export interface Contestant {
   readonly name: string
   readonly role: Role
   readonly client: Client
-  /** The commands it sends itself; whatever else the server counts was called by its scripts. */
+  /** The commands it sends itself; all others that the server counts were called by its scripts. */
   readonly sends: readonly string[]
   /**
    * Connects to the Redis on that port of 127.0.0.1, and resolves when commands can be sent. A contestant that speaks HTTP
@@ -14,14 +14,18 @@ export interface Contestant {
 
 export type Role = 'ours' | 'other' | 'floor'
 
-/** What it reaches the store through. The client decides more than the lock does, so libraries are ranked on the same one. */
+/**
+ * How a contestant reaches the store. The client matters more than the lock, so libraries are ranked on the same one.
+ */
 export type Client = 'ioredis' | 'node-redis' | 'http' | 'memory'
 
 /** One process's access to locks. It ends with the process. */
 export interface Locks {
   /** Waits for the lock. Rejects if the library gives up. */
   acquire(key: string, ttlMs?: number): Promise<Held>
-  /** Tries once, and rejects if that gave no lock. Missing where a library's acquire does not try an unanswered call again. */
+  /**
+   * Tries once, and rejects if that gave no lock. Missing where a library's acquire does not retry an unanswered call.
+   */
   attempt?(key: string, ttlMs: number): Promise<Held>
   /** Takes the lock and has the library renew it until it is released. Missing where a library does not renew. */
   keep?(key: string, ttlMs: number): Promise<Held>
@@ -31,7 +35,7 @@ export interface Locks {
 
 export interface Held {
   readonly fence?: number | null
-  /** Aborts when the lease is lost; it is made when it is first asked for. */
+  /** Aborts when the lease is lost; created on first access. */
   readonly signal?: AbortSignal
   release(): Promise<unknown>
 }
@@ -39,5 +43,5 @@ export interface Held {
 /** Long enough that no lease ends, and none has to be renewed, within a run. */
 export const ttlMs = 30_000
 
-/** How long each waiter may wait. Where a library's own default is less it is raised: the order of waiters is the subject. */
+/** How long each waiter may wait. A library's shorter default is raised: the order of waiters is the subject. */
 export const waitMs = 60_000

@@ -5,7 +5,7 @@ export const gatewayToken = 'bench-7a10e2-0123456789abcdef01234'
 
 export const gatewayUrl = (port: number): string => `http://127.0.0.1:${port}`
 
-/** The gateway between Redis and clients that speak HTTP, as the program that people start. */
+/** The gateway between Redis and clients that speak HTTP, as the program that users start. */
 export const gatewayProgram: BridgeContestant = {
   name: 'gateway',
   role: 'ours',

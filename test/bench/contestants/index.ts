@@ -32,8 +32,8 @@ import { upstashLock, upstashLock50 } from './upstash-lock.ts'
 import { verrou, verrou50 } from './verrou.ts'
 
 /**
- * Those that wait for a lock that is held, in the order in which they take turns. None over HTTP: a thousand that poll each
- * 50 ms ask more of the gateway than it can answer, and are not served within minutes.
+ * Contestants that wait for a held lock, in the order in which they take turns. None over HTTP: a thousand waiters that
+ * poll every 50 ms send the gateway more than it can answer, and are not served within minutes.
  */
 export const waiting: readonly Contestant[] = [
   leasehold,
@@ -51,7 +51,7 @@ export const waiting: readonly Contestant[] = [
   simpleRedisMutex,
 ]
 
-/** Those that poll each 50 ms, and those that need not. */
+/** Contestants that poll every 50 ms, and those that do not need to. */
 export const costModel: readonly Contestant[] = [
   rawSpin,
   leasehold,
@@ -64,7 +64,7 @@ export const costModel: readonly Contestant[] = [
   simpleRedisMutex,
 ]
 
-/** Those that take turns at locks that nobody else wants. Libraries are compared with those that use the same client. */
+/** Contestants for uncontended locks. Libraries are compared with those that use the same client. */
 export const uncontended: Readonly<Record<Client, readonly Contestant[]>> = {
   ioredis: [
     rawIoredis,
@@ -92,7 +92,7 @@ export const uncontended: Readonly<Record<Client, readonly Contestant[]>> = {
   memory: [rawMap, leaseholdMemory],
 }
 
-/** Those that want one key over and over. One that gives up at once would measure its errors. */
+/** Contestants that take one key over and over. One that gives up at once would measure its errors. */
 export const hotKey: readonly Contestant[] = [
   promiseQueue,
   leasehold,
@@ -106,13 +106,13 @@ export const hotKey: readonly Contestant[] = [
   upstashLock50,
 ]
 
-/** Those that renew what they hold. */
+/** Contestants that renew what they hold. */
 export const renewing: readonly Contestant[] = [leasehold, redlock, redisSemaphore, redlockUniversal]
 
-/** Those whose waiters and leases are weighed. */
+/** Contestants whose waiters and leases are weighed. */
 export const weighed: readonly Contestant[] = [promiseQueue, leasehold, redlock50, redisSemaphore50, redlockUniversal50]
 
-/** Those that are asked for thousands of locks at once. */
+/** Contestants that are asked for thousands of locks at once. */
 export const bursting: readonly Contestant[] = [
   rawIoredis,
   scriptsIoredis,
@@ -125,7 +125,7 @@ export const bursting: readonly Contestant[] = [
   simpleRedisMutex,
 ]
 
-/** Those that have semaphores. */
+/** Contestants that have semaphores. */
 export const pooled: readonly Contestant[] = [
   rawPermits,
   leaseholdSemaphore,
@@ -144,7 +144,7 @@ const all: readonly Contestant[] = [
   ...pooled,
 ]
 
-/** @throws Error for a name that no contestant has */
+/** @throws Error for an unknown contestant name */
 export function contestantNamed(name: string): Contestant {
   const found = all.find((contestant) => contestant.name === name)
   if (!found) throw new Error(`No contestant is called "${name}"`)

@@ -11,7 +11,10 @@ import { connectNodeRedis } from './connect-node-redis.ts'
 import { type Client, type Contestant, ttlMs as defaultTtlMs, type Held, type Locks, waitMs } from './contestant.ts'
 import { gatewayToken, gatewayUrl } from './gateway.ts'
 
-/** The lock with a notifier: between processes a release wakes the next waiter, within one the grant is handed off. */
+/**
+ * The lock with a notifier: between processes a release wakes the next waiter, within a process the grant is handed
+ * off.
+ */
 export const leasehold: Contestant = overIoredis('leasehold', (redis) => ({ notifier: ioredisNotifier(redis) }))
 
 /** The same, in order of arrival across all processes: its waiters queue at the store. */
@@ -26,7 +29,7 @@ export const leaseholdAlone: Contestant = overIoredis('leasehold-no-notifier', (
 export const leaseholdPoll: Contestant = overIoredis('leasehold-poll-50', () => ({ strategy: poll({ every: '50ms' }) }))
 
 /**
- * The textbook's spin lock, by our own code: each waiter polls for itself, as if it were alone in its process. Shows what
+ * The textbook spin lock, in our own code: each waiter polls for itself, as if it were alone in its process. Shows what
  * the cost model counts, and what sharing a process saves.
  */
 export const leaseholdSpin: Contestant = {
@@ -41,7 +44,7 @@ export const leaseholdSpin: Contestant = {
   },
 }
 
-/** As `leasehold`, with the other client. */
+/** Like `leasehold`, with the other client. */
 export const leaseholdNodeRedis: Contestant = {
   ...withStore('leasehold-node-redis', 'node-redis', async (port) => nodeRedisStore(await connectNodeRedis(port))),
   async connect(port) {
@@ -50,12 +53,12 @@ export const leaseholdNodeRedis: Contestant = {
   },
 }
 
-/** Through the gateway, by our own transport over `fetch`. */
+/** Through the gateway, with our own transport over `fetch`. */
 export const leaseholdFetch: Contestant = withStore('leasehold-fetch', 'http', async (port) =>
   fetchStore({ url: gatewayUrl(port), token: gatewayToken }),
 )
 
-/** Through the gateway, by the user's `@upstash/redis`. */
+/** Through the gateway, with the user's `@upstash/redis`. */
 export const leaseholdUpstash: Contestant = withStore('leasehold-upstash', 'http', async (port) => {
   const { Redis } = await import('@upstash/redis')
   return upstashStore(new Redis({ url: gatewayUrl(port), token: gatewayToken, enableTelemetry: false }))

@@ -9,11 +9,11 @@ import { type Client, type Contestant, ttlMs as defaultTtlMs, type Held, type Lo
 import { restClient } from './rest-client.ts'
 
 /*
- * Our own scripts, called by hand: no locker, no lease, no deadline, no retry. What the library adds is the difference. It
- * writes keys and arguments down as the store does, and the compiler checks their number against the scripts.
+ * Our own scripts, called by hand: no locker, no lease, no deadline, no retry. The difference is what the library adds.
+ * Keys and arguments are written as the store writes them, and the compiler checks their number against the scripts.
  */
 
-/** Runs one command and answers its reply. */
+/** Runs one command and returns its reply. */
 type Send = (command: 'EVALSHA' | 'EVAL', ...args: (string | number)[]) => Promise<unknown>
 
 type Request<Keys, Each> = readonly [keys: Keys, each: Each]
@@ -52,7 +52,7 @@ function byScripts(
     sends: ['evalsha', 'eval'],
     async connect(port) {
       const send = await connect(port)
-      // Over no keys a script does nothing, and the server knows it from then on.
+      // With no keys a script does nothing, and the server knows it from then on.
       for (const { text } of [acquire, release]) await send('EVAL', text, 0, '0')
       return locksBy(runBy(send))
     },
@@ -96,7 +96,7 @@ async function overIoredis(port: number): Promise<Send> {
       : redis.evalsha(body as string, keys as number, ...rest)
 }
 
-/** Without the timer that the client sets for each command, as ours. */
+/** Without the timer that the client sets for each command, like our transport. */
 async function overNodeRedis(port: number): Promise<Send> {
   const redis = await connectNodeRedis(port, { commandOptions: { timeout: undefined } })
   return (...words) => redis.sendCommand(words.map(String))

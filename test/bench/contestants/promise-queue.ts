@@ -1,6 +1,9 @@
 import type { Contestant, Held } from './contestant.ts'
 
-/** Waiters of one process and nothing else: no store, no lease, no time limit. What a hand-off within a process cannot beat. */
+/**
+ * Waiters of one process and nothing else: no store, no lease, no time limit. The lower bound of an in-process
+ * hand-off.
+ */
 export const promiseQueue: Contestant = {
   name: 'promise-queue',
   role: 'floor',

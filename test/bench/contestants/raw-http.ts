@@ -5,7 +5,9 @@ import { restClient } from './rest-client.ts'
 
 const releaseText = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
-/** The least a lock over HTTP can do: SET NX PX and a script that deletes what is still ours, a `fetch` each. Does not wait. */
+/**
+ * The minimum lock over HTTP: SET NX PX and a script that deletes what is still ours, a `fetch` each. Does not wait.
+ */
 export const rawFetch: Contestant = {
   name: 'raw-fetch',
   role: 'floor',

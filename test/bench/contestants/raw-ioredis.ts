@@ -4,20 +4,20 @@ import type { Redis } from 'ioredis'
 import { type ClientOptions, connectIoredis } from './connect-ioredis.ts'
 import { type Contestant, ttlMs as defaultTtlMs, type Held } from './contestant.ts'
 
-/** Takes the lock, or answers undefined. */
+/** Takes the lock, or resolves with undefined. */
 type Attempt = (key: string, ttlMs?: number) => Promise<Held | undefined>
 
-/** The least a lock can do: SET NX PX, and a script that deletes what is still ours. Does not wait. */
+/** The minimum lock: SET NX PX, and a script that deletes what is still ours. Does not wait. */
 export const rawIoredis: Contestant = raw('raw-ioredis', plainAttempt, once)
 
 export const rawAutoPipelining: Contestant = raw('raw-ioredis-pipelining', plainAttempt, once, {
   enableAutoPipelining: true,
 })
 
-/** The least that also mints a fence, and announces the release. Does not wait. */
+/** The minimum that also mints a fence, and announces the release. Does not wait. */
 export const rawFenced: Contestant = { ...raw('raw-ioredis-fenced', fencedAttempt, once), sends: ['evalsha'] }
 
-/** The spin lock of the cost model: a try each 50 ms. */
+/** The spin lock of the cost model: a try every 50 ms. */
 export const rawSpin: Contestant = { ...raw('raw-spin-50', plainAttempt, spinning), role: 'other' }
 
 function raw(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Contestant, ttlMs as defaultTtlMs, type Held } from './contestant.ts'
 
-/** What the embedded store cannot beat: tokens with an expiry in a map, behind promises. Does not wait. */
+/** The embedded store's lower bound: tokens with an expiry in a map, behind promises. Does not wait. */
 export const rawMap: Contestant = {
   name: 'raw-map',
   role: 'floor',

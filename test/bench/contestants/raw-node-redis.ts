@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { connectNodeRedis, type NodeRedisOptions } from './connect-node-redis.ts'
 import { type Contestant, ttlMs as defaultTtlMs } from './contestant.ts'
 
-/** The least a lock can do with this client: SET NX PX, and a script that deletes what is still ours. Does not wait. */
+/** The minimum lock with this client: SET NX PX, and a script that deletes what is still ours. Does not wait. */
 export const rawNodeRedis: Contestant = raw('raw-node-redis')
 
 /** The same without the timer that the client sets for each command. */

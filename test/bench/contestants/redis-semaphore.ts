@@ -1,7 +1,7 @@
 import { connectIoredis } from './connect-ioredis.ts'
 import { type Contestant, ttlMs as defaultTtlMs, type Held, waitMs } from './contestant.ts'
 
-/** Its default is a try each 10 ms. */
+/** Its default is a try every 10 ms. */
 export const redisSemaphore: Contestant = variant('redis-semaphore', {})
 
 export const redisSemaphore50: Contestant = variant('redis-semaphore-50', { retryInterval: 50 })
@@ -15,7 +15,7 @@ function variant(name: string, options: { readonly retryInterval?: number }): Co
     async connect(port) {
       const { Mutex } = await import('redis-semaphore')
       const redis = await connectIoredis(port)
-      // It always renews, each 0.8 of the ttl.
+      // It always renews, every 0.8 of the ttl.
       const acquire = async (key: string, ttlMs = defaultTtlMs): Promise<Held> => {
         const mutex = new Mutex(redis, key, { lockTimeout: ttlMs, acquireTimeout: waitMs, ...options })
         await mutex.acquire()

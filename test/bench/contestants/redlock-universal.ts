@@ -7,7 +7,7 @@ export const redlockUniversal: Contestant = variant('redlock-universal', {})
 /** Without its metrics and its health checks. */
 export const redlockUniversalLean: Contestant = variant('redlock-universal-lean', { performance: 'lean' })
 
-/** Polls each 50 ms for as long as the others wait. */
+/** Polls every 50 ms for as long as the others wait. */
 export const redlockUniversal50: Contestant = variant('redlock-universal-50', {
   retryAttempts: waitMs / 50,
   retryDelay: 50,
@@ -41,7 +41,7 @@ function variant(name: string, settings: Settings): Contestant {
   }
 }
 
-/** A lock that a library holds, and renews, around some work: it is held until `release` lets the work end. */
+/** A lock that a library holds and renews around some work, until `release` lets the work end. */
 export function heldWithin(using: (work: () => Promise<void>) => Promise<unknown>): Promise<Held> {
   return new Promise((resolve, reject) => {
     const done = using(

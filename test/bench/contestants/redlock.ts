@@ -5,7 +5,7 @@ import { heldWithin } from './redlock-universal.ts'
 /** With its defaults: eleven tries, 100 to 300 ms apart. Under contention it gives up. */
 export const redlock: Contestant = variant('redlock', {})
 
-/** Polls each 25 to 75 ms for as long as the others wait. */
+/** Polls every 25 to 75 ms for as long as the others wait. */
 export const redlock50: Contestant = variant('redlock-50', {
   retryCount: waitMs / 50,
   retryDelay: 50,

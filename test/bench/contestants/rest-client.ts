@@ -1,6 +1,6 @@
 import { gatewayToken, gatewayUrl } from './gateway.ts'
 
-/** The least that speaks to the gateway: `fetch`, and JSON both ways. */
+/** The minimum client of the gateway: `fetch`, and JSON both ways. */
 export function restClient(port: number): (command: readonly (string | number)[]) => Promise<unknown> {
   const url = gatewayUrl(port)
   const headers = { authorization: `Bearer ${gatewayToken}`, 'content-type': 'application/json' }

@@ -8,7 +8,7 @@ import { type Contestant, ttlMs, waitMs } from './contestant.ts'
 /** How many permits each pool has. */
 export const capacity = 5
 
-/** Waiters queue at the store, and a release tells who is next. */
+/** Waiters queue at the store, and a release notifies the next one. */
 export const leaseholdSemaphore: Contestant = {
   name: 'leasehold-permits',
   role: 'ours',
@@ -29,7 +29,7 @@ export const leaseholdSemaphore: Contestant = {
   },
 }
 
-/** Its default is a try each 10 ms. */
+/** Its default is a try every 10 ms. */
 export const redisSemaphorePermits: Contestant = rival('redis-semaphore-permits', {})
 
 export const redisSemaphorePermits50: Contestant = rival('redis-semaphore-permits-50', { retryInterval: 50 })
@@ -54,7 +54,7 @@ function rival(name: string, options: { readonly retryInterval?: number }): Cont
   }
 }
 
-/** The least that a permit with an expiry takes: a sorted set of holders. Who is refused asks again at once. */
+/** The minimum permit with an expiry: a sorted set of holders. A refused waiter asks again at once. */
 export const rawPermits: Contestant = {
   name: 'raw-permits',
   role: 'floor',

@@ -1,7 +1,7 @@
 import { connectIoredis } from './connect-ioredis.ts'
 import { type Contestant, ttlMs as defaultTtlMs, type Held, waitMs } from './contestant.ts'
 
-/** Its default is a try each 250 ms. It renews nothing. */
+/** Its default is a try every 250 ms. It renews nothing. */
 export const verrou: Contestant = variant('verrou', {})
 
 export const verrou50: Contestant = variant('verrou-50', { delay: 50 })

@@ -10,7 +10,7 @@ export interface WaitersOrder {
   readonly kind: 'poll' | 'stream'
   /** One waiter for each: a key that many wait for is named often. */
   readonly keys: readonly string[]
-  /** That of the locks' holders. */
+  /** The cursor of the locks' holders. */
   readonly cursor: string
 }
 
@@ -20,16 +20,16 @@ export interface WakeUp {
   readonly at: number
 }
 
-/** So many connections are being made at a time: more would overflow the queue of a server that listens. */
+/** The number of connections being opened at a time: more would overflow a server's listen queue. */
 const opensAtOnce = 64
 /** How long a client lets a poll wait, in seconds. */
 const longestPollS = 25
-/** No wake-up takes longer; one that was lost should not hang the bench. */
+/** No wake-up takes longer; a lost one should not hang the bench. */
 const wakeUpLimitMs = 30_000
 
 /**
- * What a process does that waits at a bridge, or releases what others wait for. It has nothing but sockets and reads no more
- * than it must: its own garbage would be taken for the bridge's delay.
+ * The jobs of a process that waits at a bridge, or releases what others wait for. It uses bare sockets and reads no
+ * more than it must: its own garbage would be taken for the bridge's delay.
  */
 export function bridgeJobs(port: number) {
   const sockets = new Set<Socket>()
@@ -54,12 +54,12 @@ export function bridgeJobs(port: number) {
     return socket
   }
 
-  /** Resolves when the request has been sent; asks again when its time is up, as clients do. */
+  /** Resolves when the request has been sent; polls again on timeout, as clients do. */
   function poll(order: WaitersOrder, key: string, firstS: number): Promise<void> {
     const socket = dial(order)
     const ask = (timeoutS: number, sent?: () => void): boolean =>
       socket.write(request(`/v1/wait?key=${key}&since=${order.cursor}&timeout=${timeoutS}s`), sent)
-    // Each answer comes in one piece, and after one that has a body nothing is asked any more.
+    // Each answer comes in one piece, and after one with a body there is no further request.
     socket.on('data', (answer: string) => {
       if (answer.startsWith('HTTP/1.1 200 ')) hear(key)
       else if (answer.startsWith('HTTP/1.1 204 ')) ask(longestPollS)
@@ -68,7 +68,7 @@ export function bridgeJobs(port: number) {
     return new Promise((sent) => ask(firstS, () => sent()))
   }
 
-  /** Resolves when the first state was told. */
+  /** Resolves when the first state has arrived. */
   function stream(order: WaitersOrder, key: string): Promise<void> {
     const socket = dial(order)
     socket.write(request(`/v1/events?key=${key}`))
@@ -88,10 +88,10 @@ export function bridgeJobs(port: number) {
   }
 
   return {
-    /** Opens them, and resolves when each was sent or, as a stream, has begun. */
+    /** Opens the waiters, and resolves when each poll was sent or each stream has begun. */
     async openWaiters(order: WaitersOrder): Promise<void> {
       const keys = [...order.keys]
-      // The first ends sooner, at a time of its own: those who have waited for long ask again at different times.
+      // The first poll ends sooner, at a different time for each: long-standing waiters poll again at different times.
       const firstS = (): number => 1 + ((keys.length * 7) % longestPollS)
       const opener = async (): Promise<void> => {
         for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
@@ -102,7 +102,7 @@ export function bridgeJobs(port: number) {
       if (problems.length > 0) throw new Error(`${problems.length} problems, the first: ${problems[0]}`)
     },
 
-    /** Resolves with the wake-ups since the last call, once there are so many. */
+    /** Resolves with the wake-ups since the last call, once there are `count` of them. */
     async wakeUps({ count }: { readonly count: number }): Promise<readonly WakeUp[]> {
       const all = new Promise<boolean>((resolve) => {
         onHeard = () => heard.length >= count && resolve(true)
@@ -122,7 +122,7 @@ export function bridgeJobs(port: number) {
       for (const socket of left) socket.destroy()
     },
 
-    /** Releases each key as its holder would, and answers when each release was sent. */
+    /** Releases each key as its holder would, and returns when each release was sent. */
     async releaseEach(order: {
       readonly keys: readonly string[]
       readonly everyMs: number
@@ -139,7 +139,7 @@ export function bridgeJobs(port: number) {
       return sent
     },
 
-    /** How long each request took that is answered at once, over one connection, in milliseconds. */
+    /** How long each immediately answered request took, over one connection, in milliseconds. */
     async httpRoundTrips(order: { readonly url: string; readonly count: number; readonly everyMs: number }) {
       const agent = new Agent({ keepAlive: true })
       const times: number[] = []

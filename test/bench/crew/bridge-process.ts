@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { BridgeContestant } from '../contestants/bridges.ts'
 import { sum } from '../measure/statistics.ts'
 
-/** What a process uses, in bytes and in milliseconds of processor time since it began. */
+/** What a process uses, in bytes and in milliseconds of processor time since it started. */
 export interface ProcessUse {
   readonly rss: number
   readonly heap: number
@@ -11,23 +11,23 @@ export interface ProcessUse {
 }
 
 export interface UseRequest {
-  /** Collects garbage first; as a last resort also what was compiled and can be again, and gives back all that is free. */
+  /** Collects garbage first; with `last-resort` also drops compiled code, and gives back all free memory. */
   readonly collect?: 'regular' | 'last-resort'
 }
 
 export interface BridgeProcess extends AsyncDisposable {
   readonly url: string
   use(request?: UseRequest): Promise<ProcessUse>
-  /** A number of its page for Prometheus, by the end of its name; several with different labels are added up. */
+  /** A metric from its Prometheus page, by the end of its name; several with different labels are added up. */
   metric(name: string): Promise<number>
 }
 
 const probe = new URL('./process-probe.ts', import.meta.url).href
 const startLimitMs = 30_000
-/** How long it may take to answer a question about itself: a collection of all it has takes seconds. */
+/** How long the process may take to report its use: a full garbage collection takes seconds. */
 const answerLimitMs = 30_000
 
-/** Starts such a program in a process of its own, and resolves when it is ready. */
+/** Starts such a program in a separate process, and resolves when it is ready. */
 export async function startBridgeProcess(
   { name, program, args, nodeArgs = [], env }: BridgeContestant,
   redisPort: number,
@@ -65,7 +65,7 @@ export async function startBridgeProcess(
         return use as ProcessUse
       },
       async metric(metricName) {
-        // A connection that is kept would count as one that is open.
+        // A kept-alive connection would count as open.
         const asked = { headers: { connection: 'close' }, signal: AbortSignal.timeout(answerLimitMs) }
         const page = await (await fetch(`${metricsUrl}/metrics`, asked)).text()
         const values = page.matchAll(new RegExp(`^\\w*${metricName}(?:\\{.*\\})? (\\d+)`, 'gm'))

@@ -5,7 +5,7 @@ import { type Jobs, jobNames } from './jobs.ts'
 import type { Report } from './worker.ts'
 import { workerProgram } from './worker-program.ts'
 
-/** Processes that compete with each other, each with connections of its own. */
+/** Processes that compete with each other, each with its own connections. */
 export interface Crew extends AsyncDisposable {
   readonly members: readonly Jobs[]
 }
@@ -14,10 +14,10 @@ export interface Crew extends AsyncDisposable {
 const jobLimitMs = 120_000
 
 /**
- * Starts them, and resolves when each is connected.
+ * Starts the processes, and resolves when each is connected.
  *
- * @param port     of the Redis, or of what the contestant talks to instead
- * @param nodeArgs for Node itself
+ * @param port of the Redis, or of whatever the contestant talks to instead
+ * @param nodeArgs options for Node itself
  */
 export async function startCrew(
   size: number,

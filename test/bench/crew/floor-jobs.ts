@@ -4,18 +4,18 @@ import { connectIoredis } from '../contestants/connect-ioredis.ts'
 import { ttlMs } from '../contestants/contestant.ts'
 import { nowMs } from '../measure/clock.ts'
 
-/** How many times to measure, and how far apart: a connection that rests between is slower than one that is busy. */
+/** How many times to measure, and how far apart: a connection that rests in between is slower than a busy one. */
 export interface Series {
   readonly count: number
   readonly everyMs: number
 }
 
-/** What a process does with nothing but a client: no lock between processes can be quicker. */
+/** The jobs of a process with nothing but a client: no lock between processes can be faster. */
 export function floorJobs(port: number) {
   const listening = new Map<string, Promise<readonly number[]>>()
 
   return {
-    /** Subscribes; a second call answers when each message came, once there are as many. */
+    /** Subscribes; a second call returns when each message came, once `count` have come. */
     async listen({ channel, count }: { readonly channel: string; readonly count: number }): Promise<readonly number[]> {
       const known = listening.get(channel)
       if (known) return known
@@ -31,7 +31,7 @@ export function floorJobs(port: number) {
       return []
     },
 
-    /** Publishes, and answers when each message was sent. */
+    /** Publishes, and returns when each message was sent. */
     async announce({ channel, count, everyMs }: Series & { readonly channel: string }): Promise<readonly number[]> {
       const redis = await connectIoredis(port)
       const times: number[] = []

@@ -7,27 +7,27 @@ import { processCpuMs } from '../measure/process-cpu.ts'
 export interface Rested {
   readonly ms: number
   readonly cpuMs: number
-  /** How late the event loop was at the 99th percentile, in milliseconds. */
+  /** The event loop delay at the 99th percentile, in milliseconds. */
   readonly delayP99: number
 }
 
-/** In bytes of heap, for each. */
+/** Bytes of heap for each. */
 export interface Weight {
   readonly each: number
-  /** When all of it had ended, if that was waited for. */
+  /** Bytes left for each once all have ended, if that was waited for. */
   readonly left?: number
 }
 
-/** How many locks are asked for at once: a whole crowd would be a burst. */
+/** How many locks are requested at once: the whole crowd would be a burst. */
 const portion = 500
-/** How often the delay of the event loop is looked at. */
+/** How often the event loop delay is sampled, in milliseconds. */
 const resolutionMs = 10
 /** Enough to compile what a waiter needs. */
 const warmUpWaiters = 50
-/** By then a waiter has been refused, has subscribed and has set its timers, or has cleared them. */
+/** By then a waiter has been refused, has subscribed and has set or cleared its timers. */
 const settledMs = 500
 
-/** What a process does that holds many locks, or has many waiters. */
+/** The jobs of a process that holds many locks, or has many waiters. */
 export function holdingJobs(locks: Locks) {
   const kept: Held[] = []
 
@@ -65,14 +65,14 @@ export function holdingJobs(locks: Locks) {
   }
 
   return {
-    /** Takes that many locks, which the library renews from then on. */
+    /** Takes `count` locks, which the library renews from then on. */
     async keepAll({ count, ttlMs }: { readonly count: number; readonly ttlMs: number }): Promise<void> {
       const { keep } = locks
       if (!keep) throw new Error('It does not renew')
       kept.push(...(await inPortions(count, (which) => keep(`kept-${which}`, ttlMs))))
     },
 
-    /** Does nothing for a while, and answers what that took. */
+    /** Does nothing for a while, and returns what that took. */
     async rest({ forMs }: { readonly forMs: number }): Promise<Rested> {
       const delay = monitorEventLoopDelay({ resolution: resolutionMs })
       const from = performance.now()
@@ -84,13 +84,13 @@ export function holdingJobs(locks: Locks) {
       return { ms: performance.now() - from, cpuMs: processCpuMs() - before, delayP99 }
     },
 
-    /** What a held lock weighs. The first time compiles what it needs. */
+    /** The weight of a held lock. The first call compiles what it needs. */
     async weighHeld({ count, withSignal = false }: { readonly count: number; readonly withSignal?: boolean }) {
       await weighHeldOnce(count, withSignal)
       return weighHeldOnce(count, withSignal)
     },
 
-    /** What one weighs that waits for a lock which its own process holds. A crowd that polls takes minutes to be served. */
+    /** The weight of a waiter for a lock that its own process holds. A polling crowd takes minutes to be served. */
     async weighWaiters(order: { readonly count: number; readonly untilServed: boolean }): Promise<Weight> {
       await weighWaitersOnce(order.untilServed ? order.count : warmUpWaiters, true)
       return weighWaitersOnce(order.count, order.untilServed)

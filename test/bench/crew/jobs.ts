@@ -5,7 +5,7 @@ import { holdingJobs } from './holding-jobs.ts'
 import { loadJobs } from './load-jobs.ts'
 import { lockJobs } from './lock-jobs.ts'
 
-/** What one process of a bench can be asked to do, wherever it is. Arguments and answers are plain data. */
+/** What a process of a bench can be asked to do, wherever it runs. Arguments and answers are plain data. */
 export type Jobs = ReturnType<typeof jobsOf>
 
 export const jobsOf = (locks: Locks, port: number) => ({

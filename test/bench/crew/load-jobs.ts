@@ -12,14 +12,14 @@ export interface LoopOrder {
 
 export interface Looped {
   readonly pairs: number
-  /** How long a pair took, in milliseconds. */
+  /** The time that a pair took, in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** What this process used, the bench's own share included. */
+  /** Processor time of this process, the bench's own share included. */
   readonly cpuMs: number
 }
 
-/** How many locks in all, as many at once; and how many before they count. */
+/** How many locks in all, how many at once, and how many before counting starts. */
 export interface AllocationOrder {
   readonly inFlight: number
   readonly count: number
@@ -37,7 +37,7 @@ export interface HotOrder {
 export interface HotRun {
   readonly acquired: number
   readonly failed: number
-  /** The longest that a loop waited, those included that were still waiting at the end. */
+  /** The longest wait of any loop, including those still waiting at the end. */
   readonly longestMs: number
   /** How many loops never got the lock. */
   readonly starved: number
@@ -46,18 +46,18 @@ export interface HotRun {
 export interface Burst {
   readonly granted: number
   readonly failed: number
-  /** Until the last was answered. */
+  /** Time until the last was answered. */
   readonly ms: number
   /** The first failure's message. */
   readonly problem?: string
 }
 
-/** How long a loop may wait on when its time is up. */
+/** How long a loop may keep waiting when its time is up. */
 const graceMs = 1_000
-/** Allocations are the median of so many series. */
+/** The number of series whose median is reported as the allocations. */
 const allocationSeries = 7
 
-/** What a process does with locks as fast as it can. */
+/** The jobs of a process that uses locks as fast as it can. */
 export function loadJobs(locks: Locks) {
   const pair = async (key: string): Promise<void> => {
     const lease = await locks.acquire(key)
@@ -67,7 +67,7 @@ export function loadJobs(locks: Locks) {
   const attempt = locks.attempt ?? locks.acquire
 
   return {
-    /** Takes and gives back a key of its own in each of many loops. */
+    /** Takes and releases a key of its own in each of many loops. */
     async loop({ inFlight, forMs }: LoopOrder): Promise<Looped> {
       const pairs: number[] = []
       const before = processCpuMs()
@@ -84,8 +84,8 @@ export function loadJobs(locks: Locks) {
     },
 
     /**
-     * Answers how many bytes of heap one lock around no work allocates, garbage included. Nothing may be collected within a
-     * series, so the process needs a young generation that is larger than a series; see `roomyYoung`.
+     * Returns how many bytes of heap one lock around no work allocates, garbage included. Nothing may be collected
+     * within a series, so the process needs a young generation that is larger than a series; see `roomyYoung`.
      */
     async allocations({ inFlight, count, warmUp }: AllocationOrder): Promise<number> {
       const run = async (total: number): Promise<void> => {
@@ -105,7 +105,7 @@ export function loadJobs(locks: Locks) {
       return median(all)
     },
 
-    /** Wants one key in each of many loops, and gives it back at once. */
+    /** Acquires one key in each of many loops, and releases it at once. */
     async hot({ key, loops, startAt, forMs }: HotOrder): Promise<HotRun> {
       const counts = Array.from({ length: loops }, () => 0)
       const waitingSince = counts.map(() => startAt)
@@ -149,5 +149,5 @@ export function loadJobs(locks: Locks) {
   }
 }
 
-/** For a process whose allocations are counted: a young generation of 128 MB, which is collected when it is full. */
+/** For a process whose allocations are counted: a young generation of 128 MB, collected when it is full. */
 export const roomyYoung: readonly string[] = ['--min-semi-space-size=128', '--max-semi-space-size=128']

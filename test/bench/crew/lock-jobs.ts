@@ -12,11 +12,11 @@ export interface WaitOrder {
 
 export interface Waited {
   readonly served: readonly Served[]
-  /** How many the library gave up on. */
+  /** How many waiters the library gave up on. */
   readonly failed: number
 }
 
-/** What a process does with locks. */
+/** The jobs of a process with locks. */
 export function lockJobs(locks: Locks) {
   const held = new Map<string, Held>()
 
@@ -54,14 +54,16 @@ export function lockJobs(locks: Locks) {
       return { releasedAt }
     },
 
-    /** Waits for one lock many times over; each waiter holds it for a while when its turn has come. */
+    /** Starts many waiters for one lock; each holds it for a while once it has it. */
     async wait({ key, arrivals, holdMs }: WaitOrder): Promise<Waited> {
       const all = await Promise.all(await arrive(arrivals, () => waitOnce(key, holdMs)))
       const served = all.filter((waiter) => waiter !== undefined)
       return { served, failed: all.length - served.length }
     },
 
-    /** As `wait`, but answers as soon as one has the lock, which keeps it. The others wait on: end the process. */
+    /**
+     * Like `wait`, but returns as soon as one has the lock, which keeps it. The others keep waiting: end the process.
+     */
     async first({ key, arrivals }: Omit<WaitOrder, 'holdMs'>): Promise<{ readonly acquiredAt: number }> {
       const acquiring = async (): Promise<number> => {
         held.set(key, await locks.acquire(key))

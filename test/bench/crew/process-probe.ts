@@ -1,8 +1,11 @@
-/* Loaded into a program before it starts, with `--import`: tells its parent what the process uses, and changes nothing else. */
+/*
+ * Loaded into a program before it starts, with `--import`: reports to its parent what the process uses, and changes
+ * nothing else.
+ */
 import type { ProcessUse, UseRequest } from './bridge-process.ts'
 
 process.on('message', ({ collect }: UseRequest) => {
-  // `last-resort` is for whoever wants to know what is really needed: V8 keeps up to 100 MB for new objects.
+  // `last-resort` shows what is really needed: V8 keeps up to 100 MB for new objects.
   if (collect) globalThis.gc?.({ execution: 'sync', type: 'major', flavor: collect })
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()

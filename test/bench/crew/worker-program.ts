@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { runtimes } from '../../runtimes/runtimes.ts'
 
-/** What the processes of a crew run. */
+/** The program that the processes of a crew run. */
 export interface WorkerProgram {
   readonly file: string
-  /** The Node that runs it; by default that of the bench itself. */
+  /** The Node that runs it; by default the bench's own. */
   readonly execPath?: string
 }
 
@@ -17,8 +17,8 @@ let program: WorkerProgram = { file: source }
 export const workerProgram = (): WorkerProgram => program
 
 /**
- * Has every crew from now on run on another version of Node. An older one reads no TypeScript, so the program is bundled with
- * our packages; the other libraries stay as they were installed.
+ * Makes every crew from now on run on another version of Node. An older version cannot read TypeScript, so the program
+ * is bundled with our packages; the other libraries stay as installed.
  *
  * @throws Error for a version that is not installed
  */
@@ -28,7 +28,7 @@ export async function runWorkersOn(version: string): Promise<void> {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', test), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
-  // Within reach of the other libraries, and where nobody takes it for a source.
+  // Where the other libraries resolve, and where nothing takes the file for a source.
   const file = fileURLToPath(new URL(`node_modules/.bench/worker-${version}.mjs`, test))
   const { build } = await import('esbuild')
   await build({

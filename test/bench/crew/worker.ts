@@ -1,6 +1,6 @@
 /*
- * A process of a bench: connects one contestant, and does jobs until its parent has gone.
- * Arguments: the port of the Redis, the contestant's name.
+ * A process of a bench: connects one contestant, and runs jobs until its parent has gone. Arguments: the port of the
+ * Redis, the contestant's name.
  */
 import { contestantNamed } from '../contestants/index.ts'
 import { type Jobs, jobsOf } from './jobs.ts'

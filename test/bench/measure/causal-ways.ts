@@ -1,18 +1,18 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to one Redis for each of several processes, on which trips are counted. */
+/** One way to a Redis per process, on which trips are counted. */
 export interface CausalWays extends AsyncDisposable {
   readonly ports: readonly number[]
   /**
-   * How many trips in a row led to what this process was told last, each made because of the one before. The count begins
-   * with what the first process sent last.
+   * The length of the chain of trips, each caused by the one before, that led to what this process was told last. The
+   * count begins with what the first process sent last.
    */
   tripsTo(process: number): number
 }
 
 /**
- * Counts by Lamport's rule: what somebody sends is one trip further than all that they have been told. Unlike a time, that
- * is the same on a machine of any speed.
+ * Counts by Lamport's rule: what a process sends is one trip further than everything it has been told. Unlike a time,
+ * that is the same on a machine of any speed.
  */
 export async function causalWays(redisPort: number, processes: number): Promise<CausalWays> {
   const told = Array.from({ length: processes }, () => 0)

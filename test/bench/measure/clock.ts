@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Milliseconds on a clock that every process of one machine reads alike: hand-offs between processes are measured on it.
- * `performance.now()` begins anew in each process, and the instant it began is known by the wall clock only.
+ * Milliseconds on a clock that all processes of one machine share: hand-offs between processes are measured on it.
+ * `performance.now()` starts over in each process, and its origin is known only by the wall clock.
  */
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** Resolves at that instant of `nowMs`, or a little later: timers keep whole milliseconds. */
+/** Resolves at that instant of `nowMs`, or a little later: timers work in whole milliseconds. */
 export async function until(atMs: number): Promise<void> {
   const restMs = atMs - nowMs()
   if (restMs > 0) await sleep(restMs)

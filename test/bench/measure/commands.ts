@@ -10,7 +10,7 @@ export interface CommandsUsed {
   readonly inner: number
 }
 
-/** Reads the server's own counters. What `INFO` itself adds is left out: a client asks for it as it connects, too. */
+/** Reads the server's own counters. What `INFO` itself adds is left out: a client also sends it when it connects. */
 export async function readCommands(admin: RedisAdmin): Promise<CommandCounts> {
   const stats = String(await admin.command('INFO', 'commandstats'))
   const counts = new Map<string, number>()
@@ -20,7 +20,8 @@ export async function readCommands(admin: RedisAdmin): Promise<CommandCounts> {
 }
 
 /**
- * The server counts a command alike whether a client sent it or a script called it, so the two are told apart by name.
+ * The server counts a command the same whether a client sent it or a script called it, so the two are told apart by
+ * name.
  *
  * @param sends the commands that the clients send; none of them may also be called by their scripts
  */

@@ -4,9 +4,9 @@ import { median, percentile, sum } from './statistics.ts'
 export interface Served {
   readonly arrivedAt: number
   readonly acquiredAt: number
-  /** When it called release. */
+  /** When the waiter called release. */
   readonly releasedAt: number
-  /** When that was done. */
+  /** When the release was done. */
   readonly doneAt: number
   readonly fence: number | null
 }
@@ -17,11 +17,11 @@ export interface HandOffFigures {
   readonly p99: number
   /** From the first release until the last waiter had released, in milliseconds. */
   readonly drain: number
-  /** That, over how long the waiters held the lock. */
+  /** `drain` divided by the time for which the waiters held the lock. */
   readonly drainOfHolds: number
-  /** How many later arrivals were served before the waiter that was passed over most. */
+  /** How many later arrivals were served before the most overtaken waiter. */
   readonly displacement: number
-  /** How often a waiter had the lock before the holder before it called release: a broken lock. */
+  /** How often a waiter had the lock before the previous holder called release: a broken lock. */
   readonly overlaps: number
 }
 
@@ -41,7 +41,7 @@ export function handOffFigures(first: Pick<Served, 'releasedAt'>, served: readon
   }
 }
 
-/** The largest number of places that one waiter lost between its arrival and its turn. */
+/** The most places that any waiter lost between its arrival and its turn. */
 function displacement(inTurn: readonly Served[]): number {
   const arrivals = inTurn.toSorted((a, b) => a.arrivedAt - b.arrivedAt)
   const places = new Map(arrivals.map((waiter, place) => [waiter, place]))

@@ -5,19 +5,19 @@ import { availableParallelism, loadavg } from 'node:os'
 export interface MachineState {
   /** The system's load average over a minute, our own processes included. */
   readonly load: number
-  /** How much longer some work took than its time on a processor, before or after: 1 on an idle machine. */
+  /** Elapsed time of some work over its processor time, before or after the turn: 1 on an idle machine. */
   readonly slowdown: number
-  /** The share of the processors' time that the host gave to others meanwhile; 0 where the system does not tell. */
+  /** The share of processor time that the host gave to others meanwhile; 0 where the system does not report it. */
   readonly stolen: number
   readonly noisy: boolean
 }
 
 const sampleCpuMs = 20
-/** When others had more than a fifth of the time. */
+/** The slowdown when others have a fifth of the time; a turn is noisy above it. */
 const noisySlowdown = 1.25
 const noisyStolen = 0.05
 
-/** Answers what the machine was like since, once the turn is over. */
+/** Returns a function that reports the machine's state since, once the turn is over. */
 export function watchMachine(): () => MachineState {
   const before = slowdown()
   const ticksBefore = ticks()
@@ -31,7 +31,7 @@ export function watchMachine(): () => MachineState {
 }
 
 /**
- * Works for a moment and compares the time that took with the processor time it got. Unlike the load average that tells
+ * Works for a moment and compares the elapsed time with the processor time it got. Unlike the load average, that shows
  * at once, and counts only what others take from us.
  */
 function slowdown(): number {
@@ -45,7 +45,7 @@ function slowdown(): number {
   return (performance.now() - startedAt) / usedMs
 }
 
-/** What the kernel has counted since it started; the eighth number is the time that the host gave to others. */
+/** The kernel's counters since it started; the eighth number is the time that the host gave to others. */
 function ticks(): { readonly all: number; readonly stolen: number } {
   if (process.platform !== 'linux') return { all: 0, stolen: 0 }
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1)

@@ -1,4 +1,4 @@
-/** The value below which `share` of the values lie (nearest rank); NaN of none. */
+/** The value below which `share` of the values lie (nearest rank); NaN if there are none. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
@@ -12,7 +12,9 @@ export function median(values: readonly number[]): number {
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** The e of `y ~ x^e` through the points, by least squares over their logarithms: 0 for what does not grow with x. */
+/**
+ * The exponent e of `y ~ x^e` through the points, by least squares over their logarithms: 0 if y does not grow with x.
+ */
 export function exponent(points: readonly (readonly [x: number, y: number])[]): number {
   const xs = points.map(([x]) => Math.log(x))
   const ys = points.map(([, y]) => Math.log(y))

@@ -13,11 +13,11 @@ interface BarsOptions {
   /** What the chart shows, for readers who cannot see it. */
   readonly description: string
   readonly title: string
-  /** For figures that lie orders of magnitude apart. */
+  /** For figures that are orders of magnitude apart. */
   readonly isLogarithmic?: boolean
 }
 
-/** Bars in panels side by side, a row for each contestant, in the order of the bars; nothing without any. */
+/** Bars in panels side by side, a row for each contestant, in the order of the bars; undefined without bars. */
 export function bars(
   all: readonly Bar[],
   { description, title, isLogarithmic = false }: BarsOptions,
@@ -51,7 +51,7 @@ export function bars(
   }
 }
 
-/** Each role keeps its colour, whether all of them are there or not. */
+/** Each role keeps its color, whether or not all roles are present. */
 const ranked: { domain: string[] } = { domain: Object.values(roleNames) }
 
 const shown = (value: number): string =>

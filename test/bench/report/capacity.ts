@@ -7,12 +7,15 @@ import {
   quiet,
 } from '../../../packages/cli/src/capacity/model.ts'
 
-/* The tables of `docs/performance.md` that the capacity model makes. `leasehold capacity` answers for other numbers. */
+/*
+ * The tables of `docs/performance.md` that come from the capacity model. `leasehold capacity` answers for other
+ * numbers.
+ */
 
-/** Of 100,000 commands. */
+/** The price of 100,000 commands. */
 const examplePrice = 0.2
 
-/** What the page shows. Each line is for all of its processes together. */
+/** The examples on the page. Each line is for all of its processes together. */
 const examples: readonly (readonly [what: string, processes: number, load: ProcessLoad])[] = [
   ['4 servers, 250 requests/s each, a lock a request', 4, { ...quiet, locksPerSecond: 250 }],
   ['the same, 8 keys in each command', 4, { ...quiet, locksPerSecond: 250, keysPerCommand: 8 }],

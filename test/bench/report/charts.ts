@@ -11,7 +11,7 @@ import { medianOf } from './median-of.ts'
 import { ratioOf } from './ratios.ts'
 import { measuredIn, type Recording } from './recording.ts'
 
-/** The charts that a recording has the figures for, by name. */
+/** The charts for which a recording has the figures, by name. */
 export function charts(recording: Recording): ReadonlyMap<string, TopLevelSpec> {
   const all = Object.entries(makers).flatMap(([name, make]) => {
     const [scenario = name] = name.split('-')
@@ -110,7 +110,7 @@ const barsOf = (
 
 const handOffTable = (waiters: number, processes: number): string => tableFor(waiters, processes, { hold: undefined })
 
-/** Without the client, which the chart is about. */
+/** Without the client, which the chart's title names. */
 const panelOf = (table: string): string => table.replace(/^\w+, /, '')
 
 function rowsOf(measured: readonly Measured[], table: string) {

@@ -1,6 +1,6 @@
 import type { Measured } from '../rounds.ts'
 
-/** How many rounds there were, and which of them had a turn that others disturbed: a noisy machine is named. */
+/** The number of rounds, and which of them had a turn disturbed by others: a noisy machine is reported. */
 export function circumstances(measured: readonly Measured[]): string {
   const rounds = Map.groupBy(measured, ({ round }) => round)
   const noisy = [...rounds].flatMap(([round, of]) => {

@@ -6,17 +6,17 @@ import { uncontendedTable } from '../scenarios/uncontended.ts'
 import { medianOf } from './median-of.ts'
 import { best, ratioOf, rivalsAmong } from './ratios.ts'
 
-/** What a figure of ours has to be, in one table. */
+/** What one of our figures has to be, in one table. */
 interface Gate {
   readonly scenario: string
   readonly table: string
   readonly figure: string
   readonly title: string
-  /** The row it is divided by; without one the figure itself is meant. */
+  /** The row that the figure is divided by; if missing, the figure itself is judged. */
   readonly rival?: string | typeof bestOther
   readonly atMost?: number
   readonly atLeast?: number
-  /** A bench that misses it has failed. What is not gated is only told. */
+  /** A bench that misses the gate has failed. What is not gated is only reported. */
   readonly isGated?: boolean
 }
 
@@ -36,7 +36,7 @@ const uncontended = (inFlight: number) => ({
 })
 const handOff = { scenario: 'handoff', table: 'W = 100, hold 5 ms, 1 process' }
 
-/** Against floors of our own where it is gated: what others make of the same machine is not ours to promise. */
+/** Gated figures are compared with floors of our own: we cannot promise what others make of the same machine. */
 const gates: readonly Gate[] = [
   { ...uncontended(1), figure: 'p50', title: 'p50', rival: 'scripts-ioredis', atMost: 1.1, isGated: true },
   { ...uncontended(1), figure: 'cpu', title: 'client CPU', rival: 'scripts-ioredis', atMost: 1.3, isGated: true },
@@ -68,7 +68,7 @@ const gates: readonly Gate[] = [
   { scenario: 'burst', table: burstTable(10_000), figure: 'failed', title: 'failed', atMost: 0 },
 ]
 
-/** How each gate stands that these measurements can judge. */
+/** The verdict on each gate that these measurements can judge. */
 export function verdicts(measured: readonly Measured[]): readonly Verdict[] {
   return gates.flatMap((gate) => {
     const of = measured.filter(({ scenario, table }) => scenario === gate.scenario && table === gate.table)

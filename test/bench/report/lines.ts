@@ -10,7 +10,7 @@ export interface Point {
   readonly value: number
 }
 
-/** Lines over logarithmic axes, in panels side by side: what is constant is level, what grows in proportion is a diagonal. */
+/** Lines over logarithmic axes, in panels side by side: a constant is level, proportional growth is a diagonal. */
 export function lines(
   all: readonly Point[],
   { description, x, y }: { readonly description: string; readonly x: string; readonly y: string },

@@ -11,7 +11,7 @@ import { medianOf } from './median-of.ts'
 import { best, ratioOf, rivalsAmong } from './ratios.ts'
 
 export interface PageTable {
-  /** What it shows the figures of; a table without one is calculated. */
+  /** The scenario whose figures the table shows; a table without one is calculated. */
   readonly scenario?: string
   make(measured: readonly Measured[]): string
 }
@@ -22,7 +22,7 @@ interface Cell {
   readonly table: string
   readonly figure: string
   readonly digits?: number
-  /** The row that it is divided by; without one it is shown as it is, which suits counts and bytes. */
+  /** The row that the figure is divided by; without one it is shown as it is, which suits counts and bytes. */
   readonly over?: string
 }
 
@@ -156,7 +156,7 @@ function shownIn(measured: readonly Measured[], row: string, { table, figure, di
   return Number.isNaN(value) ? '' : withCommas(value, digits)
 }
 
-/** A line for each setting: what Leasehold's figures are to the floor's and to those of the best other. */
+/** A line for each setting: the ratios of Leasehold's figures to the floor's and to those of the best other. */
 function handOffs(measured: readonly Measured[]): string {
   const lines = [...Map.groupBy(measured, ({ table }) => table)].map(([table, of]) => {
     const own = of.filter(({ row }) => row === 'leasehold')

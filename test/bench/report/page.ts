@@ -3,10 +3,10 @@ import { pageTables } from './page-tables.ts'
 import { measuredIn, type Recording } from './recording.ts'
 
 /**
- * The page with its tables made anew: what stands between `<!-- table: name -->` and `<!-- end -->`. A table that the
- * recording has no figures for stays as it is.
+ * The page with its tables regenerated: the text between `<!-- table: name -->` and `<!-- end -->`. A table without
+ * figures in the recording stays as it is.
  *
- * @throws Error for the name of no table
+ * @throws Error for an unknown table name
  */
 export function filledPage(page: string, recording: Recording): string {
   return page.replaceAll(/(<!-- table: (\S+) -->\n).*?(<!-- end -->)/gs, (whole, begin, name, end) => {

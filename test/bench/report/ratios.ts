@@ -4,11 +4,11 @@ import type { Column } from '../scenarios/scenario.ts'
 import { medianOf } from './median-of.ts'
 
 /**
- * What our first contestant's figures are to those of the first floor that has them, or of each where the column says so,
- * and to those of the best other.
+ * The ratios of our first contestant's figures to those of the first floor that has them, or of every floor where the
+ * column says so, and to those of the best other.
  *
- * A ratio is taken within each round, and the median of those counts: what slowed a whole round down cancels out. The best
- * other is the one with the best median, in that figure; see `rivalsAmong`.
+ * A ratio is taken within each round, and the median of those counts: what slowed a whole round down cancels out. The
+ * best other is the one with the best median in that figure; see `rivalsAmong`.
  */
 export function ratioRows(columns: readonly Column[], measured: readonly Measured[]): readonly string[][] {
   const ours = measured.find(({ role }) => role === 'ours')?.row
@@ -49,8 +49,8 @@ const has = (samples: readonly Measured[], { name }: Pick<Column, 'name'>): bool
   samples.some(({ figures }) => figures[name] !== undefined)
 
 /**
- * Those that served everybody: a library that turns waiters away, or lets a few loops have the lock over and over, is quick
- * for want of the work. If all of them left somebody unserved, those that at least turned nobody away.
+ * The rows that served everybody: a library that turns waiters away, or lets a few loops have the lock over and over,
+ * is fast because it does less work. If all of them left somebody unserved, those that at least turned nobody away.
  */
 export function rivalsAmong(rows: readonly string[], measured: readonly Measured[]): readonly string[] {
   const without = (figure: string, some: readonly string[]): readonly string[] =>
@@ -76,7 +76,7 @@ function ratio(measured: readonly Measured[], { name }: Column, ours: string, ri
   return Number.isNaN(value) ? '–' : `${value.toPrecision(2)} ×`
 }
 
-/** A figure of one row over that of another: taken within each round, and the median of those. NaN where there is none. */
+/** The ratio of a figure between two rows: the median of the ratios within each round. NaN where there is none. */
 export function ratioOf(measured: readonly Measured[], figure: string, ours: string, rival: string): number {
   const theirs = new Map(of(measured, rival).map(({ round, figures }) => [round, figures[figure] ?? Number.NaN]))
   const ratios = of(measured, ours).map(

@@ -1,6 +1,6 @@
 import type { Measured } from '../rounds.ts'
 
-/** What a bench writes down: the latest run of each scenario, from which tables and charts are made again. */
+/** What a bench records: the latest run of each scenario, from which tables and charts are regenerated. */
 export type Recording = Readonly<Record<string, RecordedScenario>>
 
 export interface RecordedScenario {
@@ -9,7 +9,7 @@ export interface RecordedScenario {
   readonly rows: readonly RecordedRow[]
 }
 
-/** One row of one table: in each list, a value for each round in which it had its turn. */
+/** One row of one table: each list has a value for each round in which the row had its turn. */
 interface RecordedRow extends Pick<Measured, 'table' | 'row' | 'role'> {
   readonly rounds: readonly number[]
   readonly noisy: readonly boolean[]
@@ -19,7 +19,7 @@ interface RecordedRow extends Pick<Measured, 'table' | 'row' | 'role'> {
   readonly figures: Readonly<Record<string, readonly (number | null)[]>>
 }
 
-/** No figure is known better than that. */
+/** Significant digits. No figure is known more precisely. */
 const digits = 4
 
 export function recorded(machine: string, measured: readonly Measured[]): RecordedScenario {
@@ -47,7 +47,7 @@ function rowOf(samples: readonly Measured[]): RecordedRow {
 const rounded = (value: number): number => Number(value.toPrecision(digits))
 const known = (value = Number.NaN): number | null => (Number.isFinite(value) ? rounded(value) : null)
 
-/** The samples again; none if the scenario has not been recorded. */
+/** The recorded samples; none if the scenario has not been recorded. */
 export function measuredIn(recording: Recording, scenario: string): readonly Measured[] {
   return (recording[scenario]?.rows ?? []).flatMap(({ table, row, role, rounds, figures, ...circumstances }) =>
     rounds.map((round, at) => ({

@@ -7,7 +7,7 @@ import { filledPage } from './page.ts'
 import type { Recording } from './recording.ts'
 import { themes } from './theme.ts'
 
-/** Draws every chart of a recording beside its file, and fills in the tables of the page that lies above that folder. */
+/** Draws every chart of a recording beside its file, and fills in the tables of the page above that folder. */
 export async function redraw(file: string): Promise<void> {
   const recording: Recording = JSON.parse(await readFile(file, 'utf8'))
   for (const [name, svg] of await drawn(recording)) await writeFile(join(dirname(file), name), svg)
@@ -15,7 +15,7 @@ export async function redraw(file: string): Promise<void> {
   if (existsSync(page)) await writeFile(page, filledPage(await readFile(page, 'utf8'), recording))
 }
 
-/** The charts by the names of their files: each for a light page and for a dark one. */
+/** The charts by file name: each for a light page and for a dark one. */
 export async function drawn(recording: Recording): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>()
   for (const [name, spec] of charts(recording)) {

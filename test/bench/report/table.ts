@@ -4,7 +4,7 @@ import { circumstances } from './circumstances.ts'
 import { medianOf } from './median-of.ts'
 import { ratioRows } from './ratios.ts'
 
-/** The tables of some measurements as text: medians over the rounds, and below them what ours are to others. */
+/** The tables of some measurements as text: medians over the rounds, and below them the ratios of ours to others. */
 export function tables(columns: readonly Column[], measured: readonly Measured[]): string {
   return [...Map.groupBy(measured, ({ table }) => table)].map(([title, of]) => table(title, columns, of)).join('\n')
 }

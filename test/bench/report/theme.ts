@@ -1,7 +1,7 @@
 import type { Config } from 'vega-lite'
 import type { Role } from '../contestants/contestant.ts'
 
-/** Colours that can be read on GitHub's page of that name. The page itself shows through. */
+/** Colors that are readable on GitHub's page of that name. The background is transparent. */
 export interface Theme {
   readonly name: 'light' | 'dark'
   readonly text: string
@@ -14,7 +14,7 @@ export const themes: readonly Theme[] = [
   { name: 'dark', text: '#f0f6fc', faint: '#3d444d', roles: { ours: '#4493f8', other: '#7d8590', floor: '#d29922' } },
 ]
 
-/** The roles as a chart names them, in the order of their colours. */
+/** The roles as a chart names them, in the order of their colors. */
 export const roleNames = { ours: 'Leasehold', other: 'other libraries', floor: 'floors' } as const
 
 export function configOf({ text, faint, roles }: Theme): Config {

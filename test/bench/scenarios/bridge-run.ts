@@ -8,11 +8,11 @@ import { sum } from '../measure/statistics.ts'
 export interface BridgePlan {
   readonly kind: WaitersOrder['kind']
   readonly waiters: number
-  /** How many keys they wait for, equally many for each. */
+  /** The number of keys, with equally many waiters each. */
   readonly keys: number
 }
 
-/** The fence of every holder: what a refused acquire would have told the waiters. */
+/** The fence of every holder, as a refused acquire would have told the waiters. */
 const cursor = '1763942400000000'
 /** Longer than any bench, so that no holder's time runs out. */
 const ttlMs = 3_600_000
@@ -21,16 +21,16 @@ const longestOpeningMs = 60_000
 export const keysOf = ({ keys }: BridgePlan): readonly string[] =>
   Array.from({ length: keys }, (_, key) => `bridge-${key}`)
 
-/** Has every key held by somebody, as the bridge would see it. */
+/** Makes every key look held to the bridge. */
 export async function holdKeys(admin: RedisAdmin, plan: BridgePlan): Promise<void> {
   const hold = `for key = 0, ARGV[1] - 1 do redis.call('SET', 'lock:bridge-' .. key, ARGV[2], 'PX', ARGV[3]) end`
   await admin.command('EVAL', hold, 0, plan.keys, `${'0'.repeat(32)}.${cursor}`, ttlMs)
 }
 
-/** The keys that each process of the crew waits for, one for each waiter. */
+/** The keys that each process of the crew waits for, one per waiter. */
 export type Places = readonly (readonly string[])[]
 
-/** Lets them wait, spread over the processes, and resolves when the server has all of them. */
+/** Opens the waiters, spread over the processes, and resolves when the server has all of them. */
 export async function openWaiters(bridge: BridgeProcess, crew: Crew, plan: BridgePlan): Promise<Places> {
   const keys = keysOf(plan)
   const waiters = Array.from({ length: plan.waiters }, (_, waiter) => keys[waiter % keys.length] as string)
@@ -45,7 +45,7 @@ export async function openWaiters(bridge: BridgeProcess, crew: Crew, plan: Bridg
   return places
 }
 
-/** Resolves with every wake-up there is to be, when each waiter for these keys has been woken. */
+/** Resolves with all expected wake-ups, once each waiter for these keys has been woken. */
 export async function allWoken(crew: Crew, places: Places, keys: readonly string[]): Promise<readonly WakeUp[]> {
   const heard = crew.members.map((member, which) => {
     const waiters = Map.groupBy(places[which] ?? [], (key) => key)
@@ -70,7 +70,7 @@ async function untilOpen(bridge: BridgeProcess, kind: BridgePlan['kind'], count:
   }
 }
 
-/** How long after its release each waiter was woken, in milliseconds; release by release, each sorted. */
+/** How long after the release each waiter was woken, in milliseconds, per release, sorted. */
 export function delaysOf(sent: readonly WakeUp[], heard: readonly WakeUp[]): readonly (readonly number[])[] {
   const byKey = Map.groupBy(
     heard.toSorted((a, b) => a.at - b.at),

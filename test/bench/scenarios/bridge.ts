@@ -22,8 +22,8 @@ import type { Figures, Sample, Scenario, Turn } from './scenario.ts'
 const contestants: readonly BridgeContestant[] = [bareBridge, bridgeProgram, bridgeSmallYoung]
 
 /**
- * Memory is what the process keeps when V8 has given back all it can; `MB in all` is what an operator sees, with the
- * garbage of so many beginning at once.
+ * Memory is what the process keeps when V8 has given back all it can; `MB in all` is what an operator sees, including
+ * the garbage of so many starting at once.
  */
 export const bridge: Scenario = {
   name: 'bridge',
@@ -48,7 +48,7 @@ export const bridge: Scenario = {
     ]),
 }
 
-/** How many wait for the same key, where not each waits for a key of its own. */
+/** How many wait for the same key, where waiters do not each have their own. */
 const crowd = 100
 
 const plansFor = (waiters: number): readonly BridgePlan[] => [
@@ -62,13 +62,13 @@ const tableOf = ({ kind, waiters, keys }: BridgePlan): string =>
     keys === waiters ? 'a key each' : `${waiters / keys} to a key`
   }`
 
-/** Within this time each stream has one heartbeat, and two in five of the polls ask again. */
+/** Within this time each stream has one heartbeat, and two in five polls ask again. */
 const cycleMs = 10_000
 const single = { count: 500, everyMs: cycleMs / 500 }
 /** Releases that wake a crowd. */
 const crowded = { count: 50, everyMs: cycleMs / 50 }
 const short = { count: 100, everyMs: 5 }
-/** Of polls at most a quarter is woken, so that what the others use can still be told. */
+/** At most a quarter of the polls are woken, so that what the others use can still be measured. */
 function seriesFor({ kind, waiters, keys }: BridgePlan): Series {
   if (kind === 'poll' && waiters < 4 * single.count) return { count: waiters / 4, everyMs: (4 * cycleMs) / waiters }
   return keys === waiters ? single : crowded
@@ -112,9 +112,9 @@ const turn = (contestant: BridgeContestant, plan: BridgePlan): Turn => ({
   },
 })
 
-/** How much of a processor it uses while nothing happens but heartbeats, and polls that ask again. */
+/** The share of a processor used while nothing happens but heartbeats and repeated polls. */
 async function shareAtRest(process: BridgeProcess): Promise<number> {
-  // The garbage of so many beginning at once is theirs.
+  // The garbage of so many starting at once counts as theirs.
   const before = await process.use({ collect: 'regular' })
   const startedAt = performance.now()
   await sleep(cycleMs)
@@ -124,8 +124,8 @@ async function shareAtRest(process: BridgeProcess): Promise<number> {
 const floorCount = 100
 
 /**
- * What no bridge can beat: a PUBLISH until a subscriber over TCP hears of it. And what ours may take: three times that, and
- * a round trip of HTTP.
+ * The lower bound for any bridge: the time from a PUBLISH until a TCP subscriber hears it. And what ours may take:
+ * three times that, plus an HTTP round trip.
  */
 const floor = (waiters: number): Turn => ({
   name: `floor, ${waiters}`,
@@ -163,11 +163,11 @@ interface Players {
   readonly crew: Crew
   readonly process: BridgeProcess
   readonly places: Places
-  /** How much of a processor the process uses anyway. */
+  /** The share of a processor that the process uses anyway. */
   readonly atRest?: number
 }
 
-/** A series of releases, and when those who wait were woken. */
+/** A series of releases, and when the waiters were woken. */
 async function wakeUps(players: Players, plan: BridgePlan, series = seriesFor(plan)) {
   const { holder, crew, process, places, atRest = 0 } = players
   const known = keysOf(plan)

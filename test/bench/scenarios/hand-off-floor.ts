@@ -7,9 +7,9 @@ import { holdMsFor, tableFor } from './hand-off-sizes.ts'
 import type { Figures, Sample, Turn } from './scenario.ts'
 
 /**
- * What no hand-off through the server can beat: a PUBLISH until its subscriber hears of it, and one round trip. Both
- * pause between two measurements as holders do. What the lock itself has to send is one command to give it back, one to
- * take it.
+ * The lower bound for any hand-off through the server: the time from a PUBLISH until its subscriber hears it, plus one
+ * round trip. Both pause between two measurements, as holders do. The lock itself has to send one command to release
+ * it, and one to take it.
  */
 export const handOffFloor = (processes: number, options: BenchOptions): Turn => ({
   name: `floor, ${processes} processes`,

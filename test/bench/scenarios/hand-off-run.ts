@@ -10,7 +10,7 @@ export interface HandOffPlan {
   readonly waiters: number
   /** How long each waiter holds the lock. */
   readonly holdMs: number
-  /** Between two arrivals; the waiters arrive at the processes in turn. */
+  /** The gap between two arrivals; the waiters arrive at the processes in turn. */
   readonly gapMs: number
   /** How long the first holder keeps the lock once all have arrived. */
   readonly heldMs: number
@@ -23,23 +23,25 @@ export interface HandOffRun {
   readonly served: readonly (Served & { readonly member: number })[]
   readonly failed: number
   readonly commands: {
-    /** From the first arrival on, until all had arrived. */
+    /** From the first arrival until all had arrived. */
     readonly arriving: CommandsUsed
     /** After that, until the first holder's release. */
     readonly held: CommandsUsed
-    /** From then on, until all were served. */
+    /** From then until all were served. */
     readonly drain: CommandsUsed
   }
   /** How long `held` was counted, in milliseconds. */
   readonly heldMs: number
 }
 
-/** Time for orders to reach the processes. */
+/** Time allowed for orders to reach the processes. */
 const headStartMs = 30
-/** Time for the last arrivals' first tries to be answered, before what waiting costs is counted. */
+/** Time allowed for the last arrivals' first tries to be answered, before the cost of waiting is counted. */
 const settledMs = 20
 
-/** One holder, many who wait, each of whom holds in turn: who was served when, and what the server had to do for it. */
+/**
+ * One holder and many waiters, each of which holds in turn: who was served when, and what the server had to do for it.
+ */
 export async function handOffRun(
   admin: RedisAdmin,
   members: readonly Jobs[],
@@ -71,7 +73,7 @@ export async function handOffRun(
   const countedMs = nowMs() - countedFrom
   const first = (await members[0]?.letGo({ key })) ?? { releasedAt: Number.NaN }
   const all = await Promise.all(runs)
-  // The last release may still be on its way to those who measure.
+  // The last release may still be in flight to the processes that measure.
   await sleep(settledMs)
   const end = await readCommands(admin)
   return {

@@ -1,6 +1,6 @@
 import type { BenchOptions } from '../options.ts'
 
-/** How long each waiter holds: less where there are many, or the bench would mostly hold. */
+/** How long each waiter holds: shorter where there are many, or the bench would mostly hold. */
 export const holdMsFor = (waiters: number, { hold }: Pick<BenchOptions, 'hold'>): number =>
   hold ?? (waiters < 500 ? 5 : 1)
 

@@ -34,7 +34,7 @@ export const handOff: Scenario = {
     ]),
 }
 
-/** Compiles what is about to be measured, and opens connections. */
+/** Compiles the code to be measured, and opens connections. */
 const warmUp: HandOffPlan = { waiters: 100, holdMs: 1, gapMs: 0.3, heldMs: 50 }
 
 const turn = (contestant: Contestant, processes: number, options: BenchOptions): Turn => ({

@@ -11,7 +11,7 @@ import type { Column, Sample, Scenario, Turn } from './scenario.ts'
 /** Spread evenly over the processes. */
 const loops = 32
 
-/** The figures of a key that many loops want. */
+/** The figures of a key that many loops contend for. */
 export const contendedColumns: readonly Column[] = [
   { name: 'rate', title: 'acquired / s', digits: 0, better: 'more' },
   { name: 'longest', title: 'longest wait ms', digits: 0, better: 'less' },
@@ -40,7 +40,7 @@ const warmUpMs = 400
 /** By then each process has its order. */
 const headStartMs = 50
 
-/** All loops want the same key, and give it back at once. */
+/** All loops contend for the same key, and release it at once. */
 export const contended = (contestant: Contestant, processes: number, { loopMs }: BenchOptions): Turn => ({
   name: `${contestant.name}, ${processes} processes`,
   async play({ server, admin }) {

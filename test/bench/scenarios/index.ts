@@ -23,7 +23,7 @@ export const scenarios: readonly Scenario[] = [
   bridge,
 ]
 
-/** @throws Error for a name that no scenario has */
+/** @throws Error for an unknown scenario name */
 export function scenarioNamed(name: string): Scenario {
   const found = scenarios.find((scenario) => scenario.name === name)
   if (!found)

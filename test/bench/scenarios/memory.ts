@@ -6,7 +6,7 @@ import { startTeam } from '../crew/start-team.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import type { Sample, Scenario, Turn } from './scenario.ts'
 
-/** Each figure is that of a process of its own: what one leaves behind is not the next one's. */
+/** Each figure comes from a separate process, so that what one leaves behind does not count for the next. */
 export const memory: Scenario = {
   name: 'memory',
   about:

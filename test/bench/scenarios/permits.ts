@@ -8,7 +8,7 @@ import { type BenchOptions, chosen } from '../options.ts'
 import { contended, contendedColumns } from './hot-key.ts'
 import type { Scenario, Turn } from './scenario.ts'
 
-/** How many at once want a permit of a pool of their own. */
+/** How many at once want a permit, each from its own pool. */
 const alone: readonly number[] = [1, 16]
 
 export const permits: Scenario = {

@@ -8,9 +8,9 @@ import { chosen } from '../options.ts'
 import type { Sample, Scenario, Turn } from './scenario.ts'
 
 const ttlMs = 6_000
-/** How often ours are renewed. The others renew less often, each at its own time. */
+/** How often ours are renewed. The others renew less often, each at its own interval. */
 const intervalMs = ttlMs / 3
-/** The least common multiple of everybody's interval would be long; over two ttls each has renewed at least twice. */
+/** The least common multiple of all intervals would be long; over two ttls each has renewed at least twice. */
 const measuredMs = 2 * ttlMs
 
 export const renewal: Scenario = {
@@ -33,7 +33,7 @@ export const renewal: Scenario = {
 
 export const renewalTable = (leases: number): string => `${leases} leases`
 
-/** A process that holds nothing: what the server and the process use anyway. */
+/** A process that holds nothing: the baseline of the server and the process. */
 const idle = (leases: number): Turn => ({
   name: `idle, ${leases}`,
   async play(stage) {
@@ -58,7 +58,7 @@ const turnWith = (contestant: Contestant, leases: number, count: number): Turn =
     const [process] = crew.members
     if (!process) throw new Error('There is nobody to measure with')
     if (count > 0) await process.keepAll({ count, ttlMs })
-    // What was taken together is renewed together at first, and later at times of its own.
+    // Leases taken together are renewed together at first, and later at separate times.
     await process.rest({ forMs: intervalMs })
     const before = { commands: await readCommands(admin), cpuMs: await redisCpuMs(admin) }
     const { ms, cpuMs, delayP99 } = await process.rest({ forMs: measuredMs })
@@ -75,7 +75,7 @@ const turnWith = (contestant: Contestant, leases: number, count: number): Turn =
   },
 })
 
-/** How many locks the server has; a record that lies beside one is none. */
+/** The number of locks on the server; a record beside a lock does not count. */
 const heldLocks = async (admin: RedisAdmin): Promise<number> =>
   Number(
     await admin.command(

@@ -2,29 +2,29 @@ import type { RedisAdmin, RedisServer } from '@leasehold/testkit/redis'
 import type { Contestant, Role } from '../contestants/contestant.ts'
 import type { BenchOptions } from '../options.ts'
 
-/** Something that lock libraries, or bridges, are compared in. */
+/** A scenario in which lock libraries, or bridges, are compared. */
 export interface Scenario {
   readonly name: string
   readonly about: string
-  /** Who takes part, unless the options say otherwise. */
+  /** The participants, unless the options say otherwise. */
   readonly contestants: readonly Pick<Contestant, 'name'>[]
   /** The figures of its tables, in order. */
   readonly columns: readonly Column[]
   /**
-   * Settings, and for each the turns of one round: floors, then contestants, each with processes of its own that it warms
-   * up. Rounds repeat these turns in the same order, so that what the machine does meanwhile falls on all alike.
+   * Settings, and for each the turns of one round: floors, then contestants, each with its own processes that it warms
+   * up. Rounds repeat these turns in the same order, so that what the machine does meanwhile affects all alike.
    */
   settings(options: BenchOptions): readonly (readonly Turn[])[]
 }
 
 export interface Column {
-  /** Of the figure. */
+  /** The figure's name. */
   readonly name: string
   readonly title: string
   readonly digits: number
-  /** Less is better, more is better, or neither says anything; then there is no ratio. */
+  /** Whether less or more is better; if missing, neither is, and there is no ratio. */
   readonly better?: 'less' | 'more'
-  /** A ratio to every floor that has it, in a row for each, rather than to the first only. */
+  /** A ratio to every floor that has the figure, in a row each, instead of only to the first. */
   readonly eachFloor?: boolean
 }
 
@@ -33,13 +33,13 @@ export interface Turn {
   play(stage: Stage): Promise<readonly Sample[]>
 }
 
-/** Where a turn is played: a Redis of the bench's own, empty as the turn begins. */
+/** Where a turn takes place: a Redis of the bench's own, empty when the turn begins. */
 export interface Stage {
   readonly server: RedisServer
   readonly admin: RedisAdmin
 }
 
-/** What one turn measured for one table. */
+/** What a turn measured for one table. */
 export interface Sample {
   /** What the table is about, such as `W = 100, hold 5 ms, 2 processes`. */
   readonly table: string

@@ -30,13 +30,15 @@ export const uncontended: Scenario = {
 
 export const uncontendedTable = (client: Client, inFlight: number): string => `${client}, ${inFlight} in flight`
 
-/** A process that serves is warm: its code was compiled after some ten thousand locks. That many take a while one at a time. */
+/**
+ * A serving process is warm: its code is compiled after some ten thousand locks. One at a time, that many take a while.
+ */
 const compiled = { inFlight: 64, forMs: 2_000 }
 /** Before each series. */
 const warmUpMs = 400
-/** What a series allocates has to fit into the young generation, even at 50 kB for each `withLock`. */
+/** The allocations of a series have to fit into the young generation, even at 50 kB per `withLock`. */
 const allocations = { count: 320, warmUp: 3_200 }
-/** Beyond that a lock allocates no less: what a read and a write of the socket take has been shared. */
+/** Beyond that a lock allocates no less: the cost of a socket read and write is already shared. */
 const mostInFlightCounted = 16
 /** A pair over HTTP takes ten times as long. */
 const allocationsOverHttp = { count: 96, warmUp: 480 }
@@ -76,7 +78,7 @@ const turn = (client: Client, contestant: Contestant, { inFlight, loopMs }: Benc
 
 const used = async ({ admin }: Stage) => ({ commands: await readCommands(admin), cpuMs: await redisCpuMs(admin) })
 
-/** In a process of its own, whose memory is laid out for counting. */
+/** In a separate process, whose memory is set up for counting. */
 async function allocated({ server }: Stage, contestant: Contestant, inFlight: number): Promise<Figures> {
   await using crew = await startTeam(1, contestant, server.port, roomyYoung)
   const counts = contestant.client === 'http' ? allocationsOverHttp : allocations

@@ -9,7 +9,7 @@ import { chosen } from '../options.ts'
 import { type HandOffPlan, handOffRun } from './hand-off-run.ts'
 import type { Sample, Scenario, Stage, Turn } from './scenario.ts'
 
-/** The example of the cost model: W waiters arrive at once, the holder stays for L, and pollers check each b. */
+/** The example of the cost model: W waiters arrive at once, the holder stays for L, and pollers check every b. */
 export const costModelExample = { waiters: 100, heldMs: 500, pollMs: 50 } as const
 const { waiters, heldMs, pollMs } = costModelExample
 
@@ -34,7 +34,7 @@ export const waitingCost: Scenario = {
 export const waitingTable = (processes: number): string =>
   processes === 1 ? 'waiters in the process of the holder' : 'waiters in another process than the holder'
 
-/** What the model says of a lock that is polled: W·⌈L/b⌉ tries, and half a pause until somebody checks. */
+/** The model's prediction for a polled lock: W·⌈L/b⌉ tries, and half a pause until somebody checks. */
 const model = (name: string): Turn => ({
   name: 'model',
   async play() {
@@ -67,7 +67,7 @@ async function drained({ server, admin }: Stage, contestant: Contestant, process
   return await handOffRun(admin, crew.members, { ...atOnce, ...place }, contestant.sends)
 }
 
-/** Counted apart, as the waiters after the first go on at once. */
+/** Counted separately, since the waiters after the first continue at once. */
 export async function commandsToFirst(
   { server, admin }: Stage,
   contestant: Contestant,

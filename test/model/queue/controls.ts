@@ -3,12 +3,15 @@ import * as played from './scenarios.ts'
 import { type Behaviour, type Faults, type Load, readWrite, semaphoreOf } from './setting.ts'
 import type { Setting } from './world.ts'
 
-/** A rule or a behaviour in a naive form, with how the runs show it: the word of an invariant, or a figure that gets worse. */
+/**
+ * A rule or a behavior in a naive form, and how the runs show it: the name of an invariant, or a figure that gets
+ * worse.
+ */
 export interface Control {
   readonly sound: Setting
   readonly naive: Setting
   readonly shows: 'exclusion' | 'order' | 'starved' | 'try' | 'recoveryMs' | 'waitMs' | 'passedOver' | 'perGrant'
-  /** How many runs show it. */
+  /** The number of runs needed to show it. */
   readonly seeds: number
 }
 
@@ -44,7 +47,7 @@ const shared: Partial<Load> = { kind: readWrite, clients: 60, arriveMs: 1_000, h
 const held: Partial<Load> = { clients: 40, holdMs: [3_000, 6_000], longHolds: 0, ttls: [3_000] }
 const brief: Partial<Load> = { holdMs: [20, 60], longHolds: 0 }
 
-/** Each must fail where the rules as they are do not. */
+/** Each must fail where the real rules do not. */
 export const controls: Readonly<Record<string, Control>> = {
   'no recheck': behaving({ messageLoss: 0.3 }, {}, { rechecks: false }, 'starved'),
   'a lease is dated by the arrival of its answer': behaving(lateAndFrozen, {}, { dating: 'answered' }, 'exclusion'),

@@ -1,4 +1,4 @@
-/** What is to happen, in order of its time; in order of arrival at the same time. A binary heap. */
+/** Pending events, in order of time; in order of arrival if the time is the same. A binary heap. */
 export class Events {
   readonly #heap: Event[] = []
   #number = 0

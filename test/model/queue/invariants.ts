@@ -2,7 +2,7 @@ import { priorityStepMs } from '../../../packages/core/src/store/queue-figures.t
 import type { Belief, ModelWaiter } from './model-waiter.ts'
 import type { World } from './world.ts'
 
-/** What went wrong in a run, each with the name of the invariant in front. None for a sound one. */
+/** The problems of a run, each prefixed with the name of the invariant. A sound run has none. */
 export function problemsOf(world: World): readonly string[] {
   return [
     ...world.confused.slice(0, 1),
@@ -36,7 +36,7 @@ function exclusion({ beliefs, wipedFence = 0, mostCapacity }: World): readonly s
   return []
 }
 
-/** The fences of one holder at a time rise. */
+/** With one holder at a time, fences rise. */
 function fences({ beliefs, wipedFence, isShared }: World): readonly string[] {
   if (isShared || wipedFence !== undefined) return []
   const seen = beliefs.filter(({ fromMs, untilMs }) => untilMs > fromMs).sort((a, b) => a.fromMs - b.fromMs)
@@ -44,7 +44,9 @@ function fences({ beliefs, wipedFence, isShared }: World): readonly string[] {
   return back ? [`fences: that of ${back.waiter} is not higher than the one before`] : []
 }
 
-/** Who was never passed over is served in order of arrival; a later arrival overtakes within the steps of its classes only. */
+/**
+ * Waiters never passed over are served in order of arrival; a later one overtakes only within the steps of its classes.
+ */
 function order({ waiters, grants, faults, behaviour, wipedFence, isShared }: World): readonly string[] {
   if (wipedFence !== undefined) return []
   const grantedMs = new Map(grants.toReversed().map(({ waiter, atMs }) => [waiter, atMs]))
@@ -57,7 +59,7 @@ function order({ waiters, grants, faults, behaviour, wipedFence, isShared }: Wor
     it.draws === 1 &&
     it.gaveUpMs === undefined
   const served = waiters.filter(isKept).sort((a, b) => servedMs(a) - servedMs(b))
-  // What passed between the last request and the moment in which the clock was set back is lost.
+  // The time between the last request and the moment when the clock was set back is lost.
   const slackMs = faults.setBackMs > 0 ? behaviour.recheckMs : 1
   for (const [at, waiter] of served.entries()) {
     for (const other of served.slice(at + 1)) {
@@ -76,13 +78,13 @@ function starvation({ waiters }: World): readonly string[] {
   return hungry.length > 0 ? [`starved: ${hungry.slice(0, 4).join(', ')} (${hungry.length})`] : []
 }
 
-/** Two minutes later nothing is left. */
+/** Two minutes after the end nothing is left. */
 function leftovers(world: World): readonly string[] {
   const { held, waiting } = world.stateIn(120_000)
   return held + waiting > 0 ? [`left: ${held} permits are held, and ${waiting} wait`] : []
 }
 
-/** The longest time for which no living process made use of the lock while a waiter of a faultless process stood in line. */
+/** The longest time during which no live process used the lock while a waiter of a faultless process stood in line. */
 export function worstRecoveryMs({ beliefs, waiters, nowMs }: World): number {
   const useful: [number, number][] = []
   for (const { fromMs, untilMs, waiter } of beliefs) {

@@ -1,19 +1,19 @@
 import { problemsOf, worstRecoveryMs } from './invariants.ts'
 import { type Setting, World } from './world.ts'
 
-/** What the runs of some seeds came to. */
+/** The results of the runs of some seeds. */
 export interface Measured {
   readonly runs: number
   readonly grants: number
-  /** Commands a grant: acquires, releases, and whatever else is neither a look nor a renewal. */
+  /** Commands per grant: acquires, releases, and everything else that is neither a look nor a renewal. */
   readonly perGrant: number
-  /** At worst, in milliseconds. */
+  /** The longest recovery, in milliseconds. */
   readonly recoveryMs: number
-  /** The seed of that run. */
+  /** The seed of the run with the longest recovery. */
   readonly slowest: number
-  /** From arrival to grant, on average over the waiters of sound processes. */
+  /** Average time from arrival to grant over the waiters of sound processes. */
   readonly waitMs: number
-  /** How often waiters lost their place, and entered again. */
+  /** How often waiters lost their place and entered again. */
   readonly passedOver: number
   /** The first problem of each invariant, with its seed. */
   readonly problems: readonly string[]

@@ -5,7 +5,10 @@ import type { World } from './world.ts'
 
 const pollMs = 25_000
 
-/** The bridge: it has the long polls of the waiters over HTTP, keeps them alive, and answers those that have the turn. It never dies here. */
+/**
+ * The bridge: it holds the long polls of the HTTP waiters, keeps the waiters alive, and answers those that have the
+ * turn. It never dies here.
+ */
 export class ModelBridge {
   readonly #world: World
   readonly #polls: Map<string, ModelWaiter> = new Map()
@@ -26,7 +29,7 @@ export class ModelBridge {
     })
   }
 
-  /** Somebody has the turn, or has to ask. */
+  /** Answers the poll of a waiter that has the turn, or has to ask. */
   answer(name: string): void {
     const waiter = this.#polls.get(name)
     if (!waiter) return
@@ -34,7 +37,7 @@ export class ModelBridge {
     this.#world.send(this.#world.faults.replyLoss, () => waiter.process.run(() => waiter.lookMyself()))
   }
 
-  /** Looks for all whose polls it has. */
+  /** Looks for all waiters whose polls it holds. */
   lookForAll(): void {
     this.#look([...this.#polls.values()])
   }

@@ -9,10 +9,10 @@ export class ModelProcess {
   readonly number: number
   readonly inbox: string
   readonly http: boolean
-  /** How fast its clock runs. */
+  /** The rate of its clock; 1 is exact. */
   readonly rate: number
   readonly waiters: ModelWaiter[] = []
-  /** When it was frozen, mute or dead. */
+  /** When the process was frozen, mute or dead. */
   readonly absences: [fromMs: number, untilMs: number][] = []
   faulty = false
   dead = false
@@ -34,7 +34,7 @@ export class ModelProcess {
     return !this.dead && this.deafUntilMs <= this.world.nowMs
   }
 
-  /** Whatever happens in this process happens now, or when it is thawed, in any order, or never. */
+  /** Runs a step of this process now, or when it is thawed, in any order, or never. */
   run(step: () => void): void {
     if (this.dead) return
     if (this.frozenUntilMs > this.world.nowMs) {
@@ -52,7 +52,10 @@ export class ModelProcess {
     this.world.call(this, verb, request, answer)
   }
 
-  /** It is somebody's turn: a hint like any other. Who waits asks again; if nobody does, the turn is given back. */
+  /**
+   * A waiter has the turn: a hint like any other. If the waiter is still waiting, it asks again; if not, the turn is
+   * given back.
+   */
   told(number: number): void {
     const { ownNames, unwanted } = this.world.behaviour
     const waiter = this.waiters.find((it) => it.number === number && it.waits && (ownNames || it.state === 'queued'))
@@ -88,7 +91,7 @@ export class ModelProcess {
       for (const number of reply.turns) this.told(number)
       for (const waiter of asked) {
         const isMissing = reply.missing.includes(waiter.number)
-        // Who is missing asks again, and so enters.
+        // A missing waiter asks again, and so enters.
         if (isMissing && waiter.state === 'queued' && waiter.queuedAtMs < askedAtMs) waiter.askAgain()
       }
       this.arm((reply.againInMs ?? Infinity) + 5)

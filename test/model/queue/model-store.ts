@@ -16,7 +16,7 @@ export type Reply<V extends Verb> = Extract<Asked, { readonly verb: V }>['reply'
 
 export const key = 'k'
 
-/** The memory store, with the server's clock of the model. It records what it is asked. */
+/** The memory store, with the model's server clock. It records its requests. */
 export class ModelStore {
   readonly trace: TraceStep[] = []
   readonly #nowMs: () => number
@@ -25,7 +25,7 @@ export class ModelStore {
   readonly #queue: QueueStore
   readonly #uncounted: boolean
 
-  /** @param uncounted whether no subscriber is ever counted, as on a cluster */
+  /** @param uncounted whether subscribers are never counted, as on a cluster */
   constructor(nowMs: () => number, rules: Rules, observer: Observer, uncounted: boolean) {
     this.#nowMs = nowMs
     this.#uncounted = uncounted
@@ -37,7 +37,7 @@ export class ModelStore {
     this.#queue = queueOffers.get(this.#store) as QueueStore
   }
 
-  /** Of the key, or of an inbox. */
+  /** Subscribes to the key's channel, or to an inbox. */
   listen(channel: string, listener: (payload: string) => void): () => void {
     if (channel === key) return this.#store.listen(key, listener)
     const stop = this.#store.listenInbox(channel, listener)
@@ -57,7 +57,7 @@ export class ModelStore {
     return reply
   }
 
-  /** How many permits are held, and how many wait. */
+  /** How many permits are held, how many waiters there are, and the capacity. */
   state(): { readonly held: number; readonly waiting: number; readonly capacity: number } {
     const nowMs = this.#nowMs()
     const queue = this.#tables.queues.get(key, nowMs)?.value
@@ -81,7 +81,7 @@ export class ModelStore {
   }
 }
 
-/** The model gives up by itself. */
+/** Endless, because the model gives up by itself. */
 const endless: CallDeadline = {
   withinMs: Infinity,
   isOver: false,

@@ -8,10 +8,10 @@ import type { World } from './world.ts'
 /** An attempt gets half of the command deadline of 2 s. */
 const attemptMs = 1_000
 
-/** How much of a ttl its holder believes in, by a clock that may run 0.5 % wrong. */
+/** The part of a ttl that its holder trusts, by a clock that may be 0.5 % off. */
 const trustedMs = (ttlMs: number): number => ttlMs - (ttlMs * 0.01 + 2)
 
-/** What a waiter wants, and what happens to it. */
+/** What a waiter wants, and its fate. */
 export interface Wish {
   readonly plain: boolean
   /** Does not wait. */
@@ -38,11 +38,11 @@ export class ModelWaiter {
   readonly number: number
   readonly wish: Wish
   state: 'new' | 'asking' | 'queued' | 'held' | 'ended' = 'new'
-  /** Where it stands among the waiters of its process, as far as that knows. */
+  /** The waiter's place among those of its process, as far as the process knows. */
   placeMs = 0
   queuedAtMs = -Infinity
   arrivedMs: number | undefined
-  /** Its caller has the lock. */
+  /** When its caller got the lock. */
   beganMs: number | undefined
   gaveUpMs: number | undefined
   fence: number | undefined
@@ -50,7 +50,7 @@ export class ModelWaiter {
   // What the observer saw:
   enteredMs: number | undefined
   servedMs: number | undefined
-  /** How often it entered. */
+  /** How often the waiter entered. */
   entries = 0
   passedOver = false
   #acquisitionId = ''
@@ -103,7 +103,7 @@ export class ModelWaiter {
     this.#ask()
   }
 
-  /** A new acquisition; the name stays. */
+  /** Draws a new acquisition id; the name stays. */
   #draw(): void {
     if (this.state === 'ended') return
     this.draws++
@@ -122,7 +122,7 @@ export class ModelWaiter {
     const answered = (outcome: QueuedAcquireOutcome | AcquireOutcome, sentAtMs: number): void =>
       this.#answered(outcome, sentAtMs, acquisitionId)
     if (cautious && this.#unanswered > 2 && !wish.plain) {
-      // A try whose answer nobody hears keeps a lock that nobody has.
+      // Otherwise a try whose answer nobody hears keeps a lock that nobody has.
       process.call('look', { key, inbox, aliveMs, numbers: [this.number] }, () => {
         this.#unanswered = 0
         if (attempt === this.#attempt && this.state === 'asking') this.#ask()
@@ -162,7 +162,7 @@ export class ModelWaiter {
       if (waiting && untilMs - world.nowMs >= wish.ttlMs / 3) {
         this.#hold(outcome.token, outcome.fence, untilMs)
       } else if (waiting) {
-        // Too late: given back, and one more try.
+        // Too late: it is given back, and one more try follows.
         this.#giveBack(outcome.token, 3)
         this.#draw()
       } else if (this.#token !== outcome.token) {
@@ -181,7 +181,7 @@ export class ModelWaiter {
     }
   }
 
-  /** A plain acquire looks again; a try has its answer. */
+  /** A plain acquire looks again; for a try, this is the answer. */
   #contended(expiresInMs: number): void {
     this.#attempt++
     if (this.wish.tries) {
@@ -202,7 +202,7 @@ export class ModelWaiter {
     else this.process.arm(againInMs + 5)
   }
 
-  /** It is refused for its capacity, which has changed. */
+  /** The request is refused for its capacity, which has changed. */
   #refused(): void {
     const { capacity } = this.world
     if (capacity === this.#capacity || this.wish.permits > capacity) {
@@ -292,7 +292,7 @@ export class ModelWaiter {
     if (this.#belief) this.#belief.untilMs = Math.min(this.#belief.untilMs, this.world.nowMs)
   }
 
-  /** Given back or lost: one release, repeated while unanswered. */
+  /** On release or loss: one release request, repeated while unanswered. */
   #end(): void {
     this.state = 'ended'
     this.#giveBack(this.#token, 3)
@@ -316,7 +316,7 @@ export class ModelWaiter {
     if (tries > 1) process.after(attemptMs, () => !answered && this.#giveBack(token, tries - 1))
   }
 
-  /** Repeated while unanswered; one that found nothing once more, later: a try may still be under way. */
+  /** Repeated while unanswered. One that found nothing is sent once more, later: a try may still be in flight. */
   #leave(tries: number, onceMore: boolean): void {
     const { process, wish, number } = this
     const acquisitionId = this.#acquisitionId

@@ -4,17 +4,17 @@ import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
 import { FewDrops } from './scenarios.ts'
 
 /*
- * Each is the rules with one of them in a naive form.
+ * Each class is the rules with one of them in a naive form.
  */
 
-/** Who was not heard of for long keeps its place. */
+/** A waiter not heard of for long keeps its place. */
 export class Immortal extends FewDrops {
   override isAlive(): boolean {
     return true
   }
 }
 
-/** The front is told, but whoever asks first gets the lock. */
+/** The front waiter is told, but whoever asks first gets the lock. */
 export class FirstCome extends FewDrops {
   override give(held: number, asking: Waiter | undefined, tell: TellTurn): boolean {
     if (super.give(held, asking, tell)) return true
@@ -31,7 +31,7 @@ export class GivenAgain extends FewDrops {
   }
 }
 
-/** Only the waiter that did not take its turn is dropped, and not all of its process. */
+/** Only the waiter that did not take its turn is dropped, not all waiters of its process. */
 export class OneDropped extends FewDrops {
   override onMissed(waiter: Waiter): void {
     this.remove(waiter)
@@ -57,7 +57,7 @@ export class Silent extends FewDrops {
   }
 }
 
-/** Who enters again has its old place. */
+/** A waiter that enters again gets its old place. */
 export class PlacesKept extends FewDrops {
   readonly #tickets: Map<string, number> = new Map()
 
@@ -71,18 +71,18 @@ export class PlacesKept extends FewDrops {
 /** A turn that a plain acquire, or a smaller capacity, has overtaken counts as not taken. */
 export class OvertakenIsMissed extends FewDrops {
   override withdrawOvertaken(): void {
-    // It goes on.
+    // The turn stays.
   }
 }
 
-/** Turns that are out are not counted. */
+/** Outstanding turns are not counted. */
 export class TurnsUncounted extends FewDrops {
   override fits(waiter: Waiter, held: number): boolean {
     return held + waiter.permits <= this.kind.capacity
   }
 }
 
-/** What does not fit is skipped. */
+/** A waiter that does not fit is skipped. */
 export class Skipping extends FewDrops {
   #held = 0
 
@@ -98,7 +98,7 @@ export class Skipping extends FewDrops {
   }
 }
 
-/** Nobody believes that an inbox without subscribers is dead. */
+/** An inbox without subscribers is never believed to be dead. */
 export class SilenceIgnored extends FewDrops {
   override believesSilence(): boolean {
     return false
@@ -112,14 +112,14 @@ export class SilenceBelieved extends FewDrops {
   }
 }
 
-/** The server's time, which goes back when its clock is set back. */
+/** Queue time is the server's time, which goes back when its clock is set back. */
 export class ServerTime extends FewDrops {
   override queueTime(nowMs: number): number {
     return nowMs
   }
 }
 
-/** When to look again is known of holders only. */
+/** The time to look again takes only holders into account. */
 export class TurnEndUnknown extends FewDrops {
   override nextTurnEndMs(): number {
     return Infinity
@@ -133,21 +133,21 @@ export class MoreUntold extends FewDrops {
   }
 }
 
-/** Who wants more than there is, since the capacity has changed, keeps its place. */
+/** A waiter that wants more than the capacity, since that has changed, keeps its place. */
 export class Hopeless extends FewDrops {
   override stands(waiter: Waiter): boolean {
     return super.stands({ ...waiter, permits: 1 })
   }
 }
 
-/** Who does not wait takes what fits, whoever queues for it. */
+/** A try that does not wait takes what fits, whoever queues for it. */
 export class TriesGoFirst extends FewDrops {
   override isFree(permits: number, held: number): boolean {
     return held + permits <= this.kind.capacity
   }
 }
 
-/** An inbox that was voided is the same when its process enters again: its other waiters are back, with their places. */
+/** A voided inbox is the same one when its process enters again: its other waiters are back, with their places. */
 export class OneGeneration extends FewDrops {
   override stands(waiter: Waiter): boolean {
     return super.stands(waiter) || super.isAlive(waiter)

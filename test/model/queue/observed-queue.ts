@@ -3,12 +3,12 @@ import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
 import type { QueuedWaiter } from '../../../packages/core/src/store/queue.ts'
 import type { Rules } from './model-store.ts'
 
-/** Hears what happens to waiters, by their names. */
+/** Is notified of what happens to waiters, by their names. */
 export interface Observer {
   onEntered(name: string): void
-  /** It lost its place. */
+  /** The waiter lost its place. */
   onPassedOver(name: string): void
-  /** It has the turn, or takes the lock without. */
+  /** The waiter has the turn, or takes the lock without one. */
   onServed(name: string): void
 }
 
@@ -38,7 +38,9 @@ export const observed = (Base: Rules, { onEntered, onPassedOver, onServed }: Obs
     }
   }
 
-/** The rules where the server counts no subscriber, although messages arrive: on another node of a cluster, or at a replica. */
+/**
+ * The rules where the server counts no subscribers, although messages arrive: on another cluster node, or at a replica.
+ */
 export const uncounting = (Base: Rules): Rules =>
   class extends Base {
     override heard(inbox: string, aliveMs: number): void {

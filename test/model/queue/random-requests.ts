@@ -30,7 +30,9 @@ const kinds: readonly QueueKind[] = [
   { name: 'read-write', capacity: 1_000_000 },
 ]
 
-/** Draws what up to six processes with five waiters each might ask, in any order: sensible, late, doubled or mistaken. */
+/**
+ * Draws the requests of up to six processes with five waiters each, in any order: sensible, late, doubled or mistaken.
+ */
 export class RandomRequests {
   readonly inboxes: readonly string[]
   readonly #random: () => number
@@ -49,7 +51,7 @@ export class RandomRequests {
     this.#unheard = new Set(this.inboxes.filter(() => this.#chance(0.2)))
   }
 
-  /** Whether it is subscribed to at first. */
+  /** Whether the inbox has a subscriber at first. */
   listens(inbox: string): boolean {
     return !this.#unheard.has(inbox)
   }
@@ -135,7 +137,7 @@ export class RandomRequests {
     return this.#kind.name === 'semaphore' ? 1 + this.#below(3) : this.#pick([1, 1, 1_000_000])
   }
 
-  /** The last one in so many cases, otherwise any. */
+  /** The last token with probability `last`, otherwise any. */
   #token(last: number): string {
     if (this.#tokens.length === 0) return `${'f'.repeat(32)}.1`
     return this.#chance(last) ? (this.#tokens.at(-1) as string) : this.#pick(this.#tokens)

@@ -12,7 +12,7 @@ import type { Asked, Trace } from './trace.ts'
 import { inOneForm, type VirtualServer, virtualTransport } from './virtual-redis.ts'
 import { World } from './world.ts'
 
-/* What the model asked the memory store, the Redis scripts answer alike. */
+/* The Redis scripts give the same answers to the model's requests as the memory store did. */
 
 const redis = await startRedis()
 const client = new Redis(redis.port)

@@ -15,7 +15,7 @@ export interface Scenario {
   readonly setting: Setting
   /** The longest recovery, in milliseconds; none where holders themselves may die with a long ttl. */
   readonly recoveryMs: number | undefined
-  /** How many commands a grant costs at most, on average over the seeds. */
+  /** The most commands that a grant may cost, on average over the seeds. */
   readonly budget: number
 }
 
@@ -70,7 +70,7 @@ export const settingOf = (
   rules,
 })
 
-/** The rules as they are, but for how much of the work one request does: so little that it matters. */
+/** The real rules, except for how much of the work one request does: so little that it matters. */
 export class FewDrops extends LockQueue {
   override get mostDropped(): number {
     return 4
@@ -83,7 +83,7 @@ const scenario = (faults: Partial<Faults>, load: Partial<Load>, recoveryMs?: num
   budget,
 })
 
-/** What is played with every seed. All of it must go well. */
+/** The scenarios, played with every seed. All of them must succeed. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   calm: scenario({}, {}, 30, 3),
   'a hot key, with holds of 0 to 2 ms': scenario({}, { holdMs: [0, 2], longHolds: 0, arriveMs: 100 }, 30, 3),

@@ -1,7 +1,7 @@
 import type { QueueKind } from '../../../packages/core/src/store/queue.ts'
 import { aliveMs, mostRecheckMs, windowMs } from '../../../packages/core/src/store/queue-figures.ts'
 
-/** What goes wrong. Shares are between 0 and 1, times in milliseconds. */
+/** The faults of a run. Shares are between 0 and 1, times in milliseconds. */
 export interface Faults {
   readonly messageLoss: number
   readonly requestLoss: number
@@ -13,7 +13,7 @@ export interface Faults {
   readonly duplicate: number
   /** Processes that die while their waiters queue. */
   readonly killed: number
-  /** Processes that freeze, how often each, for how long, and how long in between. */
+  /** Processes that freeze, how often each freezes, for how long, and how long in between. */
   readonly frozen: number
   readonly freezes: number
   readonly freezeMs: Range
@@ -24,62 +24,65 @@ export interface Faults {
   readonly plain: number
   /** Share of tries that do not wait. */
   readonly tries: number
-  /** Nobody is ever counted: on a cluster, or where processes listen at a replica. */
+  /** Subscribers are never counted: on a cluster, or where processes listen at a replica. */
   readonly uncounted: boolean
   /** Processes whose subscription is down for a while. */
   readonly deaf: number
-  /** Processes that the store hears and that hear nothing, for 5 to 30 s. */
+  /** Processes that the store hears but that hear nothing, for 5 to 30 s. */
   readonly mute: number
   /** The store is restarted without its data, once. */
   readonly wiped: boolean
   /** Share of HTTP waiters that die between entering and their first poll. */
   readonly unpolled: number
-  /** The server's clock is set back by so much, once. */
+  /** By how much the server's clock is set back, once. */
   readonly setBackMs: number
   /** How often the capacity changes. */
   readonly resizes: number
-  /** To how much. */
+  /** The range of the new capacity. */
   readonly resizeTo: Range
 }
 
-/** Who wants the lock. */
+/** The callers that want the lock. */
 export interface Load {
   readonly clients: number
   readonly processes: number
   /** Everybody arrives within this time. */
   readonly arriveMs: number
   readonly holdMs: Range
-  /** Share of holds of 2 to 6 s: they need renewals. */
+  /** Share of holds of 2 to 6 s, which need renewals. */
   readonly longHolds: number
   readonly ttls: readonly number[]
   readonly kind: QueueKind
   readonly classes: number
   /** The first process queues before all others. */
   readonly firstEarly: boolean
-  /** Share of waiters that are workers: a process of their own, over HTTP, woken by a bridge only. */
+  /** Share of waiters that are workers: a process each, over HTTP, woken only by a bridge. */
   readonly http: number
 }
 
-/** How processes behave. What differs from this is a naive form. */
+/** How processes behave. Any deviation is a naive form. */
 export interface Behaviour {
   /** The safety timer. */
   readonly recheckMs: number
   readonly rechecks: boolean
   readonly windowMs: number
   readonly aliveMs: number
-  /** How many of its first waiters a look names: few, so that it matters. */
+  /** How many of a process's first waiters a look names: few, so that it matters. */
   readonly named: number
-  /** From when a lease is dated. */
+  /** Whether a lease is dated from its request or from its answer. */
   readonly dating: 'sent' | 'answered'
-  /** A turn that nobody waits for is given back. */
+  /** Whether a turn that nobody waits for is given back. */
   readonly unwanted: boolean
-  /** A waiter is named by its process; if not, by the answer, so that its turn can come before it knows its name. */
+  /**
+   * Whether a waiter is named by its process; if not, by the answer, so that its turn can come before it knows its
+   * name.
+   */
   readonly ownNames: boolean
-  /** The bridge keeps the waiters alive whose polls it has. */
+  /** Whether the bridge keeps alive the waiters whose polls it holds. */
   readonly bridgeKeeps: boolean
-  /** Over HTTP a waiter lives for one window until its first poll. */
+  /** Whether an HTTP waiter lives for only one window until its first poll. */
   readonly shortFirst: boolean
-  /** After two unanswered tries a waiter only looks, until something is answered. */
+  /** Whether, after two unanswered tries, a waiter only looks until something is answered. */
   readonly cautious: boolean
 }
 

@@ -19,11 +19,11 @@ import type {
   ResizeOutcome,
 } from '../../../packages/core/src/store/queue.ts'
 
-/** What a run of the model asked of the memory store, in order, and what it answered: to be asked of another store. */
+/** The requests of a model run to the memory store, in order, and its answers: to be replayed on another store. */
 export type Trace = readonly TraceStep[]
 
 export type TraceStep =
-  /** From now on so many subscribers of an inbox are counted. At first nobody listens. */
+  /** From now on `count` subscribers of an inbox are counted. At first there are none. */
   | { readonly type: 'subscribers'; readonly inbox: string; readonly count: number }
   /** The store was restarted without its data. */
   | { readonly type: 'wiped' }
@@ -33,7 +33,10 @@ export interface TracedCall {
   readonly type: 'call'
   /** The server's time, in whole milliseconds. It may be earlier than before. */
   readonly nowMs: number
-  /** How long the entry of the lock has left before this call, by the model's time; null if there is none. Of several holders always null. */
+  /**
+   * How long the lock's entry has left before this call, by the model's time; null if there is none. Always null for a
+   * lock with several holders.
+   */
   readonly lockLeftMs: number | null
   readonly asked: Asked
 }

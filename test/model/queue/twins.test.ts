@@ -13,8 +13,8 @@ import { type RandomRequest, RandomRequests } from './random-requests.ts'
 import { inOneForm, type VirtualServer, virtualTransport } from './virtual-redis.ts'
 
 /*
- * The memory store and the Redis scripts are asked the same at the same virtual time, and answer and publish the same. What is asked
- * is not what processes would ask, as in the model, but anything at all.
+ * The memory store and the Redis scripts get the same requests at the same virtual time, and answer and publish the
+ * same. The requests are not those that processes would send, as in the model, but anything at all.
  */
 
 const redis = await startRedis()
@@ -53,12 +53,12 @@ class Twins {
     this.server.subscribers[inboxChannel(inbox)] = count
   }
 
-  /** What each of them answers. */
+  /** The answers of both. */
   async ask(asked: RandomRequest): Promise<readonly [memory: unknown, redis: unknown]> {
     return [await answerOf(this.#memory, asked), await answerOf(this.#redis, asked)]
   }
 
-  /** What each of them has published since, where somebody listens; and which keys of Redis would stay for ever. */
+  /** What each has published since, where somebody listens; and which keys of Redis would stay forever. */
   async checked(): Promise<{ memory: readonly string[]; redis: readonly string[]; immortal: readonly string[] }> {
     const [messages, immortal] = (await client.eval(published, 0)) as [string[], string[]]
     const memory = this.#heard

@@ -5,16 +5,16 @@ import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/re
 
 const virtualTime = readFileSync(new URL('virtual-time.lua', import.meta.url), 'utf8')
 
-/** What scripts take for the server's time and for its subscribers. */
+/** What scripts see as the server's time and its subscribers. */
 export interface VirtualServer {
   nowMs: number
-  /** By channel. */
+  /** The number of subscribers by channel. */
   readonly subscribers: Record<string, number>
-  /** How many entries a call drops at most, if not as many as in the product. */
+  /** The most entries that a call drops, if different from the product. */
   readonly mostDropped?: number
 }
 
-/** Runs each script in a variant of its own, which has the time of `server`, on a real Redis. What is published is kept in a list. */
+/** Runs a variant of each script, with the time of `server`, on a real Redis. Published messages are kept in a list. */
 export function virtualTransport(real: RedisTransport, server: VirtualServer): RedisTransport {
   /** The variant of each script, by the hash of the script. */
   const variants = new Map<string, string>()
@@ -45,7 +45,7 @@ const unknownScript: ScriptReply = { type: 'error', message: 'NOSCRIPT' }
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')
 
-/** Among the figures that each script of the queue begins with, how many turns there are and how many are dropped stand together. */
+/** Every queue script begins with figures; the number of turns and the number of drops are adjacent. */
 function limited(text: string, mostDropped: number | undefined): string {
   const figures = '1e15,100,100,'
   if (mostDropped === undefined || !text.includes('1e15')) return text
@@ -53,7 +53,7 @@ function limited(text: string, mostDropped: number | undefined): string {
   return text.replace(figures, `1e15,100,${mostDropped},`)
 }
 
-/** An outcome as text. What has no order is put in one, and a lock for several is called one. */
+/** An outcome as text. Unordered parts are sorted, and all kinds of shared locks get one name. */
 export const inOneForm = (outcome: unknown): string =>
   JSON.stringify(outcome, (key, value) => {
     if (typeof value === 'string')

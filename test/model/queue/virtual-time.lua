@@ -1,5 +1,5 @@
--- Put before a script, gives it another time and other subscribers: the last arguments are the server's time, in ms, and how many
--- subscribers each channel has. Expiries are kept in a sorted set, and what is past its expiry is deleted first. Every message is
+-- Prepended to a script, gives it another time and other subscribers: the last arguments are the server's time, in ms, and how many
+-- subscribers each channel has. Expiries are kept in a sorted set, and expired keys are deleted first. Every message is
 -- kept in a list.
 local expiries, messages = 'virtual:expiries', 'virtual:messages'
 local subscribers = cjson.decode(table.remove(ARGV))

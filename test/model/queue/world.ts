@@ -8,7 +8,7 @@ import type { Observer } from './observed-queue.ts'
 import type { Behaviour, Faults, Load, Range } from './setting.ts'
 import type { TraceStep } from './trace.ts'
 
-/** What a run is made of. */
+/** The parameters of a run. */
 export interface Setting {
   readonly faults: Faults
   readonly load: Load
@@ -16,14 +16,14 @@ export interface Setting {
   readonly rules: Rules
 }
 
-/** The first grant of an acquisition, as the store has it. */
+/** The first grant of an acquisition, as the store sees it. */
 export interface Grant {
   readonly atMs: number
   readonly waiter: ModelWaiter
   readonly fence: number
 }
 
-/** What the server's clock shows at first. */
+/** The server's clock at the start, in milliseconds. */
 const startMs = 1_800_000_000_000
 
 /** The network, the clocks and the faults of one run, in virtual time. */
@@ -37,10 +37,10 @@ export class World {
   readonly grants: Grant[] = []
   readonly beliefs: Belief[] = []
   readonly commands: Map<string, number> = new Map()
-  /** What went wrong in the store's own timeline. */
+  /** Problems in the store's own timeline. */
   readonly confused: string[] = []
   nowMs = 0
-  /** The capacity at present, and the largest there was. */
+  /** The current capacity, and the largest there was. */
   capacity: number
   mostCapacity: number
   wipedFence: number | undefined
@@ -78,7 +78,7 @@ export class World {
     return [...this.#trace, ...this.#store.trace]
   }
 
-  /** Runs until nothing is left to happen. */
+  /** Runs until no event is left. */
   async run(horizonMs = 400_000): Promise<this> {
     for (let event = this.#events.next(); event && event.atMs <= horizonMs; event = this.#events.next()) {
       this.nowMs = Math.max(this.nowMs, event.atMs)
@@ -92,7 +92,7 @@ export class World {
     return this
   }
 
-  /** What is left in the store so much later. */
+  /** The state of the store `ms` later. */
   stateIn(ms: number): ReturnType<ModelStore['state']> {
     this.nowMs += ms
     return this.#store.state()
@@ -122,7 +122,7 @@ export class World {
     return this.#chance(this.faults.late) ? this.between(5, this.faults.lateMs) : this.between(0.2, 5)
   }
 
-  /** Something on its way, unless it is lost. */
+  /** Sends something that arrives later, unless it is lost. */
   send(loss: number, arrive: () => void): void {
     if (!this.#chance(loss)) this.at(this.nowMs + this.delay(), arrive)
   }
@@ -189,7 +189,7 @@ export class World {
       onPassedOver: (name) => {
         waiter(name).passedOver = true
       },
-      // Several may be served in one request: in which order is kept.
+      // Several may be served in one request: their order is kept.
       onServed: (name) => {
         waiter(name).servedMs ??= this.nowMs + ++this.#ticks * 1e-9
       },
@@ -211,7 +211,7 @@ export class World {
     for (const process of this.#stops.keys()) this.#subscribe(process)
   }
 
-  /** The subscription of a process: counted by the store, also while it is frozen, and not once it is killed. */
+  /** The subscription of a process: the store counts it even while the process is frozen, but not once it is killed. */
   #subscribe(process: ModelProcess): void {
     if (process.http) return
     const stop = this.#store.listen(process.inbox, (payload) => {
@@ -226,7 +226,7 @@ export class World {
     this.#stops.delete(process)
   }
 
-  /** On the key's own channel: the turn of a waiter over HTTP, or something at which everybody looks. */
+  /** On the key's own channel: the turn of an HTTP waiter, or a message that makes everybody look. */
   #announced(payload: string): void {
     const name = payload.startsWith('turn ') ? payload.slice(5) : undefined
     const { messageLoss } = this.faults
@@ -285,7 +285,7 @@ export class World {
     }
   }
 
-  /** When which fault strikes whom. */
+  /** Schedules which fault hits which process, and when. */
   #plan(): void {
     const { faults, load } = this
     const victims = this.processes.slice(0, load.processes).map((process) => ({ process, order: this.#random() }))

@@ -2,7 +2,7 @@ import { type BridgeFetch, bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker, InvalidOptionError } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
-/** A waiter that nothing but the bridge wakes in time. */
+/** A waiter that only the bridge wakes in time. */
 export async function main(servers: {
   readonly gateway: string
   readonly bridge: string

@@ -10,7 +10,7 @@ const absent: GatewayRedis = {
   subscribe: () => () => undefined,
 }
 
-/** Bridge and gateway, as apps of a server of one's own. */
+/** Bridge and gateway, as apps in a user's own server. */
 export async function main(servers: { readonly redis: string; readonly token: string }): Promise<string> {
   const { token } = servers
   const redis = new Redis(servers.redis)

@@ -17,7 +17,7 @@ const store = memoryStore()
 /** What a Worker exports. */
 export class LeaseWatchdog extends leaseWatchdog((_: Env) => ({ store })) {}
 
-/** A lease that the object would renew, within the limits of a request, and what the object says of itself. */
+/** A lease that the object would renew, within the limits of a request, and what the object says about itself. */
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is
 export default {
   async fetch(_: Request, { WATCHDOG }: Env, context: { waitUntil(task: Promise<unknown>): void }): Promise<Response> {

@@ -3,7 +3,7 @@ import { memoryStore } from '@leasehold/core/memory'
 import { idempotent, type LockedOptions, locked } from '@leasehold/hono'
 import { Hono } from 'hono'
 
-/** A route under a lock, and one whose second request is answered with what the first was. */
+/** A route under a lock, and one whose second request gets the answer of the first. */
 export async function main(): Promise<string> {
   const locks = createLocker({ store: memoryStore() })
   const options: LockedOptions = { locks, key: () => 'k' }

@@ -2,7 +2,7 @@ import { createLocker, InvalidOptionError } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { type IdempotencyEvent, type IdempotentWork, idempotent } from '@leasehold/idempotency'
 
-/** A handler whose second request is answered with what the first was. */
+/** A handler whose second request gets the answer of the first. */
 export async function main(): Promise<string> {
   const locks = createLocker({ store: memoryStore() })
   const told: IdempotencyEvent[] = []

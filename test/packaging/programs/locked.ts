@@ -2,7 +2,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import { LockContendedError, locked, lockedFunction } from '@leasehold/core/locked'
 import { memoryStore } from '@leasehold/core/memory'
 
-/** A method that a standard decorator guards. */
+/** A method guarded by a standard decorator. */
 class Orders {
   readonly locks: Locker
 
@@ -16,7 +16,7 @@ class Orders {
   }
 }
 
-/** What a guarded method and a guarded function answer, and the first again while its lock is held. */
+/** The results of a guarded method and a guarded function, and of the method again while its lock is held. */
 export async function main(): Promise<string> {
   const locks = createLocker({ store: memoryStore() })
   const orders = new Orders(locks)

@@ -2,7 +2,7 @@ import { createLocker, InvalidOptionError } from '@leasehold/core'
 import { memoryStore } from '@leasehold/core/memory'
 import { type SessionEvent, sessions } from '@leasehold/sessions'
 
-/** Two users want one role; the second learns who has it. */
+/** Two users want the same role; the second learns who has it. */
 export async function main(): Promise<string> {
   const locks = createLocker({ store: memoryStore() })
   const told: SessionEvent['type'][] = []

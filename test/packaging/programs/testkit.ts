@@ -3,7 +3,7 @@ import { memoryStore } from '@leasehold/core/memory'
 import { follow, ManualClock, ScriptedStore, unavailable } from '@leasehold/testkit'
 import { connectRedisAdmin, startRedis } from '@leasehold/testkit/redis'
 
-/** A clock that obeys, a store that fails when it is told to, and a Redis of one's own. */
+/** A manual clock, a store that fails when it is told to, and a private Redis. */
 export async function main(): Promise<string> {
   const clock = new ManualClock()
   const locks = createLocker({ store: memoryStore({ clock }), clock })

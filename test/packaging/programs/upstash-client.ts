@@ -2,7 +2,7 @@ import { createLocker } from '@leasehold/core'
 import { upstashStore } from '@leasehold/upstash'
 import { Redis } from '@upstash/redis'
 
-/** Locks by the settings of an `@upstash/redis` client. */
+/** Locks with the settings of an `@upstash/redis` client. */
 export async function main(servers: { readonly gateway: string; readonly token: string }): Promise<string> {
   const redis = new Redis({ url: servers.gateway, token: servers.token })
   const locks = createLocker({ store: upstashStore(redis, { prefix: 'client:' }) })

@@ -1,7 +1,7 @@
 import { AcquireTimeoutError, createLocker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
-/** Locks over HTTP, by fetch alone. */
+/** Locks over HTTP, with fetch alone. */
 export async function main(servers: { readonly gateway: string; readonly token: string }): Promise<string> {
   const store = fetchStore({ url: servers.gateway, token: servers.token })
   const others = createLocker({ store, wait: 0 })

@@ -11,7 +11,10 @@ const shared = {
   logLevel: 'silent',
 } satisfies BuildOptions
 
-/** The claims about a client as one file, with Vitest's runner and our sources; the client itself is found where it runs. */
+/**
+ * The claims about a client as one file, with Vitest's runner and our sources; the client itself is resolved where it
+ * runs.
+ */
 export const programOf = ({ family, module }: Client): Promise<string> =>
   bundled(
     `${module ? `import * as client from '${module}'` : 'const client = undefined'}
@@ -23,8 +26,8 @@ export const programOf = ({ family, module }: Client): Promise<string> =>
   )
 
 /**
- * The same as a Worker, which has the client in it, and answers a request with what became of the claims. Imports within the
- * request: Vitest arms a timer when it is loaded, which a Worker may do nowhere else.
+ * The same as a Worker, which includes the client, and answers a request with the results of the claims. It imports
+ * within the request: Vitest sets a timer when it is loaded, which a Worker may do nowhere else.
  */
 export const workerOf = ({ family, module, moduleInWorkers = module }: Client): Promise<string> =>
   bundled(
@@ -50,10 +53,10 @@ export const workerOf = ({ family, module, moduleInWorkers = module }: Client): 
     },
   )
 
-/** Clients over TCP need the modules of Node. */
+/** TCP clients need Node's modules. */
 export const needsNode = (family: Client['family']): boolean => family === 'ioredis' || family === 'node-redis'
 
-/** What they require of Node stays a `require`, which an ES module has only if it is made. */
+/** Their requires of Node modules stay `require` calls, which an ES module has to create. */
 const makesRequire = `import { createRequire } from 'node:module'; const require = createRequire('/');`
 
 async function bundled(contents: string, options: BuildOptions & { write: false }): Promise<string> {

@@ -1,16 +1,16 @@
 import { createExpect, type TestContext, type VitestTestRunner } from 'vitest'
 import { startTests } from 'vitest/internal/browser'
 
-/** What became of one claim. */
+/** The result of one claim. */
 export interface ClaimResult {
-  /** With the names of what it is part of. */
+  /** The name, including those of the enclosing suites. */
   readonly name: string
   readonly state: 'passed' | 'failed' | 'skipped'
-  /** Why it was skipped, or what was wrong. */
+  /** Why the claim was skipped, or what was wrong. */
   readonly reason: string
 }
 
-/** For a machine that is busy with other tests, in milliseconds. */
+/** In milliseconds, for a machine that is busy with other tests. */
 const patienceMs = 60_000
 
 const config = {
@@ -30,10 +30,10 @@ const config = {
 }
 
 /**
- * Runs what `declare` declares by `describe` and `it`, with Vitest's own runner and matchers, and without the rest of
- * Vitest, which is for Node 22 and later. Nothing here is of Node, so it runs wherever JavaScript does.
+ * Runs what `declare` declares with `describe` and `it`, with Vitest's own runner and matchers, and without the rest of
+ * Vitest, which is for Node 22 and later. Nothing here needs Node, so it runs wherever JavaScript does.
  *
- * A hook that fails is a claim that failed, and so is a claim that is skipped for no reason.
+ * A failed hook counts as a failed claim, and so does a claim that is skipped without a reason.
  */
 export async function runClaims(declare: () => unknown): Promise<readonly ClaimResult[]> {
   // Where Vitest's matchers look for their settings.
@@ -59,7 +59,7 @@ function resultsOf(task: File | File['tasks'][number], within: readonly string[]
     return [...ofHooks, ...task.tasks.flatMap((each) => resultsOf(each, path))]
   }
   if (task.result?.state === 'pass') return [{ name, state: 'passed', reason: '' }]
-  // What was passed to `skip`, which Vitest does not tell in its types.
+  // The argument of `skip`, which Vitest's types do not include.
   const { note } = (task.result ?? {}) as { readonly note?: string }
   if (wrong === undefined && note !== undefined) return [{ name, state: 'skipped', reason: note }]
   return [{ name, state: 'failed', reason: wrong ?? 'It was skipped for no reason' }]

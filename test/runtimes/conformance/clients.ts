@@ -1,11 +1,11 @@
-/** A way to reach the locks: a client of some version, or none. */
+/** A way to reach the locks: some version of a client, or none. */
 export interface Client {
   readonly name: string
-  /** Who knows how to open it: a file of `families/`. */
+  /** The file of `families/` that knows how to open it. */
   readonly family: 'embedded' | 'broken' | 'fetch' | 'upstash' | 'ioredis' | 'node-redis'
-  /** What it is installed as in this workspace. */
+  /** The name under which it is installed in this workspace. */
   readonly module?: string
-  /** What Workers import instead. */
+  /** The module that Workers import instead. */
   readonly moduleInWorkers?: string
   /** Needs no server. */
   readonly alone?: true
@@ -13,7 +13,7 @@ export interface Client {
   readonly notOn?: Readonly<Record<string, string>>
 }
 
-/** What no claim suite may find right. */
+/** A client that no claim suite may pass. */
 export const broken: Client = { name: 'broken', family: 'broken', alone: true }
 
 export const embedded: Client = { name: 'embedded', family: 'embedded', alone: true }

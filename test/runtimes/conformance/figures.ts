@@ -1,6 +1,6 @@
 import type { ClaimResult } from './claim-runner.ts'
 
-/** How many claims about a client hold at a place, and how many were skipped for each reason. */
+/** How many claims about a client hold in a place, and how many were skipped for each reason. */
 export interface Figures {
   readonly place: string
   readonly client: string
@@ -32,7 +32,7 @@ export function tables(figures: readonly Figures[]): string {
   return `${alike}${markdown(['', ...places], rows)}\n\n${why}`
 }
 
-/** What the reasons of the suite mean to a reader, by how each begins. */
+/** The meaning of the suite's reasons for a reader, by their beginnings. */
 const meanings: Readonly<Record<string, string>> = {
   'inbox-count':
     'That a process which no longer hears its turns is passed over at once: over HTTP nobody knows how many servers are behind, so none can say who listens.',
@@ -49,7 +49,7 @@ const meanings: Readonly<Record<string, string>> = {
 
 const meaning = (reason: string): string => meanings[reason.split(':')[0] as string] ?? reason
 
-/** A row for each reason: how many claims with which clients, and where, if that is not everywhere. */
+/** A row for each reason: how many claims, with which clients, and where, unless it is everywhere. */
 function skips(figures: readonly Figures[], clients: readonly string[]): readonly (readonly string[])[] {
   const reasons = new Set(figures.flatMap(({ skipped }) => Object.keys(skipped)))
   return [...reasons].sort().map((reason) => {
@@ -69,7 +69,7 @@ function skips(figures: readonly Figures[], clients: readonly string[]): readonl
   })
 }
 
-/** The page with these tables in place of those it has. */
+/** The page with its tables replaced by these. */
 export const withTables = (page: string, seen: string): string =>
   page.replace(
     /(<!-- Written by the tests[^>]*-->\n).*(\n<!-- Until here -->)/s,

@@ -6,18 +6,18 @@ export interface Gateway {
   readonly token: string
 }
 
-/** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
+/** Timers and Redis both work in whole milliseconds: what should be over is certainly over a little later. */
 const marginMs = 50
 
-/** Every key of a pattern and what is left of it, seen at one moment. */
+/** Every key that matches a pattern and its remaining time, read at one moment. */
 const everyEntry = `
   local entries = {}
   for i, name in ipairs(redis.call('KEYS', ARGV[1])) do entries[i] = {name, redis.call('PTTL', name)} end
   return entries`
 
 /**
- * What `storeConformance` needs beside a Redis store, over the gateway alone: workerd has no socket that Redis would
- * understand.
+ * What `storeConformance` needs in addition to a Redis store, over the gateway alone: workerd has no socket that Redis
+ * would understand.
  */
 export function gatewayAccess(
   gateway: Gateway,
@@ -67,7 +67,7 @@ async function ask({ url, token }: Gateway, command: readonly (string | number)[
   return answer.result
 }
 
-/** Listens by the gateway's event stream, whose first event says that Redis has confirmed. */
+/** Listens on the gateway's event stream, whose first event says that Redis has confirmed the subscription. */
 async function listen({ url, token }: Gateway, channel: string): Promise<Listening> {
   const headers = { authorization: `Bearer ${token}` }
   const { body } = await fetch(`${url}/subscribe/${channel}`, { headers })

@@ -4,7 +4,9 @@ import type { ClaimResult } from './claim-runner.ts'
 import type { Client } from './clients.ts'
 import type { Servers } from './declare.ts'
 
-/** Runs the claims about a client in workerd, in one request. Rejects for an error that nobody caught, and for anything in the log. */
+/**
+ * Runs the claims about a client in workerd, in one request. Rejects on an uncaught error, and on anything in the log.
+ */
 export async function runInWorkerd(
   client: Client,
   servers: Servers | undefined,

@@ -10,12 +10,12 @@ import type { Client } from './clients.ts'
 import type { Servers } from './declare.ts'
 import { runInWorkerd } from './in-workerd.ts'
 
-/** Where claims can be run. */
+/** A runtime where claims can be run. */
 export interface Place {
   readonly name: string
-  /** False where there is none for this machine. */
+  /** False if the runtime is not available for this machine. */
   readonly exists: boolean
-  /** Runs the claims about a client. Rejects if anything is wrong beside them, and when the signal is aborted. */
+  /** Runs the claims about a client. Rejects if anything else goes wrong, and when the signal is aborted. */
   run(client: Client, servers: Servers | undefined, signal: AbortSignal): Promise<readonly ClaimResult[]>
 }
 
@@ -32,7 +32,7 @@ export const places: readonly Place[] = [
   workerd,
 ]
 
-/** In a process of its own, in a folder where there is nothing but the program and the clients. */
+/** In a separate process, in a folder with nothing but the program and the clients. */
 async function runInProcess(
   { binary = '', flags, flagsForTcp }: Runtime,
   client: Client,

@@ -9,7 +9,7 @@ import type { Servers } from './declare.ts'
 
 const token = 'claims-token-0123456789abcdef-0123456789abcdef'
 
-/** Starts what one client is let at, all of it for this client alone: the claims ask for a quiet server. */
+/** Starts the servers for one client, for this client alone: the claims need a quiet server. */
 export async function startServers(): Promise<Servers & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   const redis = stack.adopt(await startRedis(), (each) => each.stop())

@@ -1,7 +1,7 @@
 import { connectRedisAdmin, redisStoreAccess } from '@leasehold/testkit/redis'
 import type { Servers } from './declare.ts'
 
-/** What `storeConformance` needs beside a store over TCP. */
+/** What `storeConformance` needs in addition to a store over TCP. */
 export async function tcpAccess({ port }: Servers['redis'], prefix: string) {
   const { command, close } = await connectRedisAdmin({ port })
   return { ...redisStoreAccess([{ port, command }], prefix), close }

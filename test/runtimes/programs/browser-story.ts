@@ -1,4 +1,7 @@
-/* What a page does with locks: its store is on its own origin, and the bridge on another. A test calls it by `story`. */
+/*
+ * What a page does with locks: its store is on its own origin, and the bridge on another. A test calls it through
+ * `story`.
+ */
 
 import { bridgeNotifier } from '@leasehold/bridge-client'
 import { createLocker } from '@leasehold/core'
@@ -33,7 +36,7 @@ const story = {
     return { fence, commands, refusals }
   },
 
-  /** Waits for a lock until the bridge refuses; answers with which status. */
+  /** Waits for a lock until the bridge refuses; returns the status. */
   async refusal({ store, storeToken, bridge, token }: Places, key: string) {
     const stop = new AbortController()
     const status = Promise.withResolvers<number>()
@@ -47,7 +50,7 @@ const story = {
     return told
   },
 
-  /** What a page can read of an answer of the bridge; or that it may not. */
+  /** What a page can read of a bridge's answer; or that it may not read it. */
   async read({ bridge, token }: Places, path: string) {
     const headers = { Authorization: `Bearer ${token}`, 'Cache-Control': 'no-store' }
     try {

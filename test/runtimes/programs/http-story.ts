@@ -1,6 +1,6 @@
 /*
- * What a program does with locks when it has `fetch` and nothing else, over the built packages: waits through a bridge,
- * and without it once that has died. Says when it may die, prints in the end what it saw, and is left to end by itself.
+ * What a program does with locks with only `fetch`, over the built packages: waits through a bridge, and without it
+ * once the bridge has died. Says when the bridge may die, prints at the end what it saw, and is left to end by itself.
  * Arguments: the URLs of a gateway and of a bridge, and the token for both.
  */
 import { bridgeNotifier } from '@leasehold/bridge-client'
@@ -10,7 +10,7 @@ import { runtime } from './runtime.ts'
 
 const [gatewayUrl = '', bridgeUrl = '', token = ''] = process.argv.slice(2)
 const store = fetchStore({ url: gatewayUrl, token })
-/** What this one does, the others hear through the bridge. */
+/** The others hear of what this locker does through the bridge. */
 const other = createLocker({ store })
 
 const modes = ['sse', 'long-poll'] as const
@@ -20,7 +20,7 @@ const waiters = modes.map((mode): [Mode, Locker] => [
   createLocker({ store, notifier: bridgeNotifier({ url: bridgeUrl, token, mode }), wait: '15s' }),
 ])
 
-/** Of a lease that is renewed: each renewal must be answered within a third, on a busy machine, too. */
+/** The ttl of a renewed lease: each renewal must be answered within a third of it, even on a busy machine. */
 const ttlMs = 5_000
 /** A waiter with this strategy is woken by the bridge, or not at all. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
@@ -35,7 +35,7 @@ async function timeOf(settles: Promise<unknown>): Promise<number> {
   return Math.round(performance.now() - start)
 }
 
-/** Resolves when the bridge has so many connections of this kind. */
+/** Resolves when the bridge has `count` connections of this kind. */
 function opened(mode: Mode, count: number): Promise<void> {
   const line = `\nleasehold_bridge_${mode === 'sse' ? 'streams' : 'waits'} ${count}\n`
   const headers = { authorization: `Bearer metrics-${token}` }
@@ -66,7 +66,7 @@ async function withTheBridge(mode: Mode, locks: Locker) {
 
   const { signal } = await locks.acquire(mode, { ttl: ttlMs })
   await other.revoke(mode)
-  // As work goes on that checks it: a lease that is waited for keeps no process alive.
+  // Polled, like work that checks the signal: a lease that is waited for keeps no process alive.
   const toldMs = await timeOf(until(() => signal.aborted))
   const lost = signal.reason instanceof LeaseLostError && signal.reason.reason
   return { commands: lease.commands, released, excludes, freed, aborted, lost, wokenMs, closedMs, toldMs }
@@ -86,7 +86,7 @@ await until(() =>
     () => true,
   ),
 )
-// Long enough for a stream to be opened again, in vain.
+// Long enough for a stream to try to reopen, in vain.
 await elapse(2_000)
 const releasing = held.map((lease) => lease.release())
 const foundMs = await timeOf(Promise.all(acquiring))
@@ -101,7 +101,7 @@ const kept = await renewed.release()
 await other.acquire('wanted')
 const ended = waiters.map(([, locks]) => locks.acquire('wanted').catch(({ code }) => code))
 await until(() => other.isLocked('wanted'))
-// This one is closed by nobody.
+// Nobody closes this one.
 await createLocker({ store }).acquire('left behind')
 await Promise.all([other, ...waiters.map(([, locks]) => locks)].map((locks) => locks.close({ grace: 1 })))
 

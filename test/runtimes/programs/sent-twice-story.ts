@@ -1,7 +1,7 @@
 /*
- * What a program does with locks over connections that are lost before the reply, so that the runtime may send a request again
- * by itself. Arguments: the URL of the gateway as it is reached through those connections, its own URL, and its token. Prints what
- * it saw, and how many requests it has made itself.
+ * What a program does with locks over connections that are lost before the reply, so that the runtime may send a
+ * request again by itself. Arguments: the URL that reaches the gateway through those connections, its own URL, and its
+ * token. Prints what it saw, and how many requests it has made itself.
  */
 import { createLocker, LeaseLostError, type Locker } from '@leasehold/core'
 import { guardedSet } from '@leasehold/core/fencing'
@@ -23,10 +23,10 @@ const locks = createLocker({
     if (event.type === 'released') outcomes.push(event.outcome)
   },
 })
-/** What this one does is done once. */
+/** The requests of this locker are carried out once. */
 const others = createLocker({ store: fetchStore({ url, token }), ttl: '60s' })
 
-// A connection is kept alive, and the server knows the scripts.
+// So that a connection is kept alive, and the server knows the scripts.
 await others.withLock('warm', (lease) => lease.renew({ ttl: '60s' }))
 await others.acquire('warm')
 await others.revoke('warm')
@@ -47,7 +47,9 @@ for (const key of ['a', 'b', 'c']) {
 }
 const freed = !(await others.isLocked('a'))
 
-/** Of a lease that is taken away while its work is done, and taken by another or not before it is given back. */
+/**
+ * The outcome of a lease that is revoked during its work, and whose lock may be taken by another before it is released.
+ */
 async function revoked(key: string, by?: Locker): Promise<unknown> {
   try {
     return await locks.withLock(key, async () => {

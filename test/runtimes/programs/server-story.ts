@@ -1,8 +1,7 @@
 /*
- * What a server does with a lock, over the built packages: holds it beyond its ttl while another call waits, hands it on,
- * gives it to a waiter that is notified, and loses it; and in whose async context each of several requests learns that its
- * lock was lost. Prints what it saw, and is left to end by itself.
- * Argument: the Redis URL.
+ * What a server does with a lock, over the built packages: holds it beyond its ttl while another call waits, hands it
+ * off, releases it to a waiter that is notified, and loses it; and the async context in which each of several requests
+ * learns that its lock was lost. Prints what it saw, and is left to end by itself. Argument: the Redis URL.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createLocker, LeaseLostError, type WaitStrategy } from '@leasehold/core'
@@ -14,7 +13,7 @@ import { runtime } from './runtime.ts'
 const redis = new Redis(process.argv[2] ?? '')
 const locks = createLocker({ store: ioredisStore(redis), name: 'server' })
 const others = createLocker({ store: ioredisStore(redis), notifier: ioredisNotifier(redis) })
-/** A waiter with this strategy does not poll: a notification wakes it, or nothing does. */
+/** A waiter with this strategy does not poll: only a notification wakes it. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -4,14 +4,14 @@ import { claimRecord } from '@leasehold/core/records'
 import { fetchStore } from '@leasehold/upstash'
 import { expect, test } from 'vitest'
 
-/* What is shown for the HTTP store on Node, once more where it runs: over the `fetch` of workerd. */
+/* The tests of the HTTP store on Node, repeated where it really runs: over workerd's `fetch`. */
 
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
 
 test('T-40: no answer comes from a cache of requests that look alike', async () => {
   const answers = new Map<string, Response>()
   let reused = 0
-  /** As frameworks do: it keeps what does not forbid it. */
+  /** As in frameworks: it caches every response that does not forbid that. */
   const caching = async (url: string, init: RequestInit): Promise<Response> => {
     const request = new Request(url, init)
     const forbidden = request.cache === 'no-store' || request.headers.get('cache-control') === 'no-store'

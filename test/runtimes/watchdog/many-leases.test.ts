@@ -5,7 +5,7 @@ import { fetchStore } from '@leasehold/upstash'
 import { expect, test } from 'vitest'
 import { driven, world } from './world.ts'
 
-/** Leases that are taken all over one interval, as by a thousand Workers. */
+/** Leases taken throughout one interval, as by a thousand Workers. */
 const count = 1_000
 
 test('1,000 leases for five minutes: none lost, and few requests', async () => {
@@ -19,7 +19,7 @@ test('1,000 leases for five minutes: none lost, and few requests', async () => {
     `${count} leases, 5 minutes: ${sizes.length} requests (${(sizes.length / intervals).toFixed(1)} an interval), ` +
       `${alarms} alarms, up to ${Math.max(...sizes)} leases a request`,
   )
-  // One an interval.
+  // One per interval.
   expect(sizes.length).toBeLessThanOrEqual(Math.ceil(intervals))
   expect(await object.status()).toMatchObject({ leases: count, unanswered: 0 })
   for (const key of tokens.keys()) expect(await others.tryAcquire(key)).toBeNull()
@@ -37,7 +37,7 @@ test('1,000 leases that are due are one HTTP request', async () => {
   world.settings = {
     ...world.settings,
     store: fetchStore({ ...gateway, fetch: counted as never }),
-    // A real request takes real time, and its deadline is as long as it says.
+    // A real request takes real time, and its deadline is real, too.
     clock: { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule: systemClock.schedule },
   }
   await adoptAll(count, 1, '120s', fetchStore(gateway))

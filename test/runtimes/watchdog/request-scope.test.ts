@@ -10,7 +10,7 @@ const others = createLocker({ store: fetchStore(gateway), ttl: '60s', renew: fal
 let sent: number
 let tasks: Promise<unknown>[]
 const ctx = { waitUntil: (task: Promise<unknown>) => void tasks.push(task) }
-/** A locker as a Worker makes it for one request, whose sub-requests are counted. */
+/** A locker as a Worker creates it for one request, with its subrequests counted. */
 const scoped = (options?: Parameters<typeof requestScope>[1]): Locker => {
   const counted = (...args: Parameters<typeof fetch>): Promise<Response> => {
     sent++
@@ -21,14 +21,14 @@ const scoped = (options?: Parameters<typeof requestScope>[1]): Locker => {
 beforeEach(async () => {
   sent = 0
   tasks = []
-  // So that a command is one request: the server knows the script.
+  // So that the server knows the script, and a command is one request.
   await others.withLock('warm', async () => undefined)
 })
 
 test('T-42: a waiter without a notifier sends tens of requests, not hundreds', async () => {
   await using _ = await others.acquire('held')
   await expect(scoped({ wait: '6s' }).acquire('held')).rejects.toBeInstanceOf(AcquireTimeoutError)
-  // About one a second once it has backed off, and a few before.
+  // About one per second once it has backed off, and a few before.
   expect(sent).toBeGreaterThan(8)
   expect(sent).toBeLessThan(20)
 })
@@ -42,7 +42,7 @@ test('T-42: ten waiters of one request stay within its budget, and are told to u
     expect(String((end as PromiseRejectedResult).reason.message)).toContain('bridge')
   }
   expect(sent).toBeGreaterThanOrEqual(25)
-  // Each waiter that had begun its last command when the budget ended was answered.
+  // Each waiter whose last command had started when the budget ran out was answered.
   expect(sent).toBeLessThanOrEqual(34)
   const before = sent
   const refused = await locks.tryAcquire('free').catch((error: unknown) => error)

@@ -36,7 +36,7 @@ test('a quiet time that the store asks for is observed by all leases', async () 
   const { adopt, pass, store } = driven()
   await adopt('a', { ttl: '120s' })
   await pass(22_000)
-  // Due 2 s too late to share the first request, and within the quiet time.
+  // Due 2 s too late to share the first request, and during the quiet time.
   await adopt('b', { ttl: '120s' })
   store.next('renew', async ({ requests }) =>
     requests.map(() => ({ type: 'unknown', executed: 'no', retryAfterMs: 25_000 }) as const),
@@ -96,6 +96,6 @@ test('bad settings fail an adoption by name; the alarm goes on all the same', as
   expect(await alarmAtMs()).not.toBeNull()
   world.settings = good
   await pass(60_000)
-  // Nobody has linked to it again, so its grace is over, and the alarm has nothing to do.
+  // Nobody has linked to the object again, so the lease's grace is over, and the alarm has nothing to do.
   expect([(await object.status()).leases, await alarmAtMs()]).toEqual([0, null])
 })

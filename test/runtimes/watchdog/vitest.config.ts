@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-/** Tests of Durable Objects, in workerd themselves. They have a Redis of their own, behind a gateway. */
+/** Tests of Durable Objects, which run in workerd themselves. They have their own Redis, behind a gateway. */
 export default defineConfig({
   plugins: [
     cloudflareTest(({ inject }) => ({
@@ -17,7 +17,7 @@ export default defineConfig({
   ],
   test: {
     name: 'watchdog',
-    // As all the others: otherwise they wait until everybody else is done, on a machine of two processors.
+    // Like all other projects: otherwise these wait until all others are done, on a machine with two processors.
     maxWorkers: 4,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),

@@ -15,7 +15,7 @@ import {
 import type { DelegatedLease, DelegatedValidity, LeaseStore } from '@leasehold/core/adapter'
 import { callUntil, ManualClock, ScriptedStore } from '@leasehold/testkit'
 
-/** What the objects of the present test are set to. */
+/** The settings of the current test's objects. */
 export const world: { settings: WatchdogSettings } = { settings: {} as WatchdogSettings }
 
 export interface WatchdogStub {
@@ -38,34 +38,34 @@ export interface Adopted {
   readonly lease: Lease
   readonly adoption: AdoptionStub
   readonly link: LinkStub
-  /** Why it was lost; `held` while it is not. */
+  /** Why the lease was lost; `held` while it is not. */
   lost(): Promise<LossReason | 'held' | undefined>
-  /** Adopts it once more. By default nobody has extended it since. */
+  /** Adopts the lease once more. By default nobody has extended it since. */
   again(expiresInMs?: number): Promise<AdoptionStub>
 }
 
-/** A clock that a test moves, a store on that clock, and an object whose alarms a test delivers. */
+/** A clock that the test advances, a store on that clock, and an object whose alarms the test delivers. */
 export interface Driven {
   readonly clock: ManualClock
   readonly store: ScriptedStore
   readonly object: WatchdogStub
-  /** The object, for what Cloudflare's plugin does with one. */
+  /** The object, for use with Cloudflare's plugin. */
   stub(): object
-  /** Of a Worker, whose leases are renewed by the object. */
+  /** A Worker's locker, whose leases the object renews. */
   readonly locks: Locker
-  /** Of somebody else. */
+  /** Somebody else's locker. */
   readonly others: Locker
-  /** Lets time pass, and delivers each alarm `lateMs` late and `times` times. Answers how many alarms there were. */
+  /** Lets time pass, and delivers each alarm `lateMs` late and `times` times. Returns how many alarms there were. */
   pass(
     ms: number,
     options?: { readonly lateMs?: number; readonly times?: number; readonly stepMs?: number },
   ): Promise<number>
-  /** Delivers an alarm now, whether it is due or not, as a platform does that delivers twice. */
+  /** Delivers an alarm now, whether or not it is due, like a platform that delivers twice. */
   deliver(times?: number): Promise<void>
   alarmAtMs(): Promise<number | null>
   /** Takes a lock and has the object renew it. */
   adopt(key: string, options: { readonly ttl: Duration; readonly holdForMs?: number }): Promise<Adopted>
-  /** Has many leases renewed, which are taken in `batches` over a third of their ttl. Answers their tokens by key. */
+  /** Has many leases renewed, which are taken in `batches` over a third of their ttl. Returns their tokens by key. */
   adoptAll(count: number, batches: number, ttl: Duration, from?: LeaseStore): Promise<ReadonlyMap<string, string>>
 }
 
@@ -95,7 +95,7 @@ export function driven(options: Omit<LockerOptions, 'store'> & Partial<WatchdogS
       const nextMs = Math.max(atMs + lateMs, clock.wallMs())
       if (nextMs > endMs) {
         await step(clock, endMs - clock.wallMs(), stepMs)
-        // What passed may have led to an alarm.
+        // The time that passed may have led to an alarm.
         if (((await alarmAtMs()) ?? Infinity) + lateMs > endMs) return alarms
       } else {
         await step(clock, nextMs - clock.wallMs(), stepMs)
@@ -165,7 +165,7 @@ export function driven(options: Omit<LockerOptions, 'store'> & Partial<WatchdogS
   }
 }
 
-/** In steps, so that what goes to an object and back over RPC arrives at about its time. */
+/** In steps, so that RPCs to an object and back arrive at about their time. */
 async function step(clock: ManualClock, ms: number, stepMs: number): Promise<void> {
   const steps = Math.max(1, Math.ceil(ms / stepMs))
   for (let at = 0; at < steps; at++) {
@@ -175,8 +175,8 @@ async function step(clock: ManualClock, ms: number, stepMs: number): Promise<voi
 }
 
 /**
- * The clock for an object. Its timers are the platform's, a hundred times as fast: a test may not call back into an object, which is
- * another context of the runtime.
+ * The clock as seen by an object. Its timers are the platform's, a hundred times as fast: a test may not call back into
+ * an object, which is another context of the runtime.
  */
 const seenFrom = (clock: ManualClock): Clock => ({
   monotonicMs: () => clock.monotonicMs(),

@@ -1,3 +1,3 @@
-/* What the package claims of itself on Node, claimed of it in workerd. */
+/* The package's own tests on Node, run in workerd. */
 import '../../../packages/idempotency/src/idempotent.test.ts'
 import '../../../packages/idempotency/src/answer-run.test.ts'

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that run inside workerd themselves. They reach Redis through a gateway that is started beside it. */
+/** Tests that run inside workerd themselves. They reach Redis through a gateway that is started beside workerd. */
 export default defineConfig({
   plugins: [
     cloudflareTest(({ inject }) => ({
@@ -15,7 +15,7 @@ export default defineConfig({
   ],
   test: {
     name: 'workerd',
-    // As all the others: otherwise they wait until everybody else is done, on a machine of two processors.
+    // Like all other projects: otherwise these wait until all others are done, on a machine with two processors.
     maxWorkers: 4,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),

@@ -1,5 +1,5 @@
-/* Takes the one lock and notes in the referee's list when it comes in and when it goes. `/lawless` does without the lock;
- * `/take?key=…&wait=…` takes another and gives it back. Waits through the bridge, if there is one, and else polls. */
+/* Takes the one lock and notes in the referee's list when it comes in and when it leaves. `/lawless` does so without the
+ * lock; `/take?key=…&wait=…` takes and releases another. Waits through the bridge if there is one, and polls otherwise. */
 
 import { env } from 'cloudflare:workers'
 import { bridgeNotifier } from '@leasehold/bridge-client'
@@ -10,7 +10,7 @@ import { fetchStore } from '@leasehold/upstash'
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
 const { BRIDGE_URL: url, BRIDGE_TOKEN: token } = env
 const mode = env.BRIDGE_MODE === 'sse' ? eventStreams : 'long-poll'
-/** A waiter with this one never checks by itself within a test. */
+/** A waiter with this strategy never checks by itself within a test. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 
 let refused = 0

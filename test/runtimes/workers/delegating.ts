@@ -1,6 +1,6 @@
 /*
- * Takes a lock that a Durable Object renews, holds it until the test lets it go on, and then returns, throws or releases, as `end`
- * says. Without `release` it leaves the lease behind, as a Worker that is cut off does.
+ * Takes a lock that a Durable Object renews, holds it until the test lets it continue, and then returns, throws or
+ * releases, as `end` says. Without `release` it leaves the lease behind, like a Worker that is cut off.
  */
 
 import { env, waitUntil } from 'cloudflare:workers'
@@ -11,7 +11,7 @@ import { fetchStore } from '@leasehold/upstash'
 const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
 const locks = createLocker({ store, ttl: '3s', renew: watchdog(env.WATCHDOG, { minTtl: '1s', nameOf: (key) => key }) })
 
-/** Renews within the request. */
+/** A locker that renews within the request. */
 const plain = createLocker({ store, ttl: '3s' })
 
 export class LeaseWatchdog extends leaseWatchdog(() => ({ store, minTtl: '1s', grace: '1s' })) {}
@@ -29,7 +29,7 @@ async function hold(key: string, end: string): Promise<unknown> {
   return { lost: lease.signal.aborted }
 }
 
-/** Holds the lock for as long as its answer is read, of which a byte comes now and then. */
+/** Holds the lock for as long as its answer is being read; a byte of it comes now and then. */
 async function stream(key: string, by: Locker): Promise<Response> {
   await by.acquire(key)
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()

@@ -1,6 +1,6 @@
 /*
- * Takes a lock, stops until the test lets it go on, gives the lock back and answers what became of it. With `leave` it
- * returns without giving it back.
+ * Takes a lock, stops until the test lets it continue, releases the lock and answers with the outcome. With `leave` it
+ * returns without releasing.
  */
 
 import { env } from 'cloudflare:workers'

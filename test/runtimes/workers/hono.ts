@@ -1,4 +1,7 @@
-/* The app of `testApp`, with its locker at module scope. `/as-client` asks it for another path, and leaves at a gate. */
+/*
+ * The app of `testApp`, with its locker at module scope. `/as-client` requests another path from it, and leaves at a
+ * gate.
+ */
 
 import { env } from 'cloudflare:workers'
 import { createLocker } from '@leasehold/core'

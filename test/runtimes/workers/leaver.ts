@@ -1,6 +1,6 @@
 /*
- * Answers while what it has begun is still under way: a release (`/release`), or the undoing of an acquire that it gave up
- * (`/give-up`). With `hand-over` its locker has a `waitUntil`.
+ * Answers while something it has started is still in flight: a release (`/release`), or the undo of an acquire that it
+ * gave up (`/give-up`). With `hand-over` its locker has a `waitUntil`.
  */
 
 import { env, waitUntil } from 'cloudflare:workers'
@@ -8,7 +8,7 @@ import { createLocker, type Locker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
 const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
-/** Both for all requests: it is the request that runs which the runtime keeps at it. */
+/** Both serve all requests: `waitUntil` applies to the request that is running. */
 const plain = createLocker({ store })
 const handingOver = createLocker({ store, waitUntil: (task) => waitUntil(task) })
 

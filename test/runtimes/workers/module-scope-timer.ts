@@ -1,4 +1,4 @@
-/* What a library that starts something when it is imported would do. */
+/* What a library would do that starts something on import. */
 setTimeout(() => undefined, 1)
 
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is

@@ -1,6 +1,6 @@
 /*
- * Imports every entry for Workers and makes all that they make, at module scope, and then takes and gives back one lock. The
- * bridge's own is left out: it runs over TCP.
+ * Imports every entry for Workers and creates everything they create, at module scope, and then takes and releases one
+ * lock. The bridge's own entry is left out: it runs over TCP.
  */
 
 import { env, waitUntil } from 'cloudflare:workers'
@@ -84,7 +84,7 @@ export default {
   },
 }
 
-/** Takes all permits, lets somebody wait for one, and writes with a read in it. */
+/** Takes all permits, has a waiter wait for one, and writes with a nested read. */
 async function shared(): Promise<Response> {
   const permits = await pool.acquire({ permits: 2 })
   const next = pool.acquire()

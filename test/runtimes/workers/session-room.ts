@@ -1,6 +1,7 @@
 /*
- * A Durable Object with the sockets of a room, as the README of `@leasehold/sessions` has it, with shorter times. It keeps nothing in
- * memory that it would miss: each session is its socket's attachment, and an alarm renews them. It counts how often it was made.
+ * A Durable Object with the sockets of a room, as in the README of `@leasehold/sessions`, with shorter times. It keeps
+ * nothing in memory that it could not lose: each session is its socket's attachment, and an alarm renews them. It
+ * counts how often it was constructed.
  */
 
 import { DurableObject, env } from 'cloudflare:workers'
@@ -61,7 +62,7 @@ export class SessionRoom extends DurableObject {
     socket.serializeAttachment({ session: entered.session, since: Date.now() })
     await this.#state.storage.put('every', Number(every))
     await this.#state.storage.put('silence', Number(silence))
-    // Only if none is set: one that each enter puts off never comes.
+    // Only if none is set: an alarm that each enter postpones never fires.
     const { storage } = this.#state
     if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + Number(every))
     return new Response(null, { status: 101, webSocket: client } as ResponseInit)

@@ -1,5 +1,5 @@
 declare module 'cloudflare:workers' {
-  /** All text, as it comes from the environment of `main.ts`. */
+  /** All values are text from the environment of `main.ts`. */
   export const env: Readonly<Record<Setting, string>>
   type Setting =
     | 'REDIS_URL'

@@ -7,7 +7,7 @@ import { startBridge } from '@leasehold/example-local/bridge'
 import { startGateway } from '@leasehold/example-local/gateway'
 import { startWorker } from '@leasehold/example-local/workerd'
 
-/** Settings that the servers over TCP get too. */
+/** Settings that the servers over TCP get, too. */
 const settings = ['LOCK_PREFIX', 'DATA_PREFIX', 'LOCK_TTL', 'LOCK_WAIT', 'FENCE_MEMORY', 'WORK_MS', 'LOCKS', 'COUPONS']
 
 const config = new URL(import.meta.resolve('@leasehold/example-hono-api/wrangler.jsonc'))
@@ -15,7 +15,7 @@ const config = new URL(import.meta.resolve('@leasehold/example-hono-api/wrangler
 const { REDIS_URL = '', SERVER_NAME = 'worker', ...env } = process.env
 const ended = Promise.withResolvers<void>()
 process.once('disconnect', ended.resolve)
-// Where workerd cannot be started, Miniflare does not reject, but writes into a pipe that is closed.
+// If workerd cannot be started, Miniflare does not reject, but writes to a closed pipe.
 process.once('uncaughtException', ended.reject)
 
 try {
@@ -41,9 +41,9 @@ async function serve(): Promise<void> {
   await Promise.race([starting, ended.promise])
   await using worker = await starting
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // Miniflare listens too. It would end the process at once and leave the others behind.
+    // Miniflare listens, too. It would end the process at once and leave the other processes behind.
     process.removeAllListeners(signal)
-    // Once: the same signal again finds no listener, and does end it at once.
+    // Once: a second signal finds no listener, and ends the process at once.
     process.once(signal, () => ended.resolve())
   }
   console.log(
@@ -56,7 +56,7 @@ async function serve(): Promise<void> {
 function report(line: string): void {
   if (!process.connected) return
   try {
-    // If the parent is just leaving, the event `disconnect` tells.
+    // If the parent is exiting, the `disconnect` event reports it.
     process.send?.(JSON.parse(line), undefined, undefined, () => undefined)
   } catch {
     console.error(line)

@@ -1,8 +1,8 @@
 import type { ReleaseNotifier } from '@leasehold/core/adapter'
 
 /**
- * A notifier that tells of every wake-up, with its key: each pause of a waiter that a notification ends. It does not tell of pauses
- * that a timer ends.
+ * A notifier that reports every wake-up, with its key: each pause of a waiter that a notification ends. It does not
+ * report pauses that a timer ends.
  */
 export function toldWakeUps(notifier: ReleaseNotifier, onWakeUp: (key: string) => void): ReleaseNotifier {
   return {

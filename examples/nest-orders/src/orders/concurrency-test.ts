@@ -1,13 +1,13 @@
-/** What one of several callers got, and after how long. */
+/** What one of several callers got, and after how many seconds. */
 export interface Outcome {
   readonly answer: string
   readonly seconds: number
 }
 
-/** A timer may go off a fraction of a millisecond early. */
+/** A timer may fire a fraction of a millisecond early. */
 const slackMs = 5
 
-/** Calls for several users at once, and answers what each got, the first first. */
+/** Calls for several users at once, and returns what each got, the earliest first. */
 export async function testConcurrency(
   process: (userId: string, productId: string) => Promise<string>,
   userIds: readonly string[],

@@ -4,7 +4,7 @@ import { ConflictException, Injectable } from '@nestjs/common'
 import { failureMessage, ttl, wait } from '../settings.ts'
 import { charge } from './charge.ts'
 
-/** Orders with locks by hand: what the decorator of the second version does, and each method has to do. */
+/** Orders with locks taken by hand: each method has to do what the decorator of the second version does. */
 @Injectable()
 export class OrdersV1Service {
   constructor(private readonly locks: LeaseholdLocker) {}

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import { failureMessage, ttl, wait } from '../settings.ts'
 import { charge } from './charge.ts'
 
-/** Orders under the lock of a decorator. */
+/** Orders with locks taken by a decorator. */
 @Injectable()
 export class OrdersV2Service {
   @DistributedLock({ key: (userId, productId) => `order:v2:${userId}:${productId}`, ttl, wait, failureMessage })

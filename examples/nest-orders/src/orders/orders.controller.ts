@@ -8,7 +8,7 @@ interface Order {
   readonly productId: string
 }
 
-/** The callers of a test: for one order, so that they contend, or for one each. */
+/** The callers of a test: all for the same order, so that they contend, or for one order each. */
 const usersFor = (orders: string | undefined): readonly string[] =>
   orders === 'different' ? ['bob', 'cleo', 'dan'] : ['ada', 'ada', 'ada']
 

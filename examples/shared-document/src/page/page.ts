@@ -2,13 +2,13 @@ import type { FromPage, PageMember, Part, Role, ToPage } from '../messages.ts'
 import { Trust } from './trust.ts'
 
 /*
- * The page shows only what it may believe. It has a role for as long as its server vouches for that, counted from when it *asked*. If no
- * answer comes, it stops claiming the role by itself, before the role is free for others.
+ * The page shows only what it can trust. It has a role for as long as its server vouches for it, counted from when the
+ * page *asked*. If no answer comes, the page stops claiming the role on its own, before the role is free for others.
  */
 
 const pingEveryMs = 500
 const reconnectMs = 1_000
-/** How long a socket may be silent. One whose network is gone may seem open for minutes. */
+/** How long a socket may be silent, in milliseconds. A socket whose network is gone may seem open for minutes. */
 const silenceMs = 5_000
 
 const element = <E extends HTMLElement>(id: string): E => document.getElementById(id) as E
@@ -42,13 +42,13 @@ let tab = crypto.randomUUID() as string
 let role: Role = 'reader'
 let members: readonly PageMember[] | null = null
 let socket: WebSocket | undefined
-/** The role that was asked for, until the answer is here. Meanwhile nobody knows which one the page has. */
+/** The role that was asked for, until the answer arrives. Until then it is unknown which role the page has. */
 let asked: Role | undefined
 const trust = new Trust()
 let heardMs = 0
 let endOfTrust: ReturnType<typeof setTimeout> | undefined
 let knownAt: Date | undefined
-/** What somebody took over, until it is known who. */
+/** The role that somebody took over, until it is known who did. */
 let takenOver: Role | undefined
 
 const isTrusted = (): boolean => socket?.readyState === WebSocket.OPEN && trust.leftMs > 0
@@ -74,7 +74,8 @@ function connect(): void {
     if (opened !== socket) return
     trust.end()
     if (code === 4001) {
-      // Somebody took the role over. A new name for the tab: if it was this very tab, opened twice, the two must not displace each other.
+      // Somebody took the role over. The tab gets a new name: if the other is a duplicate of this tab, the two must not
+      // displace each other.
       takenOver = role === 'reader' ? undefined : role
       role = 'reader'
       tab = crypto.randomUUID()
@@ -94,7 +95,7 @@ function onMessage(message: ToPage): void {
     trust.answered(message.number, message.trustMs)
     knownAt = new Date()
     clearTimeout(endOfTrust)
-    // A timer drops the fraction: it would come too early, and the page claim its role until the next.
+    // A timer drops the fraction: it would fire too early, and the page would claim its role until the next render.
     endOfTrust = setTimeout(render, Math.ceil(trust.leftMs) + 1)
   } else if (message.type === 'role') {
     asked = undefined
@@ -183,7 +184,7 @@ function renderMembers(trusted: boolean): void {
   }
 }
 
-/** Without touching what is the same: a screen reader tells of each change. */
+/** Leaves unchanged text alone: a screen reader announces each change. */
 function setText(target: HTMLElement, text: string): void {
   if (target.textContent !== text) target.textContent = text
 }
@@ -208,7 +209,7 @@ element<HTMLFormElement>('join').addEventListener('submit', (event) => {
   element('join').hidden = true
   element('document').hidden = false
   connect()
-  // Its buttons cannot have the focus before there is a connection.
+  // Its buttons cannot get the focus before there is a connection.
   element('document').focus()
 })
 
@@ -221,6 +222,6 @@ setInterval(() => {
   ping()
   render()
 }, pingEveryMs)
-// Timers of a page that is hidden are late.
+// Timers of a hidden page fire late.
 document.addEventListener('visibilitychange', render)
 render()

@@ -1,4 +1,7 @@
-/** A moment by both clocks: one may be set, and the other stands still on some machines while they sleep. */
+/**
+ * A moment by both clocks: the wall clock may be set, and the monotonic one stands still on some machines while they
+ * sleep.
+ */
 interface Moment {
   readonly monotonicMs: number
   readonly wallMs: number
@@ -6,20 +9,20 @@ interface Moment {
 
 const now = (): Moment => ({ monotonicMs: performance.now(), wallMs: Date.now() })
 
-/** For how long the page may believe in its role: as long as its server said last, from when the page *asked*. */
+/** For how long the page can trust its role: as long as its server said last, from when the page *asked*. */
 export class Trust {
   readonly #askedAt = new Map<number, Moment>()
   #questions = 0
   #until: Moment | undefined
 
-  /** For how long from now, in milliseconds. */
+  /** The time that is left from now, in milliseconds. */
   get leftMs(): number {
     if (!this.#until) return 0
     const { monotonicMs, wallMs } = now()
     return Math.max(0, Math.min(this.#until.monotonicMs - monotonicMs, this.#until.wallMs - wallMs))
   }
 
-  /** The page asks now. Answers the number of the question. */
+  /** Records that the page asks now. Returns the question's number. */
   ask(): number {
     this.#questions++
     this.#askedAt.set(this.#questions, now())
@@ -32,7 +35,7 @@ export class Trust {
     for (const number of this.#askedAt.keys()) if (number <= question) this.#askedAt.delete(number)
   }
 
-  /** There is no server any more. */
+  /** Ends all trust: the page has no server any more. */
   end(): void {
     this.#until = undefined
     this.#askedAt.clear()

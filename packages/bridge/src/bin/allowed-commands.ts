@@ -2,15 +2,15 @@ import type { GatewayRedis, GatewayReply } from '../gateway/index.ts'
 import { textOf } from '../http/text.ts'
 import { SettingsError } from './program-settings.ts'
 
-/** The positions of fields in the answer of `COMMAND INFO`. */
+/** The positions of fields in the reply to `COMMAND INFO`. */
 const place = { flags: 2, categories: 6, subcommands: 9 } as const
 
-/** These block only when asked to, and the gateway checks each of them for that. */
+/** Commands that block only when asked to; the gateway checks each call for that. */
 const blockWhenAsked: ReadonlySet<string> = new Set(['XREAD', 'XREADGROUP'])
 
 /**
- * Asks Redis whether the commands of `--allow` can work: it has the command, and the command does not block the connection
- * that all requests share. Commands that change the connection have been refused before, by name.
+ * Asks Redis whether the commands of `--allow` can work: whether it has them, and whether they would block the
+ * connection that all requests share. Commands that change the connection have already been refused, by name.
  *
  * @returns why Redis could not be asked, in its own words; otherwise undefined
  * @throws SettingsError naming the entry
@@ -42,7 +42,7 @@ function problemWith(
 ): string | undefined {
   if (!isList(command)) return `this Redis has no command ${name}`
   const subcommands = listAt(command, place.subcommands)
-  // Redis lists no subcommands before version 7.
+  // Before version 7, Redis lists no subcommands.
   if (subcommand === undefined || !subcommands) return blocks(name, command)
   const found = subcommands.find((each) => isList(each) && wordOf(each[0]) === `${name}|${subcommand}`)
   if (!isList(found)) return `in this Redis, ${name} has no subcommand ${subcommand}`
@@ -51,7 +51,7 @@ function problemWith(
 
 function blocks(name: string, command: readonly GatewayReply[]): string | undefined {
   const words = [...(listAt(command, place.flags) ?? []), ...(listAt(command, place.categories) ?? [])].map(wordOf)
-  // The flag is new in version 7.
+  // The flag exists since version 7.
   const blocking = words.includes('BLOCKING') || words.includes('@BLOCKING')
   return blocking && !blockWhenAsked.has(name) ? 'it would block the connection that all requests share' : undefined
 }

@@ -3,14 +3,14 @@ import type { OnBridgeEvent } from '../server/index.ts'
 import type { JoinedLog } from './joined-log.ts'
 import { more, plain } from './program-log.ts'
 
-/** The log of a bridge: what an operator should know. What happens all the time is counted and not logged. */
+/** The log of a bridge: what an operator should know. Frequent events are counted, not logged. */
 export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
   let unanswered = false
   return (event) => {
     switch (event.type) {
       case 'listening':
         joined.write('listening', (times) => {
-          // Says first how often it failed, then that it works.
+          // Logs first how often it failed, then that it works.
           joined.flush('disconnected')
           log.info({ ...more(times) }, 'listening for releases')
         })
@@ -54,6 +54,6 @@ export function bridgeLog(log: Logger, joined: JoinedLog): OnBridgeEvent {
   }
 }
 
-/** The message, with the cause's if that says more. */
+/** The message, plus the cause's message if that says more. */
 const reasonOf = ({ message, cause }: Error): string =>
   cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message

@@ -7,13 +7,16 @@ export interface BridgeMetrics {
   page(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
-/** Left out: they list every connection, take longer than all other metrics, and say no more than `waits` and `streams`. */
+/**
+ * Metrics to leave out: they list every connection, take longer than all others, and say no more than `waits` and
+ * `streams`.
+ */
 const costly = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}`,
   `nodejs_active_${of}_total`,
 ])
 
-/** The numbers of a bridge for Prometheus, and those of its process. */
+/** The metrics of a bridge and of its process, for Prometheus. */
 export function bridgeMetrics(): BridgeMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

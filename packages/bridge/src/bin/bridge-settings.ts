@@ -13,9 +13,11 @@ export interface BridgeSettings {
   readonly ticketSecrets: readonly string[]
   readonly origins: readonly string[]
   readonly longestTicket: Duration
-  /** The separate address for the numbers, if there is one. */
+  /** The separate address for the metrics, if there is one. */
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined
-  /** Without a separate address the numbers are on the public one, if there is a token for them. */
+  /**
+   * The token for the metrics. Without a separate address, they are served on the public one only if there is a token.
+   */
   readonly metricsToken: string | undefined
   readonly perClient: number
   readonly total: number

@@ -129,7 +129,7 @@ test('without either there are no numbers for the public', async () => {
 
 test('it keeps a connection for longer than proxies do, so that none sends a request on one that is closed', async () => {
   const url = await readyUrl(run(['--redis', redis.url, '--token', token, '--port', '0']))
-  // That of nginx is 60 s in front of it and 75 s behind it, that of load balancers 60 s.
+  // The idle timeout of nginx is 60 s to the bridge and 75 s to its clients; that of load balancers is 60 s.
   expect((await fetch(`${url}/healthz`)).headers.get('keep-alive')).toBe('timeout=76')
 })
 
@@ -142,7 +142,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s tells those who wait to come back,
   await expect
     .poll(async () => (await get(`${url}/metrics`, metricsToken)).text())
     .toContain('leasehold_bridge_waits 1')
-  // Those of the tests before were killed.
+  // The subscriptions of earlier tests end with their killed programs.
   await expect.poll(() => redis.command('PUBSUB', 'NUMPAT')).toBe(1)
   running.child.kill(signal)
   const sentOff = await poll
@@ -211,7 +211,7 @@ test('a Redis user that may not listen, or not read, and a port that is taken, a
   expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/EADDRINUSE/) })
 })
 
-/** Has the program do, when it gets a signal, what Node and libraries do that write by themselves. */
+/** On a signal, makes the program write as Node and libraries do on their own. */
 const noise = `process.on('SIGUSR2', () => {
   process.emitWarning('a warning')
   for (let at = 0; at < 40; at++) console.log('printed %s', 'text')
@@ -231,7 +231,7 @@ test('all that it writes is JSON: warnings of Node, what libraries print, and an
     [30, 'a library wrote to the console', 'printed text'],
     [50, 'a library wrote to the console', 'Error: printed'],
     [40, 'a warning of Node', ''],
-    // What was held back to be joined.
+    // The lines that were held back to be joined.
     [30, 'a library wrote to the console', 'printed text'],
     [60, 'ended by an error that nobody caught', ''],
   ])
@@ -260,7 +260,7 @@ test('a Redis that falls silent makes it unready, is connected to anew, and is f
   expect(await ready()).toBe(200)
   const connections = proxy.accepted
   proxy.blackHole()
-  // What it knew is good for a second.
+  // Its last answer stays valid for a second.
   await expect.poll(ready, { interval: 100 }).toBe(503)
   await expect.poll(() => proxy.accepted).toBeGreaterThan(connections)
   proxy.restore()

@@ -10,7 +10,8 @@ export async function firstConnect(redis: Redis): Promise<void> {
   redis.on('error', onError)
   try {
     await redis.connect()
-    // ioredis resolves even if the user may not select its database, and stays in the first one, where every lock is free.
+    // If the user may not select its database, ioredis resolves anyway and stays in database 0, where every lock is
+    // free.
     if (reason) throw new Error(reason)
   } catch (error) {
     throw new Error(`cannot use Redis at ${host}:${port}: ${reason || (error as Error).message}`)

@@ -10,7 +10,7 @@ export interface GatewaySettings {
   readonly host: string
   readonly port: number
   readonly tokens: readonly string[]
-  /** The default commands and those that are allowed beside them. */
+  /** The default commands, plus those in `allowed`. */
   readonly commands: readonly string[]
   readonly allowed: readonly string[]
   readonly deadlineMs: number

@@ -37,7 +37,7 @@ interface Line {
   readonly hint?: string
 }
 
-/** What it wrote, which is JSON lines and nothing else. */
+/** Its output, which is JSON lines and nothing else. */
 const linesOf = (text: string): Line[] =>
   text
     .split('\n')
@@ -150,7 +150,7 @@ describe('--allow', () => {
     expect(await (await fetch(`${url}/get/none`, { headers })).json()).toEqual({ result: null })
     running.child.kill('SIGTERM')
     const { out, err } = await running.ended
-    // What the client library would have written to stderr is here, too.
+    // This includes what the client library would have written to stderr.
     expect(linesOf(out).filter(({ level }) => level === 40)).toEqual([
       expect.objectContaining({ text: expect.stringMatching(/INFO command fails/) }),
       expect.objectContaining({

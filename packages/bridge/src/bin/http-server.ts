@@ -7,25 +7,25 @@ import type { Hono } from 'hono'
 /** How long a client may take to send its request, in milliseconds. */
 const requestTimeout = 30_000
 /**
- * How long an idle connection is kept, in milliseconds: longer than proxies keep theirs, which is 60 s or 75 s. If this side
- * closes a connection just when a proxy sends a request on it, somebody sees a 502. Node counts a request's time from its first
- * byte, so this may be longer than `requestTimeout`.
+ * How long an idle connection is kept, in milliseconds: longer than proxies keep theirs, which is 60 s or 75 s. If this
+ * side closes a connection at the moment a proxy sends a request on it, somebody sees a 502. Node counts a request's
+ * time from its first byte, so this may be longer than `requestTimeout`.
  */
 const keepAliveTimeout = 76_000
 /**
  * How many bytes Node buffers for a slow reader before the stream keeps the rest. Nobody counts Node's buffer, and a short write
- * takes ten times its length there: with Node's default, 700 kB for each connection.
+ * takes ten times its length there: with Node's default, 700 kB per connection.
  */
 const highWaterMark = 4_096
 
 export interface HttpServer {
   readonly url: string
-  /** Accepts no new connection, waits up to `graceMs` until every request is answered, and ends what is left. */
+  /** Stops accepting connections, waits up to `graceMs` until every request is answered, and ends what is left. */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * @param unreadable answers a request whose address cannot be read; the app does not see it
+ * @param unreadable answers a request whose URL cannot be parsed; the app does not see it
  * @throws Error if the address is not available.
  */
 export async function listen(
@@ -34,7 +34,7 @@ export async function listen(
   unreadable: () => Response = () => new Response('The address cannot be read', { status: 400 }),
 ): Promise<HttpServer> {
   const listener = getRequestListener(app.fetch, {
-    // Node's own `Request` and `Response` stay in place.
+    // Leaves Node's own `Request` and `Response` in place.
     overrideGlobalObjects: false,
     errorHandler: unreadable,
   })
@@ -60,7 +60,7 @@ export async function listen(
           resolve()
         })
       })
-      // Idle connections, and those that never had a request, which Node does not count as idle.
+      // Ends idle connections, and those that never had a request, which Node does not count as idle.
       server.closeAllConnections()
       await closed
     },

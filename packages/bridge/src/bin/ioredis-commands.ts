@@ -8,11 +8,11 @@ import {
 } from '../gateway/index.ts'
 import type { IoredisConnection } from './ioredis-connection.ts'
 
-/** Commands over ioredis, bypassing its changes to the arguments and replies of commands that it knows. */
+/** Commands over ioredis, bypassing its transformations of arguments and replies. */
 export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedis, 'pipeline' | 'multiExec'> {
   async function send(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]> {
     await connection.whenReady(signal)
-    // One write, with nothing of another request in between.
+    // One write, with nothing from another request in between.
     const { redis } = connection
     const { stream } = redis
     stream.cork()
@@ -25,19 +25,20 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
     return Promise.all(replies)
   }
 
-  /** The connection on which Redis has allowed a transaction. */
+  /** The connection on which Redis has allowed transactions. */
   let allowing: unknown
 
   /**
-   * Tries an empty transaction once on each connection. For a user without `MULTI`, Redis refuses that command, carries out
-   * those after it one by one, and answers `EXEC` as if it had discarded them. Resolves with the error if there is one.
+   * Tries an empty transaction once on each connection. For a user without `MULTI`, Redis refuses that command, carries
+   * out the commands after it one by one, and answers `EXEC` as if it had discarded them. Resolves with the error if
+   * there is one.
    */
   async function refusal(signal: AbortSignal): Promise<RedisErrorReply | undefined> {
     await connection.whenReady(signal)
     const { stream } = connection.redis
     if (stream === allowing) return undefined
     const replies = await send([['MULTI'], ['EXEC']], signal).catch(({ cause }: Error) => {
-      // No command of the request has been sent.
+      // None of the request's commands has been sent.
       throw new UnansweredError('no', { cause })
     })
     const refused = replies.find(isErrorReply)
@@ -66,7 +67,10 @@ export function ioredisCommands(connection: IoredisConnection): Pick<GatewayRedi
   }
 }
 
-/** For a name in upper case ioredis finds no transformer, which would turn the reply of `HGETALL` into an object. */
+/**
+ * Builds a command with its name in upper case, for which ioredis finds no transformer: one would turn the reply of
+ * `HGETALL` into an object.
+ */
 const built = ([name, ...args]: GatewayCommand): Command =>
   new Command(
     name.toUpperCase(),
@@ -75,8 +79,8 @@ const built = ([name, ...args]: GatewayCommand): Command =>
   )
 
 /**
- * Strings come as buffers, so text is an integer. Arrays are changed in place: copying them would cost as much as reading them. It
- * is a loop, not a recursion, because a script may nest arrays to any depth.
+ * Strings come as buffers, so text is an integer. Arrays are changed in place: copying them would cost as much as
+ * reading them. This is a loop, not a recursion, because a script may nest arrays to any depth.
  */
 function gatewayReply(value: unknown): GatewayReply {
   const whole = [value]
@@ -96,7 +100,10 @@ function integer(digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
-/** Redis' own words; anything else means that there was no answer. The error itself holds the command, and is dropped. */
+/**
+ * Keeps Redis's own words; any other error means that there was no answer. The error itself contains the command, and
+ * is dropped.
+ */
 function errorReply(error: Error): RedisErrorReply {
   if (error.name === 'ReplyError') return { error: error.message }
   throw new UnansweredError('unknown', { cause: new Error(error.message) })

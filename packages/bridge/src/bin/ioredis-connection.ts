@@ -3,21 +3,21 @@ import { UnansweredError } from '../gateway/index.ts'
 import { firstConnect } from './first-connect.ts'
 
 export interface ConnectionOptions {
-  /** How long connecting and each answer may take before the connection is given up, in milliseconds. */
+  /** How long connecting and each answer may take before the connection is dropped, in milliseconds. */
   readonly unansweredMs: number
-  /** Called for each change. */
+  /** Called for each change of the connection's state. */
   readonly onChange?: (change: ConnectionChange) => void
 }
 
 /** `reason` is a sentence, without credentials. */
 export type ConnectionChange = { readonly connected: true } | { readonly connected: false; readonly reason: string }
 
-/** The longest pause before the next attempt to connect, in milliseconds: a Redis that is back should be found soon. */
+/** The longest pause between attempts to connect, in milliseconds: a Redis that is back should be found soon. */
 const longestRetryMs = 1_000
 
 /**
- * One connection to Redis without a queue: a command is written at once or refused, and never sent again. It connects when it
- * is first needed, and from then on whenever it is lost.
+ * One connection to Redis without an offline queue: a command is written at once or refused, and never sent again. It
+ * connects when it is first needed, and reconnects whenever it is lost.
  */
 export class IoredisConnection {
   readonly redis: Redis
@@ -42,10 +42,10 @@ export class IoredisConnection {
       autoResubscribe: false,
       retryStrategy: (times: number) => Math.min(50 * times, longestRetryMs),
       connectTimeout: unansweredMs,
-      // If the server hangs, commands that were written and not answered are dropped with the connection. Later ones wait for
-      // the next connection instead of piling up on this one.
+      // If the server hangs, written but unanswered commands are dropped with the connection. Later ones wait for the
+      // next connection instead of piling up on this one.
       socketTimeout: unansweredMs,
-      // Closing waits for nothing.
+      // Closing does not wait.
       disconnectTimeout: 0,
     } satisfies RedisOptions
     this.unansweredMs = unansweredMs
@@ -61,7 +61,7 @@ export class IoredisConnection {
       this.#problem = 'the connection was closed'
     })
     this.redis.on('error', (error: Error) => {
-      // Thrown by ioredis's parser, which recurses for nested arrays.
+      // ioredis's parser throws a RangeError, because it recurses for nested arrays.
       this.#problem = error instanceof RangeError ? 'a reply nests too deep to be read' : error.message
     })
   }
@@ -75,7 +75,7 @@ export class IoredisConnection {
     await firstConnect(this.redis)
   }
 
-  /** Resolves when the connection is ready. @throws UnansweredError when the signal is aborted before. */
+  /** Resolves when the connection is ready. @throws UnansweredError if the signal is aborted first. */
   async whenReady(signal: AbortSignal): Promise<void> {
     while (!this.isReady) {
       if (signal.aborted || this.redis.status === 'end') throw new UnansweredError('no')

@@ -1,7 +1,7 @@
 import type { GatewayRedis, Topic, TopicSubscriber } from '../gateway/index.ts'
 import type { IoredisConnection } from './ioredis-connection.ts'
 
-/** Subscriptions over a connection of their own. Whenever it is ready it subscribes to every wanted topic. */
+/** Subscriptions over a connection of their own. Whenever it becomes ready, it subscribes to every wanted topic. */
 export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subscribe'] {
   const { redis } = connection
   const wanted = { channel: new Map<string, TopicSubscriber>(), pattern: new Map<string, TopicSubscriber>() }
@@ -15,7 +15,7 @@ export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subs
       await (topic.pattern ? redis.psubscribe(topic.name) : redis.subscribe(topic.name))
       if (stillWanted()) subscriber.confirmed()
     } catch (error) {
-      // Anything else is a lost connection, and the next one subscribes again.
+      // Any other error means that the connection was lost; the next connection subscribes again.
       if ((error as Error).name !== 'ReplyError' || !stillWanted()) return
       kindOf(topic).delete(topic.name)
       subscriber.refused((error as Error).message)
@@ -26,7 +26,7 @@ export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subs
     for (const [name, subscriber] of wanted.channel) void subscribe({ pattern: false, name }, subscriber)
     for (const [name, subscriber] of wanted.pattern) void subscribe({ pattern: true, name }, subscriber)
     heartbeat ??= setInterval(() => {
-      // A connection that only listens does not notice its own death. An unanswered command makes its deadline run.
+      // A connection that only listens does not notice that it is dead. An unanswered command starts its timeout.
       if (!isEmpty() && connection.isReady) redis.ping().catch(() => undefined)
     }, connection.unansweredMs)
   })
@@ -48,7 +48,7 @@ export function ioredisTopics(connection: IoredisConnection): GatewayRedis['subs
     else if (redis.status === 'wait') redis.connect().catch(() => undefined)
     return () => {
       if (!kindOf(topic).delete(topic.name) || !connection.isReady) return
-      // It can get lost only together with the connection.
+      // The command can get lost only together with the connection.
       const done = topic.pattern ? redis.punsubscribe(topic.name) : redis.unsubscribe(topic.name)
       done.catch(() => undefined)
     }

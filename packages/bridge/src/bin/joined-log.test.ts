@@ -54,7 +54,7 @@ test('causes do not hold each other back, and a flush writes what is held of tho
 
 test('of causes without number some are told apart, and the others are joined; no line is lost', async () => {
   for (let at = 0; at < 10_000; at++) write(`a ${at}`)
-  // The hundred, and the first of the others.
+  // One line for each of the hundred causes, and the first line of the others.
   expect(lines).toHaveLength(101)
   await clock.advance(10_000)
   expect(lines).toHaveLength(102)

@@ -1,23 +1,27 @@
 import { type Clock, systemClock } from '@leasehold/core'
 
-/** Writes one line. `times` is how many lines of the same cause it stands for. */
+/** Writes one line. `times` is how many lines with the same cause it stands for. */
 export type WriteLine = (times: number) => void
 
-/** The least time between two lines of one cause, in milliseconds: a fault that hits every waiter is one fault. */
+/** The least time between two lines with one cause, in milliseconds: a fault that hits every waiter is one fault. */
 const apartMs = 10_000
-/** How many causes are told apart at a time. A cause's name holds a reason, and a server may word that differently each time. */
+/**
+ * How many causes are distinguished at a time. A cause's name contains a reason, which a server may word differently
+ * each time.
+ */
 const mostCauses = 100
 const otherCauses = 'other causes'
 
 interface Cause {
-  /** The last of the lines that were held back, and how many there were. */
+  /** The last line that was held back, and how many there were. */
   held: { readonly write: WriteLine; readonly times: number } | undefined
   stopTimer: () => void
 }
 
 /**
- * Joins log lines. The first line of each cause is written at once. After that there is at most one every 10 s, which says how many
- * there were. No line is lost: what was held back is written when the 10 s are over, or earlier.
+ * Joins log lines with the same cause. The first line of each cause is written at once. After that there is at most one
+ * every 10 s, which says how many there were. No line is lost: what was held back is written when the 10 s are over, or
+ * earlier.
  */
 export class JoinedLog {
   readonly #clock: Clock
@@ -38,7 +42,7 @@ export class JoinedLog {
     write(1)
   }
 
-  /** Writes what is held back for the causes whose name begins like this. The next lines still keep their distance. */
+  /** Writes what is held back for the causes whose name begins like this. The next lines are still held back. */
   flush(beginning: string): void {
     for (const [name, cause] of [...this.#causes]) {
       if (!name.startsWith(beginning)) continue
@@ -48,7 +52,7 @@ export class JoinedLog {
     }
   }
 
-  /** Writes all that is held back, and leaves no timer behind until there is another line. */
+  /** Writes everything that is held back, and leaves no timer behind until there is another line. */
   end(): void {
     this.flush('')
     for (const { stopTimer } of this.#causes.values()) stopTimer()

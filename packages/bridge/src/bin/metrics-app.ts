@@ -4,7 +4,7 @@ import { methods } from '../server/methods.ts'
 import { type MetricsPage, metricsRoute } from '../server/metrics-route.ts'
 import { ProblemError, problem } from '../server/problem.ts'
 
-/** `/metrics` and nothing else, for an address of its own. If there is a token, requests must have it. */
+/** Serves `/metrics` and nothing else, for an address of its own. If there is a token, requests must have it. */
 export function metricsApp(page: () => Promise<MetricsPage>, token: string | undefined): Hono {
   const app = new Hono()
   app.onError((error, c) =>

@@ -2,7 +2,7 @@ import { format } from 'node:util'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { JoinedLog } from './joined-log.ts'
 
-/** The parts of an error that may be logged. Client libraries attach the command and its arguments to theirs. */
+/** The parts of an error that may be logged. Client libraries attach the command and its arguments to their errors. */
 export interface PlainError {
   readonly type: string
   readonly message: string
@@ -19,10 +19,10 @@ export function plain(error: unknown): PlainError {
 /** The options of every log. */
 export const logOptions: LoggerOptions = { serializers: { err: plain, warning: plain } }
 
-/** How many lines this one stands for, if it is more than one. */
+/** How many lines this one stands for, if more than one. */
 export const more = (times: number): { readonly times?: number } => (times > 1 ? { times } : {})
 
-/** Writes to 1 (stdout) or 2 (stderr), synchronously, so that the last line before an exit is there. */
+/** Writes to 1 (stdout) or 2 (stderr), synchronously, so that the last line before an exit is not lost. */
 export const programLog = (name: string, descriptor: 1 | 2): Logger =>
   pino({ name, ...logOptions }, pino.destination({ dest: descriptor, sync: true }))
 
@@ -36,10 +36,10 @@ const consoleLevels = {
 } as const
 
 /**
- * Makes the log the only writer: what Node or a library would print as plain text becomes a line of it. An uncaught error is
- * the last line, and ends the process.
+ * Makes the log the only writer: what Node or a library would print as plain text becomes a log line. An uncaught error
+ * is the last line, and ends the process.
  *
- * @param joined joins what a library repeats at each attempt; what it holds back is written before the last line
+ * @param joined joins lines that a library repeats at each attempt; what it holds back is written before the last line
  */
 export function takeOver(log: Logger, joined: JoinedLog): void {
   process.removeAllListeners('warning')
@@ -54,7 +54,7 @@ export function takeOver(log: Logger, joined: JoinedLog): void {
       })
     }
   }
-  // Unhandled rejections come here as well, whatever Node was told to do with them.
+  // Unhandled rejections come here as well, however Node is set to handle them.
   const end = (error: unknown): void => {
     try {
       joined.end()

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { type Duration, parseDuration } from '@leasehold/core'
 
-/** The environment of a program. Flags take precedence over it. */
+/** The environment variables of a program. Flags take precedence over them. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A flag or a variable is wrong. The message is for whoever starts the program, and holds no secret. */
+/** A flag or a variable is wrong. The message is for whoever starts the program, and contains no secret. */
 export class SettingsError extends Error {
   constructor(message: string) {
     super(message)
@@ -25,14 +25,14 @@ export function parsed<T>(parse: () => T): T {
   }
 }
 
-/** A list in a variable, separated by commas. */
+/** Parses a comma-separated list in a variable. */
 export const listed = (text: string | undefined): readonly string[] =>
   (text?.split(',') ?? []).map((part) => part.trim()).filter((part) => part !== '')
 
 /** @throws SettingsError that names the flag and the variable. */
 export function redisUrl(given: string | undefined, variable: string): string {
   if (!given) throw new SettingsError(`no Redis: use --redis or ${variable}, such as redis://127.0.0.1:6379`)
-  // Not quoted: it may hold a password.
+  // Not quoted: it may contain a password.
   if (!/^rediss?:\/\/[^/]/.test(given) || !URL.canParse(given)) {
     throw new SettingsError('--redis must be a URL such as redis://127.0.0.1:6379')
   }

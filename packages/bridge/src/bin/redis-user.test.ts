@@ -91,7 +91,7 @@ test('with the second line of the README it keeps places in queues, and without 
   await (await waiting).release()
 })
 
-/** What the operator reads when it is missing. On Redis 7.0 the command of a script is not named. */
+/** For each permission, what the operator reads when it is missing. Redis 7.0 does not name the command of a script. */
 const reasons: Readonly<Record<string, RegExp>> = {
   '~lock:*': /Redis refuses checks: NOPERM, for the keys/,
   '&lock:release:*': /Redis refuses the subscription: NOPERM, for the channels/,

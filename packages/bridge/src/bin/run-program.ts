@@ -4,12 +4,12 @@ import { JoinedLog } from './joined-log.ts'
 import { programLog, takeOver } from './program-log.ts'
 import { type Environment, SettingsError, versionIn } from './program-settings.ts'
 
-/** What distinguishes a program of this package. */
+/** The parts in which the programs of this package differ. */
 export interface Program<Settings> {
   readonly name: string
-  /** What `--help` prints. */
+  /** The text that `--help` prints. */
   readonly usage: string
-  /** The flags of options, for messages that name the option. */
+  /** The flag of each option, for error messages that name the option. */
   readonly flags: Readonly<Record<string, string>>
   /** @throws SettingsError naming the flag and the variable. */
   readonly settings: (args: readonly string[], env: Environment) => Settings | 'help' | 'version'
@@ -18,7 +18,7 @@ export interface Program<Settings> {
 }
 
 export interface Running {
-  /** Logged when it is ready. */
+  /** Where the program listens; logged when it is ready. */
   readonly address: { readonly url: string }
   stop(): Promise<void>
 }
@@ -45,7 +45,7 @@ async function run<Settings>({ name, start }: Program<Settings>, settings: Setti
   log.info(running.address, 'ready')
   let stopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // Once: if the same signal comes again, there is no listener, and it ends the process at once.
+    // `once`: if the same signal comes again, there is no listener, so it ends the process at once.
     process.once(signal, () => {
       if (!stopping) {
         log.info({ signal }, 'stopping')
@@ -59,7 +59,7 @@ async function run<Settings>({ name, start }: Program<Settings>, settings: Setti
   }
 }
 
-/** In plain words at a terminal, and otherwise as a line of the log. */
+/** Reports why the program did not start: in plain words at a terminal, otherwise as a log line. */
 function tellWhyNot({ name, flags }: Pick<Program<unknown>, 'name' | 'flags'>, error: Error): void {
   const ofSettings = error instanceof SettingsError || error instanceof InvalidOptionError
   process.exitCode = ofSettings ? 2 : 1

@@ -24,11 +24,11 @@ export interface RunningBridge {
   stop(): Promise<void>
 }
 
-/** How long a stop waits for answers to be taken, in milliseconds. */
+/** How long a shutdown waits for clients to read their answers, in milliseconds. */
 const graceMs = 5_000
 
 /**
- * Starts everything: Redis by ioredis, HTTP by Node.
+ * Starts everything: Redis through ioredis, HTTP through Node.
  *
  * @throws Error that says what is wrong: Redis, the address, or an option.
  */
@@ -39,7 +39,7 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   const metrics = bridgeMetrics()
   const tell = bridgeLog(log, joined)
   const redis = new Redis(settings.redisUrl, redisSettings)
-  // Without a listener ioredis writes to the console. The bridge tells of a loss by its events.
+  // Without a listener, ioredis writes to the console. The bridge reports a lost connection through its events.
   redis.on('error', () => undefined)
   const servers: HttpServer[] = []
   async function stop(withinMs: number): Promise<void> {
@@ -80,5 +80,5 @@ export async function startBridge(settings: BridgeSettings, log: Logger, joined:
   return { address, stop: () => stop(graceMs) }
 }
 
-/** The answer to a request whose address cannot be read. The app has not seen it. */
+/** The answer to a request whose URL cannot be parsed. The app has not seen the request. */
 const unreadable = (): Response => bareProblem(new ProblemError(400, 'The address cannot be read'))

@@ -20,7 +20,7 @@ export interface RunningGateway {
 const afterDeadlineMs = 1_000
 
 /**
- * Starts everything: Redis by ioredis, HTTP by Node.
+ * Starts everything: Redis through ioredis, HTTP through Node.
  *
  * @throws SettingsError for a command that cannot be allowed, and another Error that says what cannot be used: Redis, the
  * address, an option.
@@ -60,13 +60,13 @@ export async function startGateway(settings: GatewaySettings, log: Logger, joine
   }
 }
 
-/** Sends what `/readyz` sends. @throws Error that says why Redis does not answer it */
+/** Sends the same command as `/readyz`. @throws Error that says why Redis does not answer it */
 async function demandAnswer({ pipeline }: GatewayRedis, deadlineMs: number): Promise<void> {
   const [pong = null] = await pipeline([['PING']], AbortSignal.timeout(deadlineMs))
   if (isError(pong)) throw new Error(`cannot use Redis: ${pong.error}`)
 }
 
-/** When the connection is back, first says how often it was lost. */
+/** Logs a change. When the connection is back, first logs how often it was lost. */
 function tellChange(log: Logger, joined: JoinedLog, change: ConnectionChange): void {
   if (change.connected) {
     joined.flush('lost')

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { type BridgeNamespace, bridgeHandler } from './index.ts'
 
-/** A binding whose object answers with what it was asked, or throws. */
+/** A binding whose object echoes the request, or throws. */
 function binding(error?: Error): BridgeNamespace & { readonly asked: unknown[] } {
   const asked: unknown[] = []
   return {

@@ -2,9 +2,9 @@ import { Hono } from 'hono'
 import { ProblemError, problem } from '../server/problem.ts'
 import { type BridgeNamespace, type BridgeStubOptions, bridgeStub } from './bridge-stub.ts'
 
-/** What a Worker exports by default. */
+/** The default export of a Worker. */
 export interface BridgeHandler<Env> {
-  /** Needs no `this`, so that it can be mounted: `app.mount('/bridge', handler.fetch)`. */
+  /** Does not use `this`, so that it can be mounted: `app.mount('/bridge', handler.fetch)`. */
   readonly fetch: (request: Request, env: Env) => Promise<Response>
 }
 
@@ -12,10 +12,10 @@ export interface BridgeHandler<Env> {
 const paths = ['/v1/*', '/healthz', '/readyz', '/metrics']
 
 /**
- * Passes a Worker's requests on to the bridge's object. While the object is being replaced or is overloaded, the answer is a
- * 503, and clients come back later.
+ * Forwards a Worker's requests to the bridge's object. While the object is being replaced or is overloaded, the answer
+ * is a 503, and clients come back later.
  *
- * @param namespaceOf finds the binding of the object. Without one a request fails with an `InvalidOptionError`.
+ * @param namespaceOf returns the object's binding. Without a binding, a request fails with an `InvalidOptionError`.
  */
 export function bridgeHandler<Env>(
   namespaceOf: (env: Env) => BridgeNamespace,
@@ -24,7 +24,7 @@ export function bridgeHandler<Env>(
   const app = new Hono<{ Bindings: Env & object }>()
   for (const path of paths) {
     app.all(path, ({ env, req: { raw } }) =>
-      // Named here because a forwarded request has its signal only with a compatibility flag.
+      // Passed explicitly, because a forwarded request keeps its signal only with a compatibility flag.
       bridgeStub(namespaceOf(env), options).fetch(raw, { signal: raw.signal }),
     )
   }
@@ -37,7 +37,7 @@ export function bridgeHandler<Env>(
   return { fetch: async (request, env) => app.fetch(request, env as Env & object) }
 }
 
-/** How Cloudflare marks the errors of an object that it could not reach, that is overloaded, or that it has ended. */
+/** How Cloudflare marks the errors of an object that is unreachable or overloaded, or that Cloudflare has ended. */
 interface PlatformError extends Error {
   readonly retryable?: boolean
   readonly overloaded?: boolean

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bridgeToken } from '../../test/bridge.ts'
 import { bridgeUser, connectionsOf, startTestWorker, type TestWorker } from '../../test/durable-object.ts'
 
-/* In one object after another, in the order that they stand here. Database 3, so that the object is seen to select it. */
+/* The tests run in this order, in one object after another. They use database 3, to show that the object selects it. */
 
 const db = 3
 let server: RedisServer
@@ -30,7 +30,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** What a locker would know after it was refused. */
+/** The cursor that a locker would get from a contended acquire. */
 async function cursorOf(key: string): Promise<string> {
   const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
   const [outcome] = (await store.acquire([request], callUntil(new AbortController().signal))) as [AcquireOutcome]
@@ -105,7 +105,7 @@ test('a long poll is answered when its holder has died', async () => {
   await locks.acquire('dies', { renew: false, ttl: '2s' })
   const diesAt = performance.now() + 2_000
   expect((await worker.wait('dies', await cursorOf('dies'))).status).toBe(200)
-  // Much less than the poll, which ends by itself after 25 s.
+  // Much less than the poll's own 25 s.
   expect(performance.now() - diesAt).toBeLessThan(10_000)
 })
 

@@ -4,16 +4,16 @@ import { ProblemError, problem } from '../server/problem.ts'
 import type { BridgeObjectSettings } from './bridge-settings.ts'
 import { type ConnectRedis, type OpenBridge, openBridge } from './open-bridge.ts'
 
-/** A Durable Object that answers what `docs/bridge-protocol.md` says. */
+/** A Durable Object that speaks the bridge protocol. */
 export interface BridgeObject {
   fetch(request: Request): Promise<Response>
-  /** What Cloudflare's types know a Durable Object by. There is no such value. */
+  /** The brand by which Cloudflare's types recognize a Durable Object. It has no value at run time. */
   readonly __DURABLE_OBJECT_BRAND: never
 }
 
 export type BridgeObjectClass<Env> = new (state: unknown, env: Env) => BridgeObject
 
-/** The class of a Durable Object that is a bridge, whatever connects it to Redis. See `bridgeObject`. */
+/** Makes the class of a Durable Object that is a bridge, over any connection to Redis. See `bridgeObject`. */
 export function bridgeObjectClass<Env>(
   connectRedis: ConnectRedis,
   settings: (env: Env) => BridgeObjectSettings,

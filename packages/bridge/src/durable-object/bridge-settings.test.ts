@@ -7,7 +7,10 @@ import { type BridgeObjectSettings, bridgeObject } from './index.ts'
 const token = 'sesame-0123456789abcdef0123456789ab'
 const sound = { redisUrl: 'redis://user:sesame@127.0.0.1:1', auth: { tokens: [token] } }
 
-/** What an object that is set so answers. It is a class as others, and needs no workerd to say that it is not set up. */
+/**
+ * The answer of an object with these settings. It is an ordinary class, which needs no workerd to report that it is not
+ * set up.
+ */
 const headers = { authorization: `Bearer ${token}` }
 async function answerOf(settings: object, path = '/readyz'): Promise<{ status: number; type: string; detail: string }> {
   const Bridge = bridgeObject(() => settings as BridgeObjectSettings)

@@ -1,11 +1,11 @@
 import { InvalidOptionError } from '@leasehold/core'
 
-/** The binding of a Durable Object, as far as it is used; Cloudflare's `DurableObjectNamespace` fits. */
+/** The used part of a Durable Object's binding; Cloudflare's `DurableObjectNamespace` fits. */
 export interface BridgeNamespace<Stub = BridgeStub> {
   getByName(name: string, options?: { locationHint?: string }): Stub
 }
 
-/** What sends requests to an object; Cloudflare's `DurableObjectStub` fits. */
+/** Sends requests to an object; Cloudflare's `DurableObjectStub` fits. */
 export interface BridgeStub {
   fetch(request: Request | string, init?: RequestInit): Promise<Response>
 }
@@ -21,8 +21,9 @@ export interface BridgeStubOptions {
 }
 
 /**
- * Finds the one object that is the bridge. A Worker that waits for locks itself should ask the object directly, and not through its
- * own address: `bridgeNotifier({ …, fetch: (url, request) => bridgeStub(env.BRIDGE).fetch(url, request) })`.
+ * Finds the one object that is the bridge. A Worker that waits for locks itself should ask the object directly, not
+ * through the Worker's own address: `bridgeNotifier({ …, fetch: (url, request) => bridgeStub(env.BRIDGE).fetch(url,
+ * request) })`.
  *
  * @throws InvalidOptionError if there is no such binding.
  */

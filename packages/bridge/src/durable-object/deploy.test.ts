@@ -10,16 +10,16 @@ import { startTestWorker, workerFile } from '../../test/durable-object.ts'
 
 const wrangler = fileURLToPath(new URL('../../node_modules/.bin/wrangler', import.meta.url))
 
-/** What the Worker may weigh as it is sent to Cloudflare, in KiB: more than half of it is ioredis. The free plan has room for 3,072. */
+/** The largest allowed upload of the Worker, in KiB: about half of it is ioredis. The free plan has room for 3,072. */
 const limitKiB = 116
 
-/** What the README tells a user to write. */
+/** The code that the README tells a user to write. */
 const config = {
   name: 'bridge',
   main: workerFile,
   compatibility_date: '2026-11-02',
   compatibility_flags: ['nodejs_compat', 'enable_request_signal'],
-  // Without it, comments name the path of each file, and the size depends on where the checkout lies.
+  // Without it, comments name the path of each file, so the size depends on where the checkout is.
   minify: true,
   durable_objects: { bindings: [{ name: 'BRIDGE', class_name: 'Bridge' }] },
   migrations: [{ tag: 'v1', new_sqlite_classes: ['Bridge'] }],
@@ -34,7 +34,7 @@ test(`wrangler bundles it as it is, to at most ${limitKiB} KiB, and the bundle r
   const { stdout } = await promisify(execFile)(wrangler, ['deploy', '--dry-run', '--outdir', 'out'], {
     cwd: folder,
     env: {
-      // The same Node as ours, and nobody is told.
+      // The same Node as ours, and no telemetry.
       PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
       LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
       HOME: folder,

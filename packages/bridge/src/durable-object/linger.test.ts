@@ -16,10 +16,10 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Lets real time pass, in which something must not happen. */
+/** Waits in real time, during which something must not happen. */
 const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Resolves with how long it took until nothing of the object was left at Redis, in milliseconds. */
+/** Resolves when the object has no connections to Redis left, with how long that took, in milliseconds. */
 async function quiet(): Promise<number> {
   const start = performance.now()
   await expect.poll(() => connectionsOf(server), { interval: 20 }).toEqual([])
@@ -36,7 +36,7 @@ test('the connections stay for as long as a poll or a stream is open, and a whil
   stream.close()
   expect((await worker.wait('held', '-', `&timeout=${2 * lingerMs}ms`)).status).toBe(204)
   expect(await connectionsOf(server)).toEqual(connections)
-  // A request within the linger begins it anew.
+  // A request within the linger restarts it.
   expect((await worker.wait('free', '-')).status).toBe(200)
   expect(await connectionsOf(server)).toEqual(connections)
   expect(await quiet()).toBeGreaterThan(lingerMs / 2)
@@ -78,7 +78,7 @@ test('who comes after that is served as the first was', async () => {
   await quiet()
 })
 
-/** The longest pause before an object that still tries would try again, and some time to do it. */
+/** The longest pause before an object that has not given up would retry, plus time to do it, in milliseconds. */
 const tryAgainMs = 1_500
 
 test('an object that cannot reach Redis gives up trying when nobody waits any more', async () => {
@@ -89,7 +89,7 @@ test('an object that cannot reach Redis gives up trying when nobody waits any mo
   await bridgeUser(server)
   await elapse(tryAgainMs)
   expect(await connectionsOf(server)).toEqual([])
-  // It could: who comes now is served.
+  // It could connect: a new request is served.
   expect((await worker.wait('free', '-')).status).toBe(200)
   expect(await connectionsOf(server)).toHaveLength(2)
   expect(worker.complaints).toEqual([])

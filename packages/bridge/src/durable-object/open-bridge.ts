@@ -5,22 +5,25 @@ import { type BridgeObjectSettings, checkSettings } from './bridge-settings.ts'
 
 /** The bridge's ports to one Redis, over any client library. */
 export interface RedisConnection extends Pick<BridgeOptions, 'store' | 'subscriber'> {
-  /** Ends the connection for checks, and its attempts to connect. Whoever subscribes ends the subscriber's connection. */
+  /**
+   * Ends the connection for checks, and its attempts to connect. The subscriber's user ends the subscriber's
+   * connection.
+   */
   close(): void
 }
 
 /** Does no I/O. */
 export type ConnectRedis = (url: string, prefix: string) => RedisConnection
 
-/** A bridge whose connections to Redis are opened when they are needed. It lasts until nobody has needed them for a while. */
+/** A bridge whose connections to Redis are opened on demand. It lasts until nobody has needed them for a while. */
 export interface OpenBridge {
   fetch(request: Request): Promise<Response>
 }
 
 /**
- * Makes a bridge, which connects when the first request that was let in needs Redis.
+ * Makes a bridge, which connects when the first admitted request needs Redis.
  *
- * States: *unused* → *used* ⇄ *lingering* → *left*: new requests go to another bridge, but those that came before may still be
+ * States: *unused* → *used* ⇄ *lingering* → *left*: new requests go to another bridge, but earlier ones may still be
  * let in → *closed*, when the last of these has ended.
  *
  * @param onLeft called once; after that, send no more requests to this bridge
@@ -30,7 +33,7 @@ export function openBridge(given: BridgeObjectSettings, connectRedis: ConnectRed
   const { redisUrl, lingerMs, ...options } = checkSettings(given)
   const redis = connectRedis(redisUrl, options.prefix)
   const stopping = new AbortController()
-  /** How many requests are under way, and how many requests and streams need Redis. */
+  /** How many requests are in flight, and how many requests and streams need Redis. */
   const open = { requests: 0, needing: 0 }
   let stopLinger: (() => void) | undefined
   let left = false

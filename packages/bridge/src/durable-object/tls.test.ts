@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** One that nobody but itself has signed. */
+/** A self-signed certificate. */
 const certificateOf = (name: string) =>
   generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
@@ -28,7 +28,7 @@ const certificateOf = (name: string) =>
     ],
   })
 
-/** Listens with TLS, and passes on to Redis what comes in. */
+/** Listens with TLS, and forwards everything to Redis. */
 async function tlsBefore(redisPort: number, name: keyof typeof certificates): Promise<Server> {
   const { private: key, cert } = certificates[name]
   const server = createServer({ key, cert }, (socket) => {
@@ -42,7 +42,7 @@ async function tlsBefore(redisPort: number, name: keyof typeof certificates): Pr
 }
 
 test('rediss:// reaches a Redis whose certificate is trusted, and no other', async (context) => {
-  // The runtime is told whom to trust by this variable, which is read when its module is loaded.
+  // This variable tells the runtime whom to trust. It is read when the runtime's module is loaded.
   vi.stubEnv('NODE_EXTRA_CA_CERTS', join(folder, 'trusted.pem'))
   const { startTestWorker } = await import('../../test/durable-object.ts')
   vi.unstubAllEnvs()

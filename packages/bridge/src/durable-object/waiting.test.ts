@@ -10,12 +10,12 @@ import { bridgeToken } from '../../test/bridge.ts'
 import { startTestWorker, type TestWorker } from '../../test/durable-object.ts'
 import { startTestGateway, type TestGateway, token } from '../../test/gateway.ts'
 
-/* Lockers that speak HTTP alone: to the gateway for their store, and to the object for wake-ups. */
+/* Lockers that speak only HTTP: to the gateway for their store, and to the object for wake-ups. */
 
 let gateway: TestGateway
 let worker: TestWorker
 let redis: Redis
-/** Over TCP. */
+/** The locker of a server, over TCP. */
 let servers: Locker
 beforeAll(async () => {
   gateway = await startTestGateway()
@@ -29,10 +29,10 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
 })
 
-/** Much less than the 30 s after which a waiter checks by itself. */
+/** Much less than the 30 s after which a waiter checks on its own, in milliseconds. */
 const soonMs = 10_000
 
-/** Resolves with how long after the release the waiter had it, in milliseconds. */
+/** Resolves with how long after the release the waiter got the lock, in milliseconds. */
 async function timeFromRelease(from: Lease, waiting: Promise<unknown>): Promise<number> {
   const releasedAt = performance.now()
   await from.release()
@@ -48,7 +48,7 @@ test.each([
 ] as const)('a locker with %s that waits by %s gets the lock when a server releases it', async (kind, mode) => {
   const store = kind === 'fetchStore' ? fetchStore({ url: gateway.url, token }) : upstashStore(gateway.client())
   const notifier = bridgeNotifier({ url: worker.url, token: bridgeToken, mode })
-  // Woken, or not at all.
+  // The delay is so long that the waiter succeeds only if it is woken.
   const locks = createLocker({ store, notifier, strategy: { delayMs: () => 3_600_000 } })
   const key = `${kind}-${mode}`
   const held = await servers.acquire(key, { ttl: '60s' })
@@ -90,7 +90,7 @@ test('Workers that queue through their own object have their turns in order, for
     await expect.poll(() => redis.zcard('{lock:queue}:queue'), { interval: 5 }).toBe(index + 1)
   }
   await worker.opened('waits', 5)
-  // Longer than they live if nobody keeps their places.
+  // Longer than they stay in the queue if nobody keeps their places.
   await elapse(7_000)
   const releasedAt = performance.now()
   await held.release()

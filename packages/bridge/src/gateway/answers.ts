@@ -8,7 +8,7 @@ import { slicedBody } from './sliced-body.ts'
 export const answerJson = (c: Context, json: string, status: ContentfulStatusCode = 200): Response =>
   c.body(json, status, { 'content-type': 'application/json' })
 
-/** Replies of up to this size are written in one go, in bytes: less than a slice of a larger one. */
+/** The largest reply that is written in one go, in bytes: less than a slice of a larger one. */
 const smallBytes = 32_768
 
 /** @param bytes how large the reply is, as `boundedReplies` counts */
@@ -22,16 +22,16 @@ export const answerPieces = (
     ? answerJson(c, [...pieces].join(''), status)
     : c.body(slicedBody(pieces), status, { 'content-type': 'application/json' })
 
-/** When to come back, in seconds: the gateway tries to reconnect each second. */
+/** When to come back, in seconds: the gateway tries to reconnect every second. */
 const retryAfterSeconds = '1'
 
-/** Every error of this protocol has this form. Its text begins with a code, as Redis's errors do. */
+/** Answers with an error in the one form that this protocol has. Its text begins with a code, like Redis's errors. */
 export function answerError(c: Context, status: ContentfulStatusCode, error: string): Response {
   if (status === 429 || status === 503) c.header('retry-after', retryAfterSeconds)
   return answerJson(c, errorJson(error), status)
 }
 
-/** The answer to a request whose address cannot be read. No app has seen it. */
+/** The answer to a request whose URL cannot be parsed. No app has seen the request. */
 export const unreadableAddress = (): Response =>
   new Response(errorJson('ERR the address cannot be read'), {
     status: 400,
@@ -39,8 +39,8 @@ export const unreadableAddress = (): Response =>
   })
 
 /**
- * Answers what went wrong before Redis answered. The client sees only what is written here: an error of a client library may
- * hold the command, and with it a lock's token.
+ * Answers with what went wrong before Redis answered. The client sees only what is written here: an error from a client
+ * library may contain the command, and with it a lock's token.
  */
 export function answerFailure(c: Context, problem: unknown): Response | undefined {
   if (problem instanceof BadRequestError) return answerError(c, 400, `ERR ${problem.message}`)

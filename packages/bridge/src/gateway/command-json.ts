@@ -15,9 +15,9 @@ const boolean = /true|false/y
 /**
  * Reads the JSON of commands: arrays of strings, numbers and booleans, and nothing else.
  *
- * `JSON.parse` silently rounds numbers that a double cannot hold, and drops the zero of `1.0`. Only some runtimes tell how a number was
- * written. Here a number keeps the characters it was written with, as every Redis client sends it. Text that nests deeper than
- * commands do is refused where it begins.
+ * `JSON.parse` silently rounds numbers that a double cannot hold, and drops the zero of `1.0`. Only some runtimes
+ * expose a number's source text. Here a number keeps the characters it was written with, as every Redis client sends
+ * it. Text that nests deeper than commands do is refused where the nesting begins.
  */
 export class CommandReader {
   readonly #text: string
@@ -27,14 +27,14 @@ export class CommandReader {
     this.#text = text
   }
 
-  /** The text is one command. @throws BadRequestError */
+  /** Reads the text as one command. @throws BadRequestError */
   command(): GatewayCommand {
     const command = this.#command()
     this.#end()
     return command
   }
 
-  /** The text is an array of at least one command and `most` at most. @throws BadRequestError */
+  /** Reads the text as an array of one to `most` commands. @throws BadRequestError */
   commands(most: number): readonly GatewayCommand[] {
     const commands: GatewayCommand[] = []
     if (this.#next() !== '[') throw this.#unlike('the body must be an array of commands')
@@ -103,20 +103,20 @@ export class CommandReader {
     }
   }
 
-  /** Whether an odd number of backslashes precedes the place. */
+  /** Whether an odd number of backslashes precedes this position. */
   #isEscaped(place: number): boolean {
     let before = place - 1
     while (this.#text[before] === '\\') before--
     return (place - before) % 2 === 0
   }
 
-  /** Skips white space, and returns the character after it; an empty text at the end. */
+  /** Skips white space, and returns the character after it; the empty string at the end. */
   #next(): string {
     this.#match(space)
     return this.#text.charAt(this.#at)
   }
 
-  /** Takes what the sticky pattern matches here; an empty text if it does not match. */
+  /** Consumes what the sticky pattern matches here; returns the empty string if it does not match. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const [found = ''] = pattern.exec(this.#text) ?? []
@@ -128,7 +128,7 @@ export class CommandReader {
     if (this.#next() !== '') throw notJson()
   }
 
-  /** The value here is wrong or missing. */
+  /** The error for a wrong or missing value here. */
   #unlike(message: string): BadRequestError {
     const begins = this.#text.charAt(this.#at)
     if (begins === '[') return new BadRequestError('a command has no arrays in it; several commands go to /pipeline')
@@ -137,5 +137,5 @@ export class CommandReader {
   }
 }
 
-/** The message of the runtime's parser quotes the text, which may hold a secret. */
+/** Replaces the error of the runtime's parser, which quotes the text, which may contain a secret. */
 const notJson = (): BadRequestError => new BadRequestError('the body is not JSON in UTF-8')

@@ -8,11 +8,12 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/)
  * The commands that locks and ordinary data need: commands on named keys, and scripts.
  *
  * It leaves out what stalls everyone (`KEYS`, `SORT`), what is for the operator (`CONFIG`, `DEBUG`, `SHUTDOWN`, `ACL`,
- * `FLUSHALL`, `SCRIPT FLUSH`), and what tells of other clients (`MONITOR`, `CLIENT`, `INFO`, `PUBSUB`). The list prevents
- * accidents, not attacks: a script may call nearly anything. Against attackers, restrict the gateway's Redis user.
+ * `FLUSHALL`, `SCRIPT FLUSH`), and what reveals other clients (`MONITOR`, `CLIENT`, `INFO`, `PUBSUB`). The list
+ * prevents accidents, not attacks: a script may call nearly anything. Against attackers, restrict the gateway's Redis
+ * user.
  */
 export const defaultCommands: readonly string[] = [
-  // Locks: the scripts of @leasehold/core, and the commands that other lock libraries use.
+  // Locks: for the scripts of @leasehold/core, and for other lock libraries.
   ...words('EVAL EVALSHA EVAL_RO EVALSHA_RO'),
   ...['SCRIPT LOAD', 'SCRIPT EXISTS'],
   // Release notifications; the subscriptions are the event streams.
@@ -93,11 +94,11 @@ const instead = (name: string): string => (/^(MULTI|EXEC|DISCARD)$/.test(name) ?
 
 const upperCase = (arg: string | Uint8Array): string => textOf(arg).toUpperCase()
 
-/** Whether the option stands before the keys. The last `STREAMS`: a group may have that name, too. */
+/** Whether `BLOCK` comes before the keys. It looks for the last `STREAMS`, because a group may have that name too. */
 function blocks(command: GatewayCommand): boolean {
   const upper = command.map(upperCase)
   return upper.slice(0, upper.lastIndexOf('STREAMS')).includes('BLOCK')
 }
 
-/** Only what looks like a name is quoted: anything else may be a secret in the wrong place. */
+/** Quotes only what looks like a name: anything else may be a secret in the wrong place. */
 const quoted = (name: string): string => (/^[A-Z][\w.-]{0,31}$/.test(name) ? `'${name}'` : 'the command')

@@ -31,7 +31,7 @@ export function commandRoutes(
 ): CommandRoutes {
   const { redis, deadlineMs, maxBodyBytes, maxPipeline, maxReplyBytes } = options
 
-  /** Reads the body, and hands it on unless it is too large. */
+  /** Reads the body, and passes it on unless it is too large. */
   const withBody =
     (handle: (c: Context, body: Uint8Array) => Promise<Response>): Handler =>
     async (c) => {
@@ -40,7 +40,7 @@ export function commandRoutes(
     }
 
   function ask<T>(c: Context, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    // Counted before the outcome is known: a script may write, and so may a request without an answer.
+    // Advanced before the outcome is known: a script may write, and so may a request that gets no answer.
     c.header('upstash-sync-token', syncTokens.next())
     return withinDeadline(deadlineMs, c.req.raw.signal, question)
   }

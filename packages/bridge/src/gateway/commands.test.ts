@@ -118,7 +118,7 @@ describe('the client', () => {
 
   test('is told that a transaction was discarded, and why; nothing of it was done', async () => {
     const discarded = gateway.client().multi().set('a', 1).getset('a', 2)
-    // As the client would send it if its user had left something out.
+    // As the client would send it if its user had omitted an argument.
     const body = [
       ['SET', 'a', 1],
       ['GETSET', 'a'],
@@ -152,7 +152,7 @@ describe('the client', () => {
 })
 
 describe('the sync token', () => {
-  /** What the client sends and keeps, as it does by its own defaults. */
+  /** The token that the client keeps and sends, by its own defaults. */
   const tokenOf = (client: object): unknown =>
     (client as { readonly client: { readonly upstashSyncToken: string } }).client.upstashSyncToken
 

@@ -13,20 +13,20 @@ import { type Streaming, subscribeRoute, type TokenContext } from './subscribe-r
 import { syncTokens } from './sync-token.ts'
 import type { TopicStream } from './topic-stream.ts'
 
-/** How long `/readyz` waits for Redis, in milliseconds: those who ask do not wait long themselves. */
+/** How long `/readyz` waits for Redis, in milliseconds: its callers do not wait long themselves. */
 const readyDeadlineMs = 1_000
 
 /**
- * The REST protocol that `@upstash/redis` speaks, over a Redis of your own, as a Hono app: run it by itself, or mount it in
- * another app with `route`.
+ * The REST protocol that `@upstash/redis` speaks, over a Redis of your own, as a Hono app: run it on its own, or mount
+ * it in another app with `route`.
  *
  * | | |
  * |---|---|
  * | `POST /` | one command: `["GET", "key"]` |
- * | `GET`, `POST /get/key` | one command in the path |
+ * | `GET`, `POST /get/key` | one command as a path |
  * | `POST /pipeline`, `POST /multi-exec` | several: `[["GET", "a"], ["INCR", "b"]]` |
  * | `GET`, `POST /subscribe/<channel>`, `/psubscribe/<pattern>` | messages, as an event stream |
- * | `GET /healthz`, `GET /readyz` | whether it runs · whether Redis answers; without a token |
+ * | `GET /healthz`, `GET /readyz` | whether it runs · whether Redis answers; no token needed |
  *
  * Answers are `{"result":…}` or `{"error":…}`. 400: refused, by Redis or by the gateway · 401: no valid token · 413: too
  * large · 429 `TOOMANY`: the token has too many streams · 503 `UNAVAILABLE`: certainly not carried out · 504 `UNANSWERED`:
@@ -62,7 +62,7 @@ export function createGateway(given: GatewayOptions): Hono {
   return app as unknown as Hono
 }
 
-/** What the event streams share. They end when the gateway is told to stop. */
+/** Makes what the event streams share. The streams end when the gateway is told to stop. */
 function streamingOf(options: CheckedOptions, list: CommandList): Streaming {
   const streams = new Set<TopicStream>()
   options.signal?.addEventListener('abort', () => {
@@ -99,7 +99,7 @@ async function answerReadiness(c: Context, { redis, deadlineMs, signal }: Checke
 function admission({ tokens, signal }: CheckedOptions): MiddlewareHandler<TokenContext> {
   const tokenOf = bearerCheck(tokens)
   return async (c, next) => {
-    // Hono routes HEAD like GET, and nobody would read the stream that it opens.
+    // Hono routes HEAD like GET, and nobody would read the stream that it would open.
     if (c.req.method !== 'GET' && c.req.method !== 'POST') {
       c.header('allow', 'GET, POST')
       return answerError(c, 405, 'ERR the methods are GET and POST')

@@ -3,7 +3,7 @@ import { UnansweredError } from './gateway-redis.ts'
 /**
  * Waits for `ask`, but no longer than `limitMs` and no longer than the client does (`gone`), whatever the adapter does.
  *
- * @throws UnansweredError if time is up or the client leaves first.
+ * @throws UnansweredError if the time is up or the client leaves first.
  */
 export async function withinDeadline<T>(
   limitMs: number,
@@ -16,7 +16,7 @@ export async function withinDeadline<T>(
   const over = new Promise<never>((_, reject) => {
     giveUp = () => {
       stop.abort()
-      // An adapter that has sent nothing says so at once. Nobody else can know.
+      // Lets an adapter that has sent nothing say so first. Nobody else can know.
       setTimeout(() => reject(new UnansweredError('unknown')), 0)
     }
   })

@@ -5,7 +5,7 @@ import type { ConnectionChange } from '../bin/ioredis-connection.ts'
 import { ioredisGateway } from '../bin/ioredis-gateway.ts'
 
 const deadlineMs = 800
-/** What a loaded machine may take beyond it. */
+/** How much longer a loaded machine may take, in milliseconds. */
 const marginMs = 5_000
 
 let gateway: TestGateway
@@ -49,7 +49,7 @@ describe('a Redis that stands still', () => {
   test('does not get later what was asked when it was already known to stand still', async () => {
     gateway.server.pause()
     expect((await failure(client.incr('first'))).message).toMatch(/^UNANSWERED .*may have been carried out/)
-    // Its connection is given up by now; these wait for a new one, and are told the truth.
+    // The connection has been dropped by now; these wait for a new one, and get the true answer.
     const later = await Promise.all(Array.from({ length: 20 }, () => failure(client.incr('later'))))
     for (const { message } of later) expect(message).toMatch(/^UNAVAILABLE .*nothing was carried out/)
     gateway.server.resume()
@@ -72,7 +72,7 @@ describe('a Redis that stands still', () => {
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('1')
     gateway.server.resume()
-    // On the same connection, so Redis has come to whatever was sent before.
+    // On the same connection, so Redis has processed whatever was sent before.
     const next = await gateway.request('/subscribe/b')
     expect(next.status).toBe(200)
     expect(await gateway.server.command('PUBSUB', 'CHANNELS')).toEqual(['b'])
@@ -157,7 +157,7 @@ describe('a Redis that is gone', () => {
     const first = await gateway.request('/subscribe/a', { signal: leave.signal })
     gateway.network.refuse()
     gateway.network.cut()
-    // The first has it already, but nobody is told that it is confirmed while it is not.
+    // The first request already has the subscription, but nobody may be told that it is confirmed while it is not.
     const second = await gateway.request('/subscribe/a')
     expect(second.status).toBe(503)
     leave.abort()

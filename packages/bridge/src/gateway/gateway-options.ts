@@ -10,12 +10,12 @@ export interface GatewayOptions {
   /** The Redis behind the gateway. The caller closes it. */
   readonly redis: GatewayRedis
   /**
-   * The bearer tokens that are accepted, at least one. Each may do everything that the gateway allows. With several, you can replace
-   * one while both are valid. Each has 32 random characters or more, such as 32 bytes in hex.
+   * The accepted bearer tokens, at least one. Each may do everything that the gateway allows. With several, you can
+   * replace one while both are valid. Each has 32 random characters or more, such as 32 bytes in hex.
    */
   readonly tokens: readonly string[]
   /**
-   * The commands that are let through, such as `'GET'`, or with a subcommand `'SCRIPT LOAD'`; default
+   * The commands that are let through, such as `'GET'`, or `'SCRIPT LOAD'` with a subcommand; default
    * {@link defaultCommands}. `SUBSCRIBE` and `PSUBSCRIBE` stand for the event streams.
    */
   readonly commands?: readonly string[] | undefined
@@ -26,8 +26,8 @@ export interface GatewayOptions {
   /** The most commands in a pipeline or transaction; default 1,000. */
   readonly maxPipeline?: number | undefined
   /**
-   * The largest reply to a request, in bytes: those of its strings, and 16 for each element; default 16 MiB. An error replaces a
-   * larger reply, although its command was carried out. A reply of Redis is in memory before it is counted.
+   * The largest reply to a request, in bytes: those of its strings, plus 16 for each element; default 16 MiB. An error
+   * replaces a larger reply, although its command was carried out. Redis's reply is in memory before it is counted.
    */
   readonly maxReplyBytes?: number | undefined
   /** The most event streams at a time; default 1,000. */
@@ -45,10 +45,13 @@ export interface GatewayOptions {
 export type CheckedOptions = Complete<Omit<GatewayOptions, 'signal' | 'onError'>> &
   Pick<GatewayOptions, 'signal' | 'onError'>
 
-/** The replies of lock scripts fit into this. For a lock, a reply that does not fit is a lost answer. */
+/**
+ * The least value of `maxReplyBytes`: the replies of lock scripts fit. For a lock, a reply that does not fit is a lost
+ * answer.
+ */
 export const leastReplyBytes = 65_536
 
-/** @throws InvalidOptionError naming the option, never with a token in it. */
+/** @throws InvalidOptionError naming the option, never containing a token. */
 export function checkOptions(options: GatewayOptions): CheckedOptions {
   const { redis, tokens } = options
   if (typeof redis?.pipeline !== 'function') throw new InvalidOptionError('redis', 'must be a GatewayRedis')

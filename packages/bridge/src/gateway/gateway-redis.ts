@@ -1,24 +1,24 @@
 /**
- * The gateway's port: what it needs of a Redis. The gateway knows no client library; an adapter of some forty lines each for
- * commands and subscriptions implements the port.
+ * The gateway's port: what it needs from Redis. The gateway is independent of client libraries; an adapter of about
+ * forty lines each for commands and subscriptions implements the port.
  *
  * An adapter holds two connections, one for commands and one for subscriptions, and all requests share them. No command may
- * change a connection's state for the others, so the gateway lets none of those pass (`SELECT`, `MULTI`, `BLPOP`, …).
+ * change a connection's state for the others, so the gateway lets no such command pass (`SELECT`, `MULTI`, `BLPOP`, …).
  */
 export interface GatewayRedis {
   /**
    * Sends the commands in order, in one round trip, and resolves with one reply for each, in order. Commands of other requests
-   * may come in between. An error that Redis answers is a reply.
+   * may come in between. An error returned by Redis is a reply.
    *
    * If the connection is not ready, it waits until it is, or until `signal` is aborted; nothing is sent after that. Once the commands
    * are sent, the gateway itself decides how long to wait. Nothing is ever sent twice.
    *
-   * @throws UnansweredError if not every command was answered: not sent, or sent and the connection lost.
+   * @throws UnansweredError if not every command was answered: none was sent, or the connection was lost after sending.
    */
   pipeline(commands: readonly GatewayCommand[], signal: AbortSignal): Promise<readonly GatewayReply[]>
   /**
-   * The same as one transaction: `MULTI`, the commands, `EXEC`, with nothing in between. If Redis discards the whole
-   * (`EXECABORT`), resolves with that error, which says which command was refused.
+   * The same as one transaction: `MULTI`, the commands, `EXEC`, with nothing in between. If Redis discards the
+   * transaction (`EXECABORT`), resolves with that error, which says which command was refused.
    *
    * @throws UnansweredError as above.
    */
@@ -27,10 +27,10 @@ export interface GatewayRedis {
     signal: AbortSignal,
   ): Promise<readonly GatewayReply[] | RedisErrorReply>
   /**
-   * Subscribes to a topic until the returned function is called. The gateway asks once for a topic, however many want it, so
-   * an adapter has nothing to count. It connects when it is first asked, keeps trying while it cannot, and subscribes again to
-   * every wanted topic after a lost connection. The subscriber hears nothing before this has returned, and nothing after the
-   * returned function was called.
+   * Subscribes to a topic until the returned function is called. The gateway asks once per topic, however many requests
+   * want it, so an adapter need not count references. It connects on the first call, keeps retrying while it cannot,
+   * and resubscribes to every wanted topic after a lost connection. The subscriber hears nothing before this has
+   * returned, and nothing after the returned function was called.
    */
   subscribe(topic: Topic, subscriber: TopicSubscriber): Unsubscribe
 }
@@ -39,8 +39,8 @@ export interface GatewayRedis {
 export type GatewayCommand = readonly [name: string, ...args: (string | Uint8Array)[]]
 
 /**
- * A reply in the shapes of RESP2. A string of Redis is bytes; text stands for its UTF-8. A `bigint` is for integers beyond
- * 2^53. Errors may stand inside an array.
+ * A reply in the shapes of RESP2. A Redis string is bytes; text stands for its UTF-8. A `bigint` is for integers beyond
+ * 2^53. Errors may occur inside an array.
  */
 export type GatewayReply = null | number | bigint | string | Uint8Array | RedisErrorReply | readonly GatewayReply[]
 
@@ -60,7 +60,7 @@ export interface TopicSubscriber {
   confirmed(): void
   /** The connection is lost. Messages are missed until the next `confirmed`. */
   lost(): void
-  /** Redis refuses the subscription, in its own words. The last call. */
+  /** Redis refuses the subscription; `error` is in its own words. This is the last call. */
   refused(error: string): void
   message(channel: string | Uint8Array, payload: string | Uint8Array): void
 }

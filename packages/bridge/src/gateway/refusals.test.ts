@@ -156,7 +156,7 @@ describe('commands', () => {
     }
     expect(await transaction(2)).toEqual({ status: 200, body: [{ result: 'OK' }, { result: '2' }] })
     await server.command('ACL', 'SETUSER', 'default', '-multi')
-    // Redis has told of it only afterwards: it may have been carried out, and was.
+    // Redis refuses MULTI only once the commands are sent: they may have been carried out, and were.
     expect(await transaction(3)).toMatchObject({ status: 504 })
     expect(await server.command('GET', 'a')).toBe('3')
     expect(await transaction(4)).toEqual(refused)
@@ -283,7 +283,7 @@ describe('requests', () => {
   test('whose client leaves in the middle leave nothing to do', async () => {
     const { port } = new URL(gateway.url)
     const command = '["SET","a","b"]'
-    /** Begins to send the command: the gateway has seen the request, and waits for the rest of its body. */
+    /** Starts sending the command: the gateway has seen the request, and waits for the rest of its body. */
     async function begin(): Promise<ClientRequest> {
       const headers = { authorization: `Bearer ${token}`, 'content-length': command.length, expect: '100-continue' }
       const half = request({ port, method: 'POST', headers }).on('error', () => undefined)

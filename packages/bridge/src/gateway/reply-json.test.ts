@@ -3,7 +3,7 @@ import type { GatewayReply } from './gateway-redis.ts'
 import { listPieces, replyWriter } from './reply-json.ts'
 
 const text = 'naïve 🔑 "quoted" \\ \n\0\u2028 end\ufeff'
-/** Longer than what is written in one piece, with characters of each length across every seam. */
+/** Longer than one piece, with characters of every length across each boundary. */
 const long = `${text}€`.repeat(10_000)
 
 test.each<[string, GatewayReply]>([

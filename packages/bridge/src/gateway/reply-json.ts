@@ -3,18 +3,18 @@ import { bytesOf, textOf } from '../http/text.ts'
 import type { GatewayReply } from './gateway-redis.ts'
 import { isArray, isError, isString } from './reply-shape.ts'
 
-/** Makes JSON text of a reply, in pieces: `{"result":…}`, or `{"error":…}` for an error. */
+/** Turns a reply into pieces of JSON text: `{"result":…}`, or `{"error":…}` for an error. */
 export type ReplyWriter = (reply: GatewayReply) => Iterable<string>
 
-/** The most bytes of one string in a piece. A multiple of three, so that base64 can be written in pieces. */
+/** The most bytes of one string per piece. A multiple of three, so that base64 can be written in pieces. */
 const pieceBytes = 49_152
 
 /**
- * Writes replies as the client asked for them with `Upstash-Encoding`.
+ * Writes replies in the encoding that the client asked for with `Upstash-Encoding`.
  *
- * With `base64` every string is encoded except an `OK` that is the whole reply, and except error texts. Without it a string is
- * text, and bytes that are not valid UTF-8 become U+FFFD. Integers keep all their digits. An error inside an array has the form
- * of every other error of this protocol.
+ * With `base64`, every string is encoded except an `OK` that is the whole reply, and except error texts. Without it, a
+ * string is text, and bytes that are not valid UTF-8 become U+FFFD. Integers keep all their digits. An error inside an
+ * array has the same form as every other error of this protocol.
  */
 export function replyWriter(base64: boolean): ReplyWriter {
   const short = base64
@@ -31,7 +31,7 @@ export function replyWriter(base64: boolean): ReplyWriter {
   }
 }
 
-/** Several of them as an array. */
+/** Turns several replies into the pieces of a JSON array. */
 export function* listPieces(replies: readonly GatewayReply[], write: ReplyWriter): Generator<string> {
   let before = '['
   for (const reply of replies) {
@@ -42,7 +42,7 @@ export function* listPieces(replies: readonly GatewayReply[], write: ReplyWriter
   yield replies.length === 0 ? '[]' : ']'
 }
 
-/** A loop and not a recursion, since a reply may nest to any depth. */
+/** A loop rather than a recursion, since a reply may nest to any depth. */
 function* valuePieces(
   whole: GatewayReply,
   short: (value: string | Uint8Array) => string,
@@ -79,7 +79,7 @@ function* base64Pieces(bytes: Uint8Array): Generator<string> {
 }
 
 function* textPieces(bytes: Uint8Array): Generator<string> {
-  // It keeps the beginning of a character that a part ends with for the next part.
+  // If a part ends in the middle of a character, the decoder keeps its beginning for the next part.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   yield '"'
   for (const part of parts(bytes)) yield JSON.stringify(decoder.decode(part, { stream: true })).slice(1, -1)

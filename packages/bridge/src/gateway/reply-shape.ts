@@ -6,13 +6,15 @@ export const isError = (reply: GatewayReply): reply is RedisErrorReply =>
 export const isString = (reply: GatewayReply): reply is string | Uint8Array =>
   typeof reply === 'string' || reply instanceof Uint8Array
 
-/** `Array.isArray` does not know readonly arrays. */
+/** `Array.isArray` does not narrow to readonly arrays. */
 export const isArray = (reply: GatewayReply): reply is readonly GatewayReply[] => Array.isArray(reply)
 
-/** Bytes counted for each element of a reply, beside those of its strings: JSON and memory need about that much. */
+/**
+ * Bytes counted for each element of a reply, in addition to those of its strings: JSON and memory need about that much.
+ */
 const elementBytes = 16
 
-/** How deep a reply may nest: deeper than Redis does by itself, and less deep than JSON parsers refuse. */
+/** How deep a reply may nest, in arrays: deeper than Redis's own replies, and less deep than JSON parsers refuse. */
 const deepest = 100
 
 /** The size of a reply in bytes; undefined if it nests too deep. Counting stops at `most`. */
@@ -36,7 +38,7 @@ function replyBytes(whole: GatewayReply, most: number): number | undefined {
   return bytes
 }
 
-/** The replies to one request, with an error in the place of each that is too large. */
+/** The replies to one request, with an error in place of each that is too large or nests too deep. */
 export function boundedReplies(
   replies: readonly GatewayReply[],
   most: number,

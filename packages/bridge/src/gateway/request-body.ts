@@ -1,5 +1,5 @@
 /**
- * Reads a request's body. Resolves with undefined if it is larger than `maxBytes`, and then stops reading.
+ * Reads a request's body. If it is larger than `maxBytes`, stops reading and resolves with undefined.
  *
  * @throws TypeError or another error of the runtime if the client leaves meanwhile.
  */

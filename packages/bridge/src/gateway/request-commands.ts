@@ -3,10 +3,10 @@ import type { GatewayCommand } from './gateway-redis.ts'
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** `["SET", "key", "value", "PX", 100]`. @throws BadRequestError */
+/** Reads one command: `["SET", "key", "value", "PX", 100]`. @throws BadRequestError */
 export const commandOf = (body: Uint8Array): GatewayCommand => reader(body).command()
 
-/** `[["SET", "a", 1], ["GET", "a"]]`. @throws BadRequestError */
+/** Reads several commands: `[["SET", "a", 1], ["GET", "a"]]`. @throws BadRequestError */
 export const commandsOf = (body: Uint8Array, most: number): readonly GatewayCommand[] => reader(body).commands(most)
 
 function reader(body: Uint8Array): CommandReader {
@@ -18,8 +18,8 @@ function reader(body: Uint8Array): CommandReader {
 }
 
 /**
- * The path form: `/set/key/value?EX=100`. A body, which may be binary, is the argument after those of the path; the query's
- * parts come after that. The query's `_token` is not a part of the command.
+ * Reads the path form: `/set/key/value?EX=100`. A body, which may be binary, is the argument after those of the path;
+ * the query's parts come after that. The query's `_token` is not part of the command.
  */
 export function commandOfPath({ segments, query }: RequestTarget, body: Uint8Array): GatewayCommand {
   const [name, ...args] = segments.map(decoded)
@@ -29,21 +29,21 @@ export function commandOfPath({ segments, query }: RequestTarget, body: Uint8Arr
 }
 
 /**
- * The channel of `/subscribe/<name>`. The client does not encode it, so slashes and a question mark are a part of it. It is
- * percent-decoded, so that a name with `#`, `%` or a backslash can be sent at all.
+ * The channel of `/subscribe/<name>`. The client does not encode it, so slashes and a question mark are part of it. It
+ * is percent-decoded, so that a name with `#`, `%` or a backslash can be sent at all.
  */
 export const topicOfPath = ({ segments, query }: RequestTarget): string =>
   decoded([segments.slice(1).join('/'), ...(query === undefined ? [] : [query])].join('?'))
 
-/** What follows the place where the gateway is mounted. */
+/** The part of the URL that follows the gateway's mount path. */
 export interface RequestTarget {
-  /** Not decoded, so that an encoded slash is no separator. */
+  /** The path segments, not decoded, so that an encoded slash is not a separator. */
   readonly segments: readonly string[]
-  /** Undefined without a question mark. */
+  /** The query string; undefined if there is no question mark. */
   readonly query: string | undefined
 }
 
-/** @param base the path at which the gateway is mounted, which may be a pattern of as many segments */
+/** @param base the gateway's mount path, which may be a pattern with the same number of segments */
 export function requestTarget(url: string, base: string): RequestTarget {
   const target = url.slice(url.indexOf('/', url.indexOf('://') + 3) + 1)
   const [path = '', ...rest] = target.split('?')

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Topic, TopicSubscriber } from './gateway-redis.ts'
 import { sharedSubscriptions } from './shared-subscriptions.ts'
 
-/** What the gateway asks its adapter for, and how the adapter would answer. */
+/** The subscriptions that the gateway requests from its adapter, with the subscriber for the adapter's answers. */
 let asked: { topic: Topic; subscriber: TopicSubscriber; ended: boolean }[]
 let subscribe: ReturnType<typeof sharedSubscriptions>
 let told: string[]

@@ -7,8 +7,8 @@ interface Shared {
 }
 
 /**
- * Subscribes once for all who want the same topic: the first one subscribes, and the last one to leave unsubscribes. Whoever
- * comes while the subscription is confirmed is told so at once.
+ * Shares one subscription among all who want the same topic: the first one subscribes, and the last one to leave
+ * unsubscribes. Those who come while the subscription is confirmed are notified of that at once.
  */
 export function sharedSubscriptions(redis: Pick<GatewayRedis, 'subscribe'>): GatewayRedis['subscribe'] {
   const topics = new Map<string, Shared>()
@@ -17,7 +17,7 @@ export function sharedSubscriptions(redis: Pick<GatewayRedis, 'subscribe'>): Gat
     const shared: Shared = { subscribers: new Set(), confirmed: false, unsubscribe: () => undefined }
     topics.set(key, shared)
     const tell = (what: (subscriber: TopicSubscriber) => void): void => {
-      // A copy: a subscriber that is told may leave, or bring another.
+      // A copy: a notified subscriber may leave, or add another.
       for (const subscriber of [...shared.subscribers]) what(subscriber)
     }
     shared.unsubscribe = redis.subscribe(topic, {

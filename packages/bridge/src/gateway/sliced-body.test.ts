@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { slicedBody } from './sliced-body.ts'
 
-/** Many pieces that are some 80 kB to 90 kB as bytes each. */
+/** Many pieces of about 80 kB to 90 kB each. */
 function* pieces(count: number, told: (index: number) => void = () => undefined): Generator<string> {
   for (let index = 0; index < count; index++) {
     told(index)
@@ -9,7 +9,7 @@ function* pieces(count: number, told: (index: number) => void = () => undefined)
   }
 }
 
-/** Lets so many turns of the event loop pass, timers included. */
+/** Waits for `count` turns of the event loop, timers included. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setTimeout(resolve, 0))
 }
@@ -30,7 +30,7 @@ test('lets other work run between its slices, however fast it is read', async ()
   setImmediate(next)
   await new Response(slicedBody(pieces(40, () => turns.add(turn)))).text()
   isRead = true
-  // Two pieces a slice.
+  // Two pieces per slice.
   expect(turns.size).toBeGreaterThanOrEqual(20)
 })
 

@@ -1,13 +1,13 @@
 import { bytesOf } from '../http/text.ts'
 
-/** How much is written in one go, in characters: some milliseconds of work. */
+/** The length of a slice that is written in one go, in characters: a few milliseconds of work. */
 const sliceLength = 65_536
-/** How long a reader may take for a slice, in milliseconds. The rest of the reply stays in memory for as long. */
+/** How long a reader may take for a slice, in milliseconds. Meanwhile the rest of the reply stays in memory. */
 const sliceMs = 30_000
 
 /**
- * A body that is made from pieces of text while it is read. So it is never in memory as a whole, and other requests are served
- * between two slices, however fast the reader is. It fails if the reader stops reading.
+ * A body that is generated from pieces of text while it is read. So it is never in memory as a whole, and other
+ * requests are served between slices, however fast the reader is. It fails if the reader stops reading.
  */
 export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
@@ -42,5 +42,5 @@ export function slicedBody(pieces: Iterable<string>): ReadableStream<Uint8Array>
   })
 }
 
-/** Not a microtask, which would run before everything else. */
+/** Waits for a turn of the event loop. A microtask would run before everything else. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))

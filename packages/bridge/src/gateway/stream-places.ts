@@ -3,7 +3,7 @@ export interface StreamLimits {
   readonly maxStreamsPerToken: number
 }
 
-/** Counts the open event streams, in total and for each token. */
+/** Counts the open event streams, in total and per token. */
 export class StreamPlaces {
   readonly #limits: StreamLimits
   readonly #of = new Map<number, number>()
@@ -13,7 +13,7 @@ export class StreamPlaces {
     this.#limits = limits
   }
 
-  /** Takes a place until the returned function is called. If there is none, returns whose places are all taken. */
+  /** Takes a place until the returned function is called. If none is free, returns whose limit is reached. */
   take(token: number): (() => void) | 'token' | 'gateway' {
     const { maxStreams, maxStreamsPerToken } = this.#limits
     const open = this.#of.get(token) ?? 0

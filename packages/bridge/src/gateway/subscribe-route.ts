@@ -10,7 +10,7 @@ import { requestTarget, topicOfPath } from './request-commands.ts'
 import type { StreamPlaces } from './stream-places.ts'
 import { TopicStream } from './topic-stream.ts'
 
-/** Which of the tokens was sent, by its place among them. */
+/** The index of the token that was sent. */
 export interface TokenContext {
   Variables: { gatewayToken: number }
 }
@@ -18,20 +18,20 @@ export interface TokenContext {
 export interface Streaming {
   readonly options: CheckedOptions
   readonly subscribe: GatewayRedis['subscribe']
-  /** Those that are open. */
+  /** The open streams. */
   readonly streams: Set<TopicStream>
   readonly places: StreamPlaces
   readonly list: CommandList
-  /** What their readers leave unread. */
+  /** Counts what the streams' readers leave unread. */
   readonly unreadTotal: UnreadTotal
 }
 
 /**
- * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic for each stream, as the client asks for them.
+ * `/subscribe/<channel>` and `/psubscribe/<pattern>`: one topic per stream, as the client asks for them.
  *
- * The answer begins with a `subscribe` event, once Redis has confirmed the subscription. So a reader that has the headers misses
- * nothing from then on. After a lost connection the event comes again. Messages published in between are lost, and a reader that
- * must not miss anything should check for itself then.
+ * The response begins with a `subscribe` event, once Redis has confirmed the subscription. So a reader that has the
+ * headers misses nothing from then on. After a lost connection the event comes again. Messages published in between are
+ * lost, and a reader that must not miss anything should then check for itself.
  */
 export function subscribeRoute(
   streaming: Streaming,
@@ -53,7 +53,7 @@ export function subscribeRoute(
     const opened = await withinDeadline(options.deadlineMs, gone, () => stream.opening).catch(() => 'ended' as const)
     if (opened === 'ended') {
       stream.end()
-      // A safe answer however long it took: nobody is subscribed now, and nothing was changed.
+      // Safe to answer however long it took: nobody is subscribed now, and nothing was changed.
       throw new UnansweredError('no')
     }
     if (opened !== 'confirmed') return answerError(c, 400, opened.error)
@@ -62,7 +62,7 @@ export function subscribeRoute(
   }
 }
 
-/** @param leave gives its place back */
+/** @param leave gives the stream's place back */
 function openStream(
   { options, subscribe, streams, unreadTotal }: Streaming,
   topic: { readonly pattern: boolean; readonly name: string },
@@ -77,7 +77,7 @@ function openStream(
   return stream
 }
 
-/** @param whose places are all taken */
+/** @param whose the one whose limit is reached */
 function answerFull(c: Context, whose: 'token' | 'gateway', options: CheckedOptions): Response {
   if (whose === 'token') {
     return answerError(c, 429, `TOOMANY event streams: ${options.maxStreamsPerToken} are open with this token`)

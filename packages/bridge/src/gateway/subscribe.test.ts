@@ -17,7 +17,7 @@ afterEach(async () => {
 
 type Subscriber = ReturnType<ReturnType<TestGateway['client']>['subscribe']>
 
-/** Follows a subscriber of the unmodified client: what it was told, once it is subscribed. */
+/** Resolves with the messages of a subscriber of the unmodified client, once it is subscribed. */
 async function following(subscriber: Subscriber, event: 'message' | 'pmessage'): Promise<unknown[]> {
   const messages: unknown[] = []
   ends.push(() => subscriber.unsubscribe())
@@ -105,7 +105,7 @@ describe('the unmodified client', () => {
 })
 
 describe('an event stream', () => {
-  /** Opens one past the client, and reads lines. */
+  /** Opens a stream, bypassing the client, and reads its lines. */
   async function open(path: string): Promise<{ response: Response; line: () => Promise<string> }> {
     const leave = new AbortController()
     ends.push(() => leave.abort())
@@ -210,7 +210,7 @@ describe('an event stream', () => {
   })
 
   test('that its client leaves before Redis has confirmed it leaves nothing either', async () => {
-    // Its connection is ready, so that the subscription is asked for at once.
+    // Makes the connection ready, so that the next subscription is requested at once.
     const { line } = await open('/subscribe/other')
     expect(await next(line)).toBe('data: subscribe,other,1')
     const subscriptions = async (): Promise<number> =>
@@ -235,13 +235,13 @@ describe('an event stream', () => {
     socket.destroy()
     await left.promise
     gateway.server.resume()
-    // Redis has come to it, and is told that nobody wants it any more.
+    // Redis has processed the subscription, and is told that nobody wants it anymore.
     await expect.poll(subscriptions).toBe(before + 1)
     await expect.poll(() => subscribers('early')).toBe(0)
   })
 
   test('of a reader that does not read is ended, so that it does not pile up', async () => {
-    // The HTTP server logs the error with which a body ends.
+    // The HTTP server logs the error that ends a body.
     const log = vi.spyOn(console, 'error').mockReturnValue()
     ends.push(() => log.mockRestore())
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
@@ -270,7 +270,7 @@ async function* on(socket: ReturnType<typeof connect>): AsyncGenerator<[Buffer]>
 describe('of several tokens', () => {
   const other = 'other-token-77b0-0123456789abcdef-0123456789abcdef'
 
-  /** Opens a stream with a token; answers the response, and what ends it. */
+  /** Opens a stream with a token; resolves with the response and a function that ends it. */
   async function open(at: TestGateway, by: string): Promise<{ response: Response; leave: () => void }> {
     const gone = new AbortController()
     const headers = { authorization: `Bearer ${by}` }

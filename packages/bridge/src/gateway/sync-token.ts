@@ -4,14 +4,15 @@ export interface SyncTokens {
 }
 
 /**
- * Makes the values of `upstash-sync-token`: a new one after each request that may have written, as the client expects. The value has
- * no meaning. There is one primary behind the gateway, so every read sees the writes before it, whatever token the client sends.
+ * Makes the values of `upstash-sync-token`: a new one for each request that may have written, as the client expects.
+ * The value carries no meaning: there is one primary behind the gateway, so every read sees the writes before it,
+ * whatever token the client sends.
  */
 export function syncTokens(): SyncTokens {
   let run: string | undefined
   let count = 0
   const current = (): string => {
-    // Not before the first request: Workers forbid randomness at module scope.
+    // Drawn at the first request: Workers forbid randomness at module scope.
     run ??= crypto.randomUUID().slice(0, 8)
     return `${run}-${count.toString(36)}`
   }

@@ -3,10 +3,10 @@ import { textOf } from '../http/text.ts'
 import type { UnreadTotal } from '../http/unread-total.ts'
 import type { GatewayRedis, RedisErrorReply, Topic, TopicSubscriber } from './gateway-redis.ts'
 
-/** What a reader may leave unread before it is cut off, in bytes. */
+/** How much a reader may leave unread before it is cut off, in bytes. */
 const maxUnreadBytes = 1_048_576
 
-/** How the wait for the first confirmation came out. */
+/** The outcome of waiting for the first confirmation. */
 export type Opening = 'confirmed' | 'ended' | RedisErrorReply
 
 export interface TopicStreamOptions {
@@ -22,7 +22,7 @@ export interface TopicStreamOptions {
  * One event stream: the messages of one topic.
  *
  * States: *opening* → *open*, once Redis has confirmed → *ended*, by its reader, by `end`, or because Redis refused. A lost
- * connection does not end it: it is confirmed again when the connection is back.
+ * connection does not end the stream: it is confirmed again when the connection is back.
  */
 export class TopicStream implements TopicSubscriber {
   /** Resolves when the stream is open, or will never be. */
@@ -56,7 +56,7 @@ export class TopicStream implements TopicSubscriber {
   }
 
   lost(): void {
-    // The next `confirmed` tells the reader.
+    // The reader learns of it from the next `confirmed`.
   }
 
   refused(error: string): void {

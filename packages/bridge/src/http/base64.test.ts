@@ -6,7 +6,7 @@ const lengths = [0, 1, 2, 3, 255, 256, 8_191, 8_192, 8_193, 200_000]
 
 test.each(lengths)('%d bytes are the same in base64, whoever encodes them', (length) => {
   const around = Uint8Array.from({ length: length + 2 }, (_, index) => (index * 7) % 256)
-  // In the middle of other memory, as the parts of a reply are.
+  // A view into the middle of a larger buffer, as the parts of a reply are.
   const bytes = around.subarray(1, length + 1)
   const expected = Buffer.from(bytes).toString('base64')
   expect(base64Of(bytes)).toBe(expected)

@@ -1,9 +1,11 @@
 import { bytesOf } from './text.ts'
 
-/** Built into newer runtimes. */
+/** Newer runtimes have `toBase64` built in. */
 type NativeBytes = Uint8Array & { toBase64?(): string }
 
-/** The part that is used of Node's `Buffer`, which workerd has with `nodejs_compat`. This file knows no types of Node. */
+/**
+ * The part of Node's `Buffer` that is used; workerd has it with `nodejs_compat`. This file does not use Node's types.
+ */
 interface NodeBuffers {
   from(memory: ArrayBufferLike, start: number, length: number): { toString(encoding: 'base64'): string }
 }
@@ -20,10 +22,10 @@ function fastest(): (bytes: Uint8Array) => string {
   return portableBase64
 }
 
-/** On every runtime a function takes this many arguments. */
+/** The number of bytes per `String.fromCharCode` call: every runtime accepts this many arguments. */
 const chunkLength = 8_192
 
-/** For a runtime that has neither. */
+/** The fallback for a runtime with neither `toBase64` nor `Buffer`. */
 export function portableBase64(bytes: Uint8Array): string {
   let binary = ''
   for (let start = 0; start < bytes.length; start += chunkLength) {

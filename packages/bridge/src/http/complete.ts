@@ -1,2 +1,2 @@
-/** Options of which none is left out, nor undefined. */
+/** Options with none omitted or undefined. */
 export type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> }

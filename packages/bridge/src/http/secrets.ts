@@ -1,9 +1,9 @@
 import { InvalidOptionError } from '@leasehold/core'
 
-/** A shorter secret can be found by trying. */
+/** The shortest allowed secret, in characters: a shorter one can be found by brute force. */
 const shortestSecret = 32
 
-/** @throws InvalidOptionError naming the option, never with the secret in it. */
+/** @throws InvalidOptionError naming the option, never containing the secret. */
 export function checkSecret(option: string, secret: unknown): asserts secret is string {
   if (typeof secret === 'string' && secret.length >= shortestSecret) return
   throw new InvalidOptionError(
@@ -12,7 +12,7 @@ export function checkSecret(option: string, secret: unknown): asserts secret is 
   )
 }
 
-/** Checks secrets that travel in a header. @throws InvalidOptionError naming the option, never with a token in it. */
+/** Checks secrets that are sent in a header. @throws InvalidOptionError naming the option, never containing a token. */
 export function checkTokens(option: string, tokens: readonly unknown[]): void {
   for (const token of tokens) {
     checkSecret(option, token)

@@ -136,7 +136,7 @@ test('many short events that are unread take no more memory than is counted', ()
   const { stream, onEnd } = open({ maxUnreadBytes, unreadTotal })
   let events = 0
   for (; onEnd.mock.calls.length === 0; events++) {
-    // A buffer is doubled when it is full.
+    // A full buffer doubles in size.
     expect(unreadTotal.bytes).toBeLessThan(2 * maxUnreadBytes)
     stream.send('short')
   }

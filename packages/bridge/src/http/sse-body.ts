@@ -3,16 +3,22 @@ import { bytesOf } from './text.ts'
 import { Unread } from './unread.ts'
 import type { UnreadTotal } from './unread-total.ts'
 
-/** In milliseconds. Proxies cut a silent response at about 100 s; clients that watch for a heartbeat expect one within 15 s. */
+/**
+ * In milliseconds. Proxies cut a silent response off at about 100 s; clients that watch for heartbeats expect one
+ * within 15 s.
+ */
 export const longestHeartbeatMs = 15_000
 
 /**
- * How much of the time until a heartbeat is random. Without that, streams that a busy moment has brought together would stay
- * together and send their heartbeats in one go: for 10,000 streams that takes a second, in which nobody is woken.
+ * The share of the heartbeat interval that is random. Otherwise streams that a busy moment has synchronized would stay
+ * synchronized and send their heartbeats at once: for 10,000 streams that takes a second, in which nobody is woken.
  */
 const heartbeatJitter = 0.25
 
-/** How long an ended stream waits for its reader to take the rest, in milliseconds. A reader that never does would keep its connection. */
+/**
+ * How long an ended stream waits for its reader to take the rest, in milliseconds. A stalled reader would keep its
+ * connection.
+ */
 const lastReadMs = 5_000
 
 const heartbeat = bytesOf(': heartbeat\n\n')
@@ -20,22 +26,22 @@ const heartbeat = bytesOf(': heartbeat\n\n')
 export interface SseBodyOptions {
   /** The longest silence, in milliseconds. */
   readonly heartbeatMs: number
-  /** What a reader may leave unread before it is cut off, in bytes. */
+  /** How much a reader may leave unread before it is cut off, in bytes. */
   readonly maxUnreadBytes: number
-  /** What the readers of all streams leave unread, if that is limited. */
+  /** Limits what the readers of all streams leave unread; not limited if omitted. */
   readonly unreadTotal?: UnreadTotal
-  /** Called once, however the stream ends: by the client, by `end`, or because nobody reads it. */
+  /** Called once, however the stream ends: by the client, by `end`, or because it was not read. */
   readonly onEnd: () => void
 }
 
-/** The bytes of an event with a name, for `sendOnce`. `data` is one line, as JSON is. */
+/** The bytes of a named event, for `sendOnce`. `data` is one line, as JSON is. */
 export const namedEvent = (event: string, data: string): Uint8Array => bytesOf(`event: ${event}\ndata: ${data}\n\n`)
 
 /**
  * The body of an SSE response.
  *
- * The server asks for the next piece when it has sent the last one. Events that come in the meantime are kept here and handed
- * over in one piece, so that the memory of a slow reader is counted.
+ * The server asks for the next chunk when it has sent the last one. Events that come in the meantime are buffered here
+ * and handed over in one chunk, so that the memory of a slow reader is counted.
  */
 export class SseBody {
   readonly body: ReadableStream<Uint8Array>
@@ -45,10 +51,10 @@ export class SseBody {
   readonly #unreadTotal: UnreadTotal | undefined
   #unread: Unread | undefined
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** The server is waiting for the next piece. */
+  /** Whether the server is waiting for the next chunk. */
   #isAskedFor = false
   #hasEnded = false
-  /** The timer of the next heartbeat; once the stream has ended, of its cut-off. */
+  /** The timer for the next heartbeat; once the stream has ended, for cutting it off. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor({ heartbeatMs, maxUnreadBytes, unreadTotal, onEnd }: SseBodyOptions) {
@@ -66,7 +72,7 @@ export class SseBody {
         this.#forget()
       },
     }
-    // With a mark of 0, nothing is handed over before it is asked for.
+    // With a high-water mark of 0, nothing is handed over before it is asked for.
     this.body = new ReadableStream(source, { highWaterMark: 0 })
     this.#armHeartbeat()
   }
@@ -76,9 +82,9 @@ export class SseBody {
   }
 
   /**
-   * Sends one event. Only its first line begins with `data: `. The others have no space there, or two if they begin with one
-   * themselves; a reader that follows the standard gets them all. @upstash/redis takes each line that begins with `data: ` for
-   * an event of its own, so a payload could forge events otherwise.
+   * Sends one event. Only its first line begins with `data: `. The others have no space there, or two if the line
+   * itself begins with one; a reader that follows the standard gets them all. @upstash/redis treats each line that
+   * begins with `data: ` as a separate event, so otherwise a payload could forge events.
    */
   send(data: string): void {
     const [first, ...others] = data.split(/\r\n|\r|\n/)
@@ -86,33 +92,33 @@ export class SseBody {
     this.#write(bytesOf(`data: ${first}\n${lines.join('')}\n`))
   }
 
-  /** Sends an event with a name, for readers that follow the standard. `data` is one line, as JSON is. */
+  /** Sends a named event, for readers that follow the standard. `data` is one line, as JSON is. */
   sendNamed(event: string, data: string): void {
     this.#write(namedEvent(event, data))
   }
 
   /**
-   * Sends a message that may be encoded once for many streams, unless the same message is still unread: reading such a hint twice says
-   * no more. It may come after messages that were sent later. Its bytes must not change.
+   * Sends a message that may be encoded once for many streams, unless the same message is still unread: reading such a
+   * hint twice adds nothing. It may arrive after messages that were sent later. Its bytes must not change.
    */
   sendOnce(message: Uint8Array): void {
     this.#write(message, true)
   }
 
-  /** Tells the reader how long to wait before it comes back after a lost connection. */
+  /** Tells the reader how long to wait before it reconnects after a lost connection. */
   sendRetry(retryMs: number): void {
     this.#write(bytesOf(`retry: ${retryMs}\n\n`))
   }
 
-  /** Ends the stream. The reader still gets what was sent before, if it takes that soon. */
+  /** Ends the stream. The reader still gets what was sent before, if it reads that soon. */
   end(): void {
     if (!this.#finish()) return
     if (this.#isAskedFor) this.#close()
-    // The end would wait behind unread bytes, and keep the connection.
+    // The end of the stream would wait behind unread bytes, and keep the connection open.
     else this.#timer = setTimeout(() => this.#fail('did not read it to its end'), lastReadMs)
   }
 
-  /** Ends the stream, and forgets what is unread. */
+  /** Ends the stream, and drops what is unread. */
   cutOff(): void {
     this.#finish()
     this.#fail('left too much unread')
@@ -121,7 +127,7 @@ export class SseBody {
   #armHeartbeat(): void {
     const beat = (): void => {
       this.#armHeartbeat()
-      // Some runtimes notice that a client has left only when they write to it. If something is unread, they are writing.
+      // Some runtimes notice only on a write that a client has left. If something is unread, a write is in progress.
       if (!this.#unread) this.#write(heartbeat)
     }
     this.#timer = setTimeout(beat, withJitter(this.#heartbeatMs, heartbeatJitter))
@@ -164,7 +170,7 @@ export class SseBody {
     controller?.error(new Error(`The reader of an event stream ${why}`))
   }
 
-  /** Ends it for senders. Returns false if it had ended before. */
+  /** Ends the stream for senders. Returns false if it had already ended. */
   #finish(): boolean {
     if (this.#hasEnded) return false
     this.#hasEnded = true
@@ -173,7 +179,7 @@ export class SseBody {
     return true
   }
 
-  /** Ends it for the reader: nothing more is handed over. */
+  /** Ends the stream for the reader: nothing more is handed over. */
   #forget(): void {
     clearTimeout(this.#timer)
     this.#controller = undefined

@@ -1,8 +1,8 @@
-/** A byte order mark is data like any other. */
+/** Keeps a byte order mark: it is data like any other. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const encoder = new TextEncoder()
 
-/** As UTF-8; what is not valid becomes U+FFFD. */
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
 export const textOf = (value: string | Uint8Array): string =>
   typeof value === 'string' ? value : decoder.decode(value)
 

@@ -1,16 +1,16 @@
 /** A stream whose reader may leave something unread. */
 export interface UnreadStream {
-  /** Ends the stream, and forgets what is unread. */
+  /** Ends the stream, and drops what is unread. */
   cutOff(): void
 }
 
-/** Counts what the readers of many streams leave unread. If that is too much, those with the most are cut off. */
+/** Counts what the readers of many streams leave unread. If the total is too large, those with the most are cut off. */
 export class UnreadTotal {
   readonly #maxBytes: number
   readonly #streams = new Map<UnreadStream, number>()
   #bytes = 0
 
-  /** @param maxBytes default 64 MB: half of the memory of a Durable Object */
+  /** @param maxBytes default 64 MB: half the memory of a Durable Object */
   constructor(maxBytes = 64_000_000) {
     this.#maxBytes = maxBytes
   }
@@ -19,7 +19,7 @@ export class UnreadTotal {
     return this.#bytes
   }
 
-  /** The stream takes this many bytes now; 0 when nothing is unread any more. */
+  /** Records how many bytes the stream holds now; 0 when nothing is unread anymore. */
   set(stream: UnreadStream, bytes: number): void {
     this.#bytes += bytes - (this.#streams.get(stream) ?? 0)
     if (bytes > 0) this.#streams.set(stream, bytes)

@@ -1,12 +1,12 @@
-/** The memory that a buffer takes beside its bytes: the object, and its share of what holds it. */
+/** The memory that a buffer takes in addition to its contents, in bytes: the object, and its share of what holds it. */
 const bufferBytes = 256
-/** The memory of an entry of a set. */
+/** The memory that a set entry takes, in bytes. */
 const entryBytes = 64
 const leastCapacity = 256
 
 /**
- * What a reader has not taken yet, and the memory that it takes. Thousands of short messages in a queue would take many times
- * their length, so they go into one buffer as they come.
+ * What a reader has not read yet, and how much memory it takes. Thousands of short messages in a queue would take many
+ * times their length, so they go into one buffer as they come.
  */
 export class Unread {
   readonly #maxBytes: number
@@ -14,17 +14,17 @@ export class Unread {
   #length = 0
   readonly #once = new Set<Uint8Array>()
 
-  /** @param maxBytes the most that should be added; the buffer is not made larger than that in advance */
+  /** @param maxBytes the most that should be added; the buffer does not grow beyond that in advance */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether this many bytes can be added. A message that is larger than `maxBytes` is only accepted as the first. */
+  /** Whether this many bytes can be added. A message larger than `maxBytes` is accepted only as the first of `add`. */
   hasRoom(bytes: number): boolean {
     return this.#length === 0 || this.#length + this.#once.size * entryBytes + bytes <= this.#maxBytes
   }
 
-  /** In bytes. */
+  /** The memory taken, in bytes. */
   get memory(): number {
     return (this.#buffer ? this.#buffer.length + bufferBytes : 0) + this.#once.size * entryBytes
   }
@@ -36,12 +36,12 @@ export class Unread {
     this.#length = length
   }
 
-  /** Adds a shared message that says no more when it comes twice. It is taken after what `add` has added. */
+  /** Adds a shared message that says nothing more if it comes twice. `take` returns it after what `add` has added. */
   addOnce(message: Uint8Array): void {
     this.#once.add(message)
   }
 
-  /** All of it, in one piece. */
+  /** Takes everything unread, in one chunk. */
   take(): Uint8Array {
     for (const message of this.#once) this.add(message)
     const taken = this.#buffer?.subarray(0, this.#length) ?? new Uint8Array()

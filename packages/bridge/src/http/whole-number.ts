@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '@leasehold/core'
 
-/** A timer takes no more than this. */
+/** The longest delay that a timer accepts, in milliseconds. */
 const largestNumber = 2 ** 31 - 1
 
 /** @throws InvalidOptionError naming the option. */

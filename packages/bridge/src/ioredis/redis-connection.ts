@@ -4,18 +4,19 @@ import type { RedisConnection } from '../durable-object/open-bridge.ts'
 import { redisSettings } from './redis-settings.ts'
 
 /**
- * Redis by ioredis, over the TCP sockets that `nodejs_compat` gives to its `node:net`. Does no I/O: it connects with the
- * first check, and the subscriber when it is told to.
+ * Redis through ioredis, over the TCP sockets that `nodejs_compat` provides as `node:net`. Does no I/O: it connects on
+ * the first check, and the subscriber when it is told to.
  *
- * Only within a Durable Object may its requests share a socket; in a plain Worker it belongs to the request that opened it.
+ * Requests may share a socket only within a Durable Object; in a plain Worker, a socket belongs to the request that
+ * opened it.
  */
 export function redisConnection(url: string, prefix: string): RedisConnection {
   const redis = new Redis(url, {
     ...redisSettings,
-    // Closing waits for nothing.
+    // Closing does not wait.
     disconnectTimeout: 0,
   })
-  // It keeps the client from writing to the console. What fails, the bridge tells by its events.
+  // Keeps the client from writing to the console. The bridge reports failures through its events.
   redis.on('error', () => undefined)
   return {
     store: ioredisStore(redis, { prefix }),

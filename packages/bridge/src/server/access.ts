@@ -7,17 +7,24 @@ import { ticketCheck } from './tickets.ts'
 
 /** Who sent a request, and what they may wait for. */
 export interface Client {
-  /** Whom the limit of connections counts. Not a secret. */
+  /** The client that the connection limits count. Not a secret. */
   readonly subject: string
   covers(key: string): boolean
-  /** How long that holds, in milliseconds; undefined for ever. */
+  /** How long the access lasts, in milliseconds; undefined if it never expires. */
   readonly expiresInMs?: number
 }
 
-/** Resolves with who sent an `Authorization` header. @throws ProblemError (401) if the bridge does not let them in */
+/**
+ * Resolves with the client that sent an `Authorization` header.
+ *
+ * @throws ProblemError (401) if the bridge does not let it in
+ */
 export type Access = (authorization: string | undefined) => Promise<Client>
 
-/** How far the clocks of the issuer and the bridge may differ, in milliseconds, so that a ticket of the longest allowed time passes. */
+/**
+ * How far the clocks of the issuer and the bridge may differ, in milliseconds: a ticket with the longest allowed
+ * lifetime still passes.
+ */
 const clockLeewayMs = 300_000
 
 export function access({ tokens, ticketSecrets, longestTicketMs }: CheckedAuth, clock: Clock): Access {

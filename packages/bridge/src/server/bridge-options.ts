@@ -12,9 +12,9 @@ import { defaultLongestTicket } from './tickets.ts'
 export interface BridgeOptions {
   /** Where the locks are, with the same prefix as the bridge. */
   readonly store: Pick<LeaseStore, 'checkHolders' | 'nodeOf'>
-  /** How the bridge hears of releases. It opens one connection. */
+  /** How the bridge hears of releases. Opens one connection. */
   readonly subscriber: RedisSubscriber
-  /** The store's; default `lock:`. Clients name keys without it. */
+  /** The store's prefix; default `lock:`. Clients name keys without it. */
   readonly prefix?: string | undefined
   readonly auth: BridgeAuth
   readonly limits?: BridgeLimits | undefined
@@ -22,50 +22,55 @@ export interface BridgeOptions {
   readonly cors?: { readonly origins: readonly string[] } | undefined
   /** The longest silence of an event stream, in milliseconds; default 10,000, at most 15,000. */
   readonly heartbeatMs?: number | undefined
-  /** What `/metrics` answers, and to whom. Without it there is no such page. */
+  /** The page that `/metrics` serves, and the token it requires. If omitted, there is no such page. */
   readonly metrics?: BridgeMetricsPage | undefined
   /** Stops the bridge for good: waiters are told to come back, streams end, and new requests are refused. */
   readonly signal?: AbortSignal | undefined
   /** Default: the runtime's. */
   readonly clock?: Clock | undefined
-  /** Called for what happens, for logs and metrics. */
+  /** Called with each event, for logs and metrics. */
   readonly onEvent?: OnBridgeEvent | undefined
 }
 
 export interface BridgeMetricsPage {
-  /** Makes the page. A page is served for ten times as long as it took to make, and for a second at most. */
+  /** Makes the page. A page is served for ten times as long as it took to make, but for at most a second. */
   readonly page: () => Promise<MetricsPage>
-  /** The bearer token for the page, of 32 characters or more. It must be none of those of `auth`. */
+  /** The bearer token for the page, of 32 characters or more. It must not be one of the tokens in `auth`. */
   readonly token: string
 }
 
 /** At least one token or secret. With several, you can replace one while both are valid. */
 export interface BridgeAuth {
-  /** Whoever has one of these may wait for every key. 32 random characters or more, such as 32 bytes in hex. */
+  /**
+   * Anyone with one of these may wait for every key. Each has 32 random characters or more, such as 32 bytes in hex.
+   */
   readonly tokens?: readonly string[] | undefined
   /** Tickets signed with one of these are let in: see `issueTicket`. */
   readonly ticketSecrets?: readonly string[] | undefined
   /**
-   * Tickets that expire later than this from now are refused, so a ticket signed with a leaked secret is soon useless; default
-   * `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
+   * Tickets that expire later than this from now are refused, so a ticket signed with a leaked secret soon becomes
+   * useless; default `'24h'`. The clocks of the issuer and of the bridge may differ by five minutes.
    */
   readonly longestTicket?: Duration | undefined
 }
 
 /**
- * Requests beyond these are refused with 429. All who have the same token, or tickets of the same subject, are one client, so
- * many processes may be one.
+ * Requests beyond these are refused with 429. Everyone with the same token, or with tickets of the same subject, is one
+ * client, so many processes may be one client.
  */
 export interface BridgeLimits {
   /** How many waits and streams of one client may be open at a time; default 1,000. */
   readonly perClient?: number | undefined
-  /** How many of all clients; default 10,000. */
+  /** How many waits and streams of all clients may be open at a time; default 10,000. */
   readonly total?: number | undefined
-  /** How many of one client for the same key; default: as many as `perClient`. */
+  /**
+   * How many waits and streams of one client for the same key may be open at a time; default: as many as `perClient`.
+   */
   readonly perKey?: number | undefined
   /**
-   * About how many keys one client may ask about per second; default 2,000. A stream asks about each of its keys. Unused keys are
-   * saved up for 2.5 s, so that all waiters may come back at once after a restart: 5,000 keys by default.
+   * About how many keys one client may ask about per second; default 2,000. A stream asks about each of its keys.
+   * Unused allowance accumulates for up to 2.5 s, so that all waiters may come back at once after a restart: 5,000 keys
+   * by default.
    */
   readonly keysPerSecond?: number | undefined
 }
@@ -84,7 +89,7 @@ export interface CheckedAuth {
   readonly longestTicketMs: number
 }
 
-/** @throws InvalidOptionError naming the option, never with a secret in it. */
+/** @throws InvalidOptionError naming the option, never containing a secret. */
 export function checkOptions(options: BridgeOptions): CheckedOptions {
   const { store, subscriber, auth, limits, clock = systemClock, onEvent = () => undefined } = options
   if (typeof store?.checkHolders !== 'function' || typeof store.nodeOf !== 'function') {

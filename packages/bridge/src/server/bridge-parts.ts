@@ -7,10 +7,10 @@ import type { ReleaseWatch } from './release-watch.ts'
 export interface BridgeParts {
   readonly options: CheckedOptions
   readonly watch: ReleaseWatch
-  /** Percent-encoded, as in the header. */
+  /** The bridge's prefix, percent-encoded as in the header. */
   readonly prefix: string
-  /** Who sent the request. @throws ProblemError (401) */
+  /** Resolves with the client that sent the request. @throws ProblemError (401) */
   readonly clientOf: (c: Context) => Promise<Client>
-  /** Called when a request that was let in needs Redis from now on. Returns what to call when it no longer does. */
+  /** Called when an admitted request starts to need Redis. Returns a function to call when it no longer does. */
   readonly needsRedis: () => () => void
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => bridge[Symbol.asyncDispose]())
 
-/** What a locker would know after it was refused. */
+/** The cursor that a locker would get from a contended acquire. */
 async function cursorOf(key: string): Promise<string> {
   const request = { key, acquisitionId: 'f'.repeat(32), ttlMs: 10_000, fences: 1 }
   const [outcome] = (await bridge.store.acquire([request], callUntil(new AbortController().signal))) as [AcquireOutcome]
@@ -44,7 +44,7 @@ test('a long poll is answered when its holder has died', async () => {
   const diesAt = performance.now() + 2_000
   await bridge.locks.acquire('dies', { renew: false, ttl: '2s' })
   expect((await bridge.wait('dies', await cursorOf('dies'))).status).toBe(200)
-  // Much less than the poll, which ends by itself after 25 s.
+  // Much less than the poll's own 25 s.
   expect(performance.now() - diesAt).toBeLessThan(10_000)
 })
 

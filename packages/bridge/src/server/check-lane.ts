@@ -7,16 +7,18 @@ import { askStore, checkDeadlineMs } from './store-call.ts'
 
 /** The most keys of one call: a script that reads this many keeps Redis busy for less than a millisecond. */
 export const mostKeysPerCall = 128
-/** Calls that may be unanswered at a time: the next one travels while Redis works on the first, and later checks gather. */
+/** The most calls in flight: the second one travels while Redis works on the first, and later checks gather. */
 const mostCalls = 2
-/** Checks after a reconnect wait this long for others like them, in milliseconds, so that they fill a call. */
+/** How long checks after a reconnect wait for others like them, in milliseconds, so that they fill a call. */
 export const gatherMs = 20
-/** How many keys of a call are reserved for them, so that other checks cannot hold them up for ever. */
+/**
+ * How many keys of a call are reserved for checks after a reconnect, so that other checks cannot hold them up forever.
+ */
 const keptForLater = 32
-/** The pause after a call that brought no answer at all, in milliseconds. It doubles with each such call in a row. */
+/** The pause after a call that got no answer at all, in milliseconds. It doubles with each such call in a row. */
 const pauseMs = { from: 50, to: 1_000 }
 
-/** A check that is due and has not been sent. */
+/** A check that is due but has not been sent. */
 export interface DueCheck {
   readonly key: string
   readonly reason: CheckReason
@@ -28,24 +30,24 @@ export interface DueCheck {
 export interface LaneOptions {
   readonly store: Pick<LeaseStore, 'checkHolders'>
   readonly clock: Clock
-  /** Called after each call; `problem` is why not all keys were answered. */
+  /** Called after each call; `problem` says why not all keys were answered. */
   readonly onAsked: (keys: number, problem: RedisProblem | undefined) => void
 }
 
 /**
- * The checks of the keys of one node, in the order in which they fall due, as few calls of many keys.
+ * The checks for the keys of one node, batched into few calls of many keys, in the order in which they fall due.
  *
- * States: *well* → *failing*, after a call that brought no answer at all → *well*, after one that brought some. While it fails, there
- * is one call at a time, with a growing pause in between. A check that has been due for as long as a call may take ends as
- * unavailable, as if it had been sent with the call that failed.
+ * States: *well* → *failing*, after a call that got no answer at all → *well*, after one that got some. While failing,
+ * there is one call at a time, with a growing pause in between. A check that has been due for as long as a call may
+ * take ends as unavailable, as if it had been sent with the call that failed.
  */
 export class CheckLane {
   readonly #options: LaneOptions
   readonly #first: DueCheck[] = []
-  /** Checks after a reconnect. They can wait: their waiters know a state already. */
+  /** Checks after a reconnect. They can wait: their waiters already know a state. */
   readonly #later: DueCheck[] = []
   #calls = 0
-  /** Calls in a row that brought no answer. */
+  /** The number of calls in a row that got no answer. */
   #failures = 0
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #willSend = false
@@ -81,7 +83,7 @@ export class CheckLane {
     }
   }
 
-  /** Nothing is due or under way, and no pause has to be kept. */
+  /** Whether nothing is due or in flight, and no pause has to be kept. */
   get isIdle(): boolean {
     return !this.#isDue && this.#calls === 0 && this.#options.clock.monotonicMs() >= this.#notBeforeMs
   }
@@ -96,7 +98,7 @@ export class CheckLane {
     return Math.max(this.#notBeforeMs, gatheredMs)
   }
 
-  /** Takes the checks of the next call, and leaves out those that nobody needs any more. */
+  /** Takes the checks for the next call, skipping those that nobody needs anymore. */
   #take(): readonly DueCheck[] {
     const taken: DueCheck[] = []
     const take = (queue: DueCheck[], most: number): void => {

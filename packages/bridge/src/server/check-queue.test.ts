@@ -8,7 +8,7 @@ import type { Seen } from './paced-check.ts'
 
 type Answer = CheckOutcome | 'never'
 
-/** What it answers for a key, and when. Keys `x:…` are kept by node `x`. */
+/** A store whose answers, and their timing, a test sets. Keys `x:…` belong to node `x`. */
 class TestStore {
   readonly calls: (readonly string[])[] = []
   readonly signals: AbortSignal[] = []
@@ -27,7 +27,7 @@ class TestStore {
     return /^(\w+):/.exec(key)?.[1] ?? ''
   }
 
-  /** As the port says: it may never settle, and an abort ends it only if it will. */
+  /** As the port allows: it may never settle, and it may ignore an abort. */
   checkHolders(requests: readonly CheckRequest[], { signal }: CallDeadline): Promise<readonly CheckOutcome[]> {
     this.calls.push(requests.map(({ key }) => key))
     this.signals.push(signal)
@@ -187,7 +187,7 @@ describe('a key', () => {
     })
     expect(types(all.filter(({ key }) => key !== 'k3'))).toEqual(['checked'])
     expect(events[0]).toMatchObject({ type: 'store-asked', keys: 10, problem: { message: sentence } })
-    // And there is no pause.
+    // There is no pause either.
     checks(1)
     await clock.advance(0)
     expect(store.calls).toHaveLength(2)
@@ -253,7 +253,7 @@ describe('a store', () => {
     }
     expect(store.calls.length).toBeLessThan(80)
     store.answer = () => held
-    // The longest pause, and at most 3,000 checks that have gathered, in 12 pairs of calls.
+    // The longest pause, plus at most 3,000 gathered checks in 12 pairs of calls.
     await clock.advance(1_000 + 12 * 5)
     const last = check('last')
     await clock.advance(10)
@@ -267,7 +267,8 @@ describe('a store', () => {
     expect(store.calls.flat()).toHaveLength(256)
     store.answer = () => held
     await clock.advance(10_000)
-    // Those that had been due for two seconds by then are told, and come again by themselves.
+    // Checks that had been due for two seconds by then were answered without a call, and their waiters retry on their
+    // own.
     const answered = all.filter(({ seen }) => seen?.type === 'checked')
     const asked = new Set(store.calls.flat())
     expect(store.calls.flat()).toHaveLength(asked.size)
@@ -279,7 +280,7 @@ describe('a store', () => {
     const { random, seed } = seededRandom()
     const longestAnswerMs = 100
     store.delayMs = () => random() * longestAnswerMs
-    // Never nothing but refusals: then there would be a pause.
+    // Never refuses a whole call: that would cause a pause.
     store.answer = (_, index) => (index > 0 && random() < 0.1 ? refused : held)
     const lines = { 'passed-on': 96, reconnected: 32 } as const
     const all: (TestCheck & { readonly reason: CheckReason; readonly boundMs: number })[] = []
@@ -288,7 +289,8 @@ describe('a store', () => {
       for (const { seen, reason } of all) if (!seen) ahead[reason as keyof typeof lines]++
       for (let count = Math.floor(random() ** 4 * 400); count > 0; count--) {
         const reason: keyof typeof lines = random() < 0.5 ? 'passed-on' : 'reconnected'
-        // So many of each call are for those, one call is under way before, and its answer is waited for.
+        // Each call reserves `lines[reason]` places for its reason. One call is in flight before, and one more brings
+        // the answer.
         const calls = 2 + Math.floor(ahead[reason]++ / lines[reason])
         const boundMs = 20 + calls * longestAnswerMs
         all.push(Object.assign(check(`${turn}-${count}`, reason), { reason, boundMs }))

@@ -13,14 +13,14 @@ export interface CheckQueueOptions {
 /** Asks the store about all keys that somebody waits for, in few calls. A silent node delays only its own keys. */
 export class CheckQueue {
   readonly #options: CheckQueueOptions
-  /** By the name of the node. */
+  /** The lanes, keyed by the name of their node. */
   readonly #lanes = new Map<string, CheckLane>()
 
   constructor(options: CheckQueueOptions) {
     this.#options = options
   }
 
-  /** Never rejects. A check that nobody needs any more when it could be sent is neither sent nor counted. */
+  /** Never rejects. A check that nobody needs anymore when it could be sent is neither sent nor counted. */
   readonly check: Check = (key, reason, wanted = () => true) =>
     new Promise((resolve) => {
       const settle = (seen: Seen): void => {
@@ -37,7 +37,7 @@ export class CheckQueue {
     try {
       return this.#options.store.nodeOf(key)
     } catch (error) {
-      // The call will tell what else is wrong.
+      // Any other error will show up in the call.
       return error instanceof InvalidOptionError ? undefined : ''
     }
   }

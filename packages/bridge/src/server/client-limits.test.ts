@@ -13,7 +13,7 @@ beforeEach(() => {
 
 const keysOf = (count: number, name = 'k'): string[] => Array.from({ length: count }, (_, index) => `${name}${index}`)
 
-/** What gives the places back, or after how many seconds to come back. */
+/** Returns the function that gives the places back, or after how many seconds to come back. */
 function take(limits: ClientLimits, client: string, keys: readonly string[]): (() => void) | number {
   try {
     return limits.take(client, keys)
@@ -113,7 +113,7 @@ describe('the rate', () => {
       most = Math.max(most, rate.size)
       await clock.advance(10)
     }
-    // Two times 3 s, and one a hundredth of a second.
+    // Two generations of 3 s, with one client per 10 ms.
     expect(most).toBeLessThan(700)
   })
 

@@ -6,11 +6,11 @@ import { ProblemError } from './problem.ts'
 
 interface Places {
   open: number
-  /** How many of them are for each key. */
+  /** How many of the open waits and streams are for each key. */
   readonly byKey: Map<string, number>
 }
 
-/** Counts the open waits and streams, of each client and in total, and the keys that each client asks about. */
+/** Counts the open waits and streams, per client and in total, and the keys that each client asks about. */
 export class ClientLimits {
   readonly #most: Complete<BridgeLimits>
   readonly #rate: KeyRate
@@ -23,7 +23,7 @@ export class ClientLimits {
   }
 
   /**
-   * Takes a place for the client, and one for each of the keys. Returns what gives them back.
+   * Takes a place for the client, and one for each of the keys. Returns a function that gives them back.
    *
    * @throws ProblemError (429) if there is none, or the client asks about too many keys in too short a time
    */
@@ -33,7 +33,7 @@ export class ClientLimits {
     if (places.open >= perClient || this.#total >= total) {
       throw tooMuch('Too many waits and streams are open')
     }
-    // If all places of a client may be for one key, keys need not be counted.
+    // If all of a client's places may be for one key, keys need not be counted.
     const counted = perKey < perClient ? keys : []
     if (counted.some((key) => (places.byKey.get(key) ?? 0) >= perKey)) {
       throw tooMuch('Too many waits and streams of this client are open for the same key')

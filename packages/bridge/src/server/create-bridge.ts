@@ -10,32 +10,32 @@ import { addWaitRoutes } from './wait-routes.ts'
 
 /** How a bridge behaves where connections are billed and anybody can send requests. */
 export interface BridgeHost {
-  /** Called when a request that was let in needs Redis from now on. Returns what to call when it no longer does. */
+  /** Called when an admitted request starts to need Redis. Returns a function to call when it no longer does. */
   readonly needsRedis?: () => () => void
-  /** Whether `/readyz` needs a credential, because answering takes connections. */
+  /** Whether `/readyz` requires a credential, because answering it needs connections. */
   readonly guardsReadiness?: boolean
 }
 
 /**
- * Release notifications over HTTP, as a Hono app: run it by itself, or mount it in another app with `route`.
+ * Release notifications over HTTP, as a Hono app: run it on its own, or mount it in another app with `route`.
  *
  * | | |
  * |---|---|
  * | `GET /v1/wait?key=K&since=C&timeout=25s` | a long poll: answers when K is free, or is released; 204 when time is up |
  * | `GET /v1/events?key=A&key=B` | an event stream: the state of each key, then every release |
- * | `GET /healthz`, `/readyz` | whether it runs · whether Redis is reachable and listened to; without a token |
- * | `GET /metrics` | numbers, where set up; with a token of its own |
+ * | `GET /healthz`, `/readyz` | whether it runs · whether Redis is reachable and listened to; no token needed |
+ * | `GET /metrics` | metrics, if set up; with a token of its own |
  *
- * A notification is a hint and never a grant, and may be lost, so every waiter also has a timer of its own. Errors are
+ * A notification is a hint and never a grant, and may be lost, so every waiter also has its own timer. Errors are
  * `application/problem+json`. The bridge stores nothing: one that was just started knows as much as one that ran all along.
  *
- * Creating a bridge does no I/O and sets no timer. It connects with the first request.
+ * Creating a bridge does no I/O and sets no timer. It connects on the first request.
  *
  * @throws InvalidOptionError naming the option.
  */
 export const createBridge = (given: BridgeOptions): Hono => bridgeApp(given)
 
-/** The same, for a host that `createBridge` does not know about. */
+/** Like `createBridge`, for a host with behavior of its own. */
 export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
   const options = quiet(checkOptions(given))
   const { signal, origins, clock, onEvent } = options
@@ -58,7 +58,7 @@ export function bridgeApp(given: BridgeOptions, host: BridgeHost = {}): Hono {
     if (!c.req.raw.signal.aborted) onEvent({ type: 'refused', status: refusal.status })
     return problem(c, refusal)
   }
-  // All refusals end here and not in a middleware, which would keep its frame for as long as somebody waits.
+  // All refusals end here rather than in a middleware, which would keep its frame for as long as somebody waits.
   app.onError((error, c) => {
     if (error instanceof ProblemError) return refuse(c, error)
     onEvent({ type: 'failed', error })
@@ -78,20 +78,20 @@ const crossOrigin = (origins: readonly string[]): MiddlewareHandler =>
   cors({
     origin: [...origins],
     allowMethods: ['GET'],
-    // What `@leasehold/bridge-client` sends. A page may send nothing else.
+    // The headers that `@leasehold/bridge-client` sends. A page may send no others.
     allowHeaders: ['authorization', 'cache-control'],
     exposeHeaders: ['leasehold-cursor', 'leasehold-kept', 'leasehold-prefix', 'retry-after'],
     maxAge: 600,
   })
 
-/** A listener that throws changes nothing. */
+/** Wraps the listener: if it throws, nothing changes. */
 const quiet = (options: CheckedOptions): CheckedOptions => ({
   ...options,
   onEvent: (event) => {
     try {
       options.onEvent(event)
     } catch {
-      // There is nobody else to tell.
+      // There is nowhere else to report the error.
     }
   },
 })

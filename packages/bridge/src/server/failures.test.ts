@@ -17,7 +17,7 @@ const subscribers = async (): Promise<string[]> =>
     .split('\n')
     .filter((line) => line !== '')
 
-/** A client without manners: resolves when the bridge has begun to answer a stream, at once for a poll. */
+/** A raw client: resolves when the bridge has begun to answer a stream; at once for a poll. */
 async function rawRequest(path: string, port = bridge.port): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bridgeToken}\r\n\r\n`)
@@ -52,7 +52,7 @@ test('a half-open client does not keep the next one from being woken', async () 
   await rawRequest('/v1/wait?key=a&since=-', dead.port)
   await bridge.opened('waits', 1)
   dead.blackHole()
-  // Whoever knows the holder needs no check of its own, and can only be told.
+  // A poll that knows the holder triggers no check of its own, so only a wake-up can answer it.
   const known = (await bridge.wait('a', '-', '&timeout=2s')).headers.get('leasehold-cursor') ?? ''
   expect(known).toMatch(/^\d+$/)
   const alive = bridge.wait('a', known)
@@ -61,7 +61,7 @@ test('a half-open client does not keep the next one from being woken', async () 
   await bridge.locks.revoke('a')
   expect((await alive).status).toBe(200)
   expect(performance.now() - releasedAt).toBeGreaterThan(450)
-  // Much less than its poll, which ends by itself after 25 s.
+  // Much less than its poll's own 25 s.
   expect(performance.now() - releasedAt).toBeLessThan(10_000)
 })
 
@@ -91,7 +91,7 @@ test('a reader that does not read keeps nothing from the others, and is told of 
   })
   slow.resume()
   await expect.poll(() => text).toContain(`event: release\ndata: {"key":"${key}"}\n\n`)
-  // One at once, and one each 50 ms.
+  // One at once, then one every 50 ms.
   expect(text.split('event: release').length).toBeLessThan(1_000)
   expect(bridge.open('streams')).toBe(2)
 })

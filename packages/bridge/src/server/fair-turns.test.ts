@@ -11,7 +11,7 @@ beforeEach(() => {
   done = []
 })
 
-/** So many things to do, all at the name. */
+/** A step with `count` things to do, each recorded under the name. */
 function work(name: string, count: number): () => boolean {
   let left = count
   return () => {

@@ -1,23 +1,23 @@
 import type { Clock } from '@leasehold/core'
 
-/** Steps in one turn of the event loop: about 2 ms of work. */
+/** The number of steps in one turn of the event loop: about 2 ms of work. */
 const stepsPerTurn = 32
-/** A step that is added this long after a turn began belongs to the next one, in milliseconds. */
+/** A step added this long after a turn began belongs to the next turn, in milliseconds. */
 const turnMs = 1
 
-/** Does one thing, and answers whether there is more to do. */
+/** Does one thing, and returns whether there is more to do. */
 export type Step = () => boolean
 
 /**
- * Shares the turns of the event loop among keys that have many waiters to tell.
+ * Shares the turns of the event loop among keys that have many waiters to notify.
  *
- * Each key adds its step, and the steps run round robin: a key with one waiter is served before the second waiter of a key
- * with thousands. After a few steps other work goes first: requests, messages, and the bytes of what was told. A little work
- * is done at once, in the call that adds it.
+ * Each key adds its step, and the steps run round robin: a key with one waiter is served before the second waiter of a
+ * key with thousands. After a few steps other work goes first: requests, messages, and writing the notifications out. A
+ * small amount of work is done at once, in the call that adds it.
  */
 export class FairTurns {
   readonly #clock: Clock
-  /** In the order in which they run next. */
+  /** The steps, in the order in which they run next. */
   readonly #steps = new Set<Step>()
   #startedMs = Number.NEGATIVE_INFINITY
   #left = 0
@@ -28,7 +28,7 @@ export class FairTurns {
     this.#clock = clock
   }
 
-  /** Harmless for a step that is there already. */
+  /** Adds a step. Harmless if it is already there. */
   add(step: Step): void {
     this.#steps.add(step)
     if (this.#running || this.#isPlanned) return
@@ -45,7 +45,7 @@ export class FairTurns {
   #run(): void {
     this.#running = true
     try {
-      // The loop also meets steps that are added while it runs, at the end.
+      // The loop also reaches steps that are added while it runs, at the end.
       for (const step of this.#steps) {
         if (this.#left === 0) break
         this.#left--

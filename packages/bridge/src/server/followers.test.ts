@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { FairTurns } from './fair-turns.ts'
 import { Followers } from './followers.ts'
 
-/** A round of so many takes several turns of the event loop. */
+/** A round of this many followers takes several turns of the event loop. */
 const many = 1_000
 
 function followersOf(count: number) {

@@ -1,70 +1,71 @@
 import type { Clock } from '@leasehold/core'
 import type { FairTurns } from './fair-turns.ts'
 
-/** The least time between two rounds of messages, in milliseconds. Releases in between are one message. */
+/** The least time between two rounds of messages, in milliseconds. Releases in between become one message. */
 const leastDistanceMs = 50
 
-/** The state of a key, as a stream tells it. */
+/** The state of a key, as a stream reports it. */
 export interface KeyState {
   readonly held: boolean
   readonly cursor: string
-  /** Milliseconds; null without expiry, and when the lock is free. */
+  /** Milliseconds until the lease expires; null if it never does, or the lock is free. */
   readonly expiresInMs: number | null
 }
 
-/** A follower wants to hear everything about a key: an event stream. */
+/** Something that wants to hear everything about a key: an event stream. */
 export interface Follower {
-  /** Whose waiters it is told of when they have their turn in the queue of the key. */
+  /** The inboxes whose waiters' turns in the queue of the key are reported to it. */
   readonly inboxes?: readonly string[]
   /**
-   * Called once at the beginning (only a release may come before it), and again when the bridge knows who has the lock after a
-   * release.
+   * Called once at the beginning (only `released` may be called before it), and again when the bridge knows who has the
+   * lock after a release.
    */
   state(state: KeyState): void
   /** The lock was released or revoked, or was found to be free: once or several times since the last call. */
   released(): void
   /** A waiter of one of its inboxes has its turn. */
   turn?(inbox: string, number: string): void
-  /** The bridge cannot learn the state, now or for a while, so it can promise nothing. The last call. */
+  /** The bridge cannot learn the state, now or for a while, so it can promise nothing. This is the last call. */
   unavailable(): void
 }
 
 interface Following {
   readonly follower: Follower
-  /** Its first state is still to come. */
+  /** Whether its first state is still to come. */
   isNew: boolean
-  /** The state that it is about to be told. */
+  /** The state about to be reported to it. */
   state: KeyState | undefined
   /** How many releases it knows of. */
   heard: number
-  /** How many there were when it was last told the state. */
+  /** How many releases there were when the state was last reported to it. */
   stated: number
 }
 
 /**
- * The followers of one key, and what each of them has still to be told.
+ * The followers of one key, and what has yet to be reported to each of them.
  *
- * They hear of a release at once, and of further releases soon after it in one message. So a key that changes hands all the time, or
- * has many streams, takes a bounded part of the bridge. Other keys are served while many followers are told.
+ * They hear of a release at once, and of the releases soon after it in one message. So a key that changes hands all the
+ * time, or has many streams, takes a bounded share of the bridge. Other keys are served while many followers are
+ * notified.
  */
 export class Followers {
   readonly #clock: Clock
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #all = new Set<Following>()
-  /** By inbox. */
+  /** The followers of each inbox. */
   readonly #queued = new Map<string, Set<Follower>>()
-  /** The followers that are about to be told a state. Some may have left. */
+  /** The followers to which a state is about to be reported. Some may have left. */
   #informed: Following[] | undefined
-  /** The followers that are about to be told of a release. Some may have left. */
+  /** The followers to which a release is about to be reported. Some may have left. */
   #round: Following[] | undefined
-  /** How many releases there were, and how many of them the last round was about. */
+  /** How many releases there were, and how many of them the last round covered. */
   #releases = 0
   #announced = 0
   #toldMs = Number.NEGATIVE_INFINITY
   #stopPause: (() => void) | undefined
 
-  /** @param onLeave called after one has left, or was sent away */
+  /** @param onLeave called after a follower has left, or was sent away */
   constructor(clock: Clock, turns: FairTurns, onLeave: () => void) {
     this.#clock = clock
     this.#turns = turns
@@ -75,7 +76,7 @@ export class Followers {
     return this.#all.size
   }
 
-  /** Adds a follower until the returned function is called. If the state is known, it may be told before this returns. */
+  /** Adds a follower until the returned function is called. A known state may be reported before this returns. */
   add(follower: Follower, known?: KeyState): () => void {
     const following: Following = { follower, isNew: true, state: undefined, heard: this.#releases, stated: 0 }
     this.#all.add(following)
@@ -90,32 +91,34 @@ export class Followers {
     }
   }
 
-  /** Tells the state to the followers that do not know one yet. */
+  /** Reports the state to the followers that do not know one yet. */
   tellNew(state: KeyState): void {
     for (const following of this.#thoseNew()) this.#inform(following, state)
   }
 
-  /** Tells who has the lock to the followers that do not know: new ones, and those told of a release since. */
+  /**
+   * Reports who has the lock to the followers that do not know: new ones, and those that have heard of a release since.
+   */
   tellHeld(state: KeyState): void {
     for (const following of this.#all) {
       if (following.isNew || following.stated !== this.#releases) this.#inform(following, state)
     }
   }
 
-  /** Tells of a release: all, or only those who know the state, since the others are about to be told that. */
+  /** Reports a release to all, or only to those who know the state, since the others are about to get the state. */
   tellReleased(whom?: 'knowing'): void {
     this.#releases++
     if (whom) for (const following of this.#thoseNew()) following.heard = this.#releases
     this.#announceWhenDue()
   }
 
-  /** Tells of the turn of a waiter, at once: it lasts for seconds only, and is for few. */
+  /** Reports the turn of a waiter, at once: a turn lasts for seconds only, and concerns few followers. */
   tellTurn(waiter: string): void {
     const [inbox = '', number = ''] = waiter.split('.')
     for (const follower of [...(this.#queued.get(inbox) ?? [])]) follower.turn?.(inbox, number)
   }
 
-  /** Sends away the followers that do not know a state. */
+  /** Sends away the followers that do not know a state yet. */
   dismissNew(): void {
     this.#dismiss(this.#thoseNew())
   }
@@ -171,7 +174,7 @@ export class Followers {
     this.#turns.add(this.#tellOne)
   }
 
-  /** States before releases: a release may have ended what a state says. */
+  /** Reports states before releases: a release may have ended what a state says. */
   readonly #tellOne = (): boolean => {
     if (this.#informed) this.#tellOneState(this.#informed)
     else if (this.#round) this.#tellOneRelease(this.#round)

@@ -5,9 +5,9 @@ import { metricsRoute } from './metrics-route.ts'
 import { noStore, ProblemError } from './problem.ts'
 
 /**
- * The routes for operators and their programs.
+ * The routes for operators and their tools.
  *
- * @param guardsReadiness whether only those who are let in may ask for readiness
+ * @param guardsReadiness whether `/readyz` requires a credential
  */
 export function addHealthRoutes(
   app: Hono,

@@ -2,30 +2,32 @@ import type { Clock } from '@leasehold/core'
 import type { LookOutcome } from '@leasehold/core/queue'
 import type { KeptWaiter, QueuedKey } from './kept-waiter.ts'
 
-/** How long after an expiry the look for it comes, in milliseconds, so that it does not come just before. */
+/**
+ * How long after an expiry the look for it comes, in milliseconds, so that it is not sent shortly before the expiry.
+ */
 const afterExpiryMs = 5
 
 const changed = { type: 'changed' } as const
 
-/** One key, and the waiters in its queue whose polls the bridge has. */
+/** One key, and the waiters in its queue whose polls are open. */
 export class KeptKey implements QueuedKey {
   readonly key: string
-  /** When the queue was last moved on for its own sake, in monotonic milliseconds. */
+  /** When the bridge last looked in order to move the queue on, in monotonic milliseconds. */
   movedMs: number = -Infinity
   readonly #clock: Clock
   readonly #onDue: () => void
-  /** By name. A client that has lost its connection may have two polls for a while. */
+  /** The polls of each waiter, by name. A client that has lost its connection may have two polls for a while. */
   readonly #waiters = new Map<string, Set<KeptWaiter>>()
   #stopTimer: (() => void) | undefined
 
-  /** @param onDue called when something at the store has ended, as the last look foretold */
+  /** @param onDue called when something in the store has ended, as the last look predicted */
   constructor(key: string, clock: Clock, onDue: () => void) {
     this.key = key
     this.#clock = clock
     this.#onDue = onDue
   }
 
-  /** One of them. Any will do to move the queue on. */
+  /** Any one of the waiters: a look about any of them moves the queue on. */
   get anyone(): KeptWaiter | undefined {
     for (const polls of this.#waiters.values()) for (const waiter of polls) return waiter
     return undefined
@@ -37,7 +39,7 @@ export class KeptKey implements QueuedKey {
     else this.#waiters.set(waiter.waiter.name, new Set([waiter]))
   }
 
-  /** Returns whether it was the last. */
+  /** Returns whether it was the last one. */
   remove(waiter: KeptWaiter): boolean {
     const { name } = waiter.waiter
     const polls = this.#waiters.get(name)
@@ -48,12 +50,12 @@ export class KeptKey implements QueuedKey {
     return true
   }
 
-  /** This waiter has its turn, and nobody else's poll is answered for it. */
+  /** Answers the polls of the waiter that has its turn, and no others. */
   turn(name: string): void {
     for (const waiter of [...(this.#waiters.get(name) ?? [])]) waiter.end(changed)
   }
 
-  /** What the store says of one of them. */
+  /** Handles the outcome of a look about one of the waiters. */
   looked(waiter: KeptWaiter, outcome: LookOutcome): void {
     if (outcome.type === 'looked') {
       const { inbox, number } = waiter.waiter

@@ -3,12 +3,15 @@ import type { LookOutcome } from '@leasehold/core/queue'
 import type { WaitAnswer } from './poll-queue.ts'
 import type { WaiterName } from './wait-query.ts'
 
-/** For how long a waiter counts as kept that the store has not confirmed, in milliseconds. Then it should look for itself. */
+/**
+ * How long a waiter counts as kept without the store's confirmation, in milliseconds. After that it should look for
+ * itself.
+ */
 const unconfirmedMs = 4_000
 
 export interface PlaceRequest {
   readonly waiter: WaiterName
-  /** The cursor for the answer that time is up. */
+  /** The cursor to return when the timeout passes. */
   readonly cursor: string
   readonly timeoutMs: number
   /** Aborted when the client has left. */
@@ -21,20 +24,23 @@ export type PlaceAnswer = WaitAnswer | { readonly type: 'unkept' }
 /** The key that a waiter waits for. */
 export interface QueuedKey {
   readonly key: string
-  /** What the store says of one of its waiters. */
+  /** Handles the outcome of a look about one of its waiters. */
   looked(waiter: KeptWaiter, outcome: LookOutcome): void
 }
 
-/** A waiter in a queue whose poll the bridge has. There may be thousands: it is one object, and the listener for its client's leaving. */
+/**
+ * A waiter in a queue whose poll is open. There may be thousands, so it is one object, and also the event listener for
+ * its client's leaving.
+ */
 export class KeptWaiter {
   readonly kept: QueuedKey
   readonly waiter: WaiterName
-  /** When a look about it was last sent, in monotonic milliseconds. */
+  /** When the last look about it was sent, in monotonic milliseconds. */
   lookedMs: number = -Infinity
   readonly #request: PlaceRequest
   readonly #clock: Clock
   readonly #onEnd: (answer: PlaceAnswer) => void
-  /** When the store last confirmed that it is in the queue; undefined until it has. */
+  /** When the store last confirmed that it is in the queue, in monotonic milliseconds; undefined until it has. */
   #confirmedMs: number | undefined
   #stopTimer: (() => void) | undefined
   #hasEnded = false

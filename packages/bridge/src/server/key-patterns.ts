@@ -1,4 +1,4 @@
-/** A key, or the beginning of keys followed by `*`. Keys are well-formed Unicode. */
+/** Whether this is a key, or a key prefix followed by `*`. Keys are well-formed Unicode. */
 export const isPattern = (pattern: unknown): pattern is string =>
   typeof pattern === 'string' && /^[^*]*\*?$/.test(pattern) && !/\p{Surrogate}/u.test(pattern) && pattern !== ''
 

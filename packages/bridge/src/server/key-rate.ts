@@ -1,28 +1,29 @@
 import type { Clock } from '@leasehold/core'
 import { mostKeys } from './wait-query.ts'
 
-/** What a client does not use is saved up for this long, in milliseconds. */
+/** How long a client's unused allowance accumulates, in milliseconds. */
 const savedMs = 2_500
 
 interface Account {
-  /** How many keys are left; negative after a request that was larger than that. */
+  /** How many keys are left; negative after a request for more than were left. */
   keys: number
-  /** When `keys` was counted. */
+  /** When `keys` was counted, in monotonic milliseconds. */
   atMs: number
 }
 
 /**
- * How many keys each client asks about: a token bucket for each.
+ * Limits how many keys each client asks about: a token bucket per client.
  *
- * A request passes if anything is left, and may overdraw, so a large request has the same chance as many small ones. A full account
- * is worth no more than none. So accounts that were unused for long enough to be full are dropped, a generation at a time.
+ * A request passes if anything is left, and may overdraw, so a large request has the same chance as many small ones. A
+ * full account is the same as no account, so accounts unused for long enough to be full are dropped, a generation at a
+ * time.
  */
 export class KeyRate {
   readonly #keysPerMs: number
   readonly #most: number
   readonly #clock: Clock
   #accounts = new Map<string, Account>()
-  /** Accounts that were last used before the present generation began. */
+  /** Accounts that were last used before the current generation began. */
   #older = new Map<string, Account>()
   #beganMs: number
 
@@ -33,12 +34,14 @@ export class KeyRate {
     this.#beganMs = clock.monotonicMs()
   }
 
-  /** How many clients are remembered. */
+  /** How many clients have an account. */
   get size(): number {
     return this.#accounts.size + this.#older.size
   }
 
-  /** Takes this many keys from the client's account. If nothing is left, returns in how many milliseconds there will be. */
+  /**
+   * Takes this many keys from the client's account. If nothing is left, returns the milliseconds until there will be.
+   */
   take(client: string, keys: number): number | undefined {
     const nowMs = this.#clock.monotonicMs()
     this.#forget(nowMs)
@@ -53,7 +56,7 @@ export class KeyRate {
   }
 
   #forget(nowMs: number): void {
-    // Longer than an account needs to fill up again after the largest stream has overdrawn it.
+    // Long enough for an account to refill after the largest stream has overdrawn it.
     const generationMs = savedMs + mostKeys / this.#keysPerMs
     if (nowMs - this.#beganMs < generationMs) return
     this.#older = nowMs - this.#beganMs < 2 * generationMs ? this.#accounts : new Map()

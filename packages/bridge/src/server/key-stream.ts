@@ -6,10 +6,10 @@ import type { WatchedKey } from './watched-key.ts'
 
 /**
  * How much a reader may leave unread, in bytes: several times the states of the most keys that a stream can have. Releases
- * hardly add to it, since only one for each key is kept.
+ * hardly add to it, since only one per key is kept.
  */
 const maxUnreadBytes = 262_144
-/** How long a reader should wait before it comes back after a lost connection, in milliseconds. */
+/** How long a reader should wait before it reconnects after a lost connection, in milliseconds. */
 const retryMs = 1_000
 
 export interface KeyStreamOptions {
@@ -24,7 +24,7 @@ export interface KeyStreamOptions {
   readonly onEnd: (stream: KeyStream) => void
 }
 
-/** One event stream. It is open until its client leaves or its time is over; nothing of it remains after that. */
+/** One event stream. It is open until its client leaves or its lifetime is over; nothing of it remains after that. */
 export class KeyStream {
   readonly #events: SseBody
   readonly #messages: ReleaseMessages
@@ -46,12 +46,12 @@ export class KeyStream {
     return this.#events.body
   }
 
-  /** Passes on what happens to these keys from now on. */
+  /** Forwards what happens to these keys from now on. */
   begin(keys: readonly string[], inboxes: readonly string[], watchedOf: (key: string) => WatchedKey): void {
-    // These are the first bytes, with which a server sends the headers.
+    // A server sends the headers together with these first bytes.
     this.#events.sendRetry(retryMs)
     for (const key of keys) {
-      // The stream may end while it is told of a key. Nobody else would undo what is added after that.
+      // The stream may end while a key reports to it. Nobody else would undo what is added after that.
       if (this.#events.hasEnded) return
       const watched = watchedOf(key)
       const leave = watched.follow(new StreamedKey(key, inboxes, watched, this.#messages, this.#events))
@@ -74,7 +74,7 @@ export class KeyStream {
   }
 }
 
-/** Passes on what happens to one key to a stream. */
+/** Forwards what happens to one key to a stream. */
 class StreamedKey implements Follower {
   readonly inboxes: readonly string[]
   readonly #key: string
@@ -113,7 +113,7 @@ class StreamedKey implements Follower {
   }
 }
 
-/** The message about a release of a key, encoded once for all its streams and kept for as long as the key is watched. */
+/** The release messages, each encoded once for all streams of its key and kept for as long as the key is watched. */
 export class ReleaseMessages {
   readonly #messages = new WeakMap<WatchedKey, Uint8Array>()
 

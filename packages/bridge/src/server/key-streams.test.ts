@@ -12,7 +12,7 @@ const held = (cursor: string): Seen => ({ type: 'checked', changed: false, curso
 let clock: ManualClock
 let keys: WatchedKeys
 let open: number
-/** What a check of each key sees, if it is not held in an ordinary way. */
+/** What a check of a key sees; other keys are held in an ordinary way. */
 let locks: Map<string, Seen>
 let streams: KeyStreams
 beforeEach(() => {
@@ -37,7 +37,7 @@ afterEach(async () => {
   expect([open, clock.pending]).toEqual([0, 0])
 })
 
-/** How it is asked for a stream, and what came of that. */
+/** Requests a stream; resolves with the response and the means to read or leave it. */
 async function ask(wanted: readonly string[], expiresInMs?: number, signal?: AbortSignal) {
   const onEnd = vi.fn()
   const app = new Hono().get('/', (c) => streams.answer(c, { keys: wanted, expiresInMs, onEnd }))
@@ -51,14 +51,14 @@ async function ask(wanted: readonly string[], expiresInMs?: number, signal?: Abo
   return { response, onEnd, read, leave: async () => reader?.cancel() }
 }
 
-/** Nobody waits for any key, and those that were waited for are forgotten. */
+/** Expects that nobody waits for any key, and that keys waited for earlier are forgotten. */
 async function expectNothingLeft(): Promise<void> {
   await clock.advance(5_000)
   expect(keys.size).toBe(0)
 }
 
 test('a stream that ends while it is told of its keys follows none of them', async () => {
-  // Together they are more than a reader may leave unread.
+  // Together, their states exceed what a reader may leave unread.
   for (const key of ['huge-1', 'huge-2']) locks.set(key, held('7'.repeat(150_000)))
   const first = [await ask(['huge-1']), await ask(['huge-2'])]
   await clock.advance(0)

@@ -7,17 +7,17 @@ import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 
 /**
- * A stream ends after this long, and its reader comes back. Otherwise a half-open connection, which accepts writes for a long time,
- * would keep its stream for ever.
+ * The longest that a stream stays open, in milliseconds; then its reader reconnects. Otherwise a half-open connection,
+ * which accepts writes for a long time, would keep its stream forever.
  */
 const longestStreamMs = 900_000
-/** How much of that is random, so that streams that began together do not end together. */
+/** The share of that time that is random, so that streams that began together do not end together. */
 const jitterShare = 0.1
 const stepMs = 1_000
 
 interface StreamRequest {
   readonly keys: readonly string[]
-  /** The turns of their waiters are told, too. */
+  /** The inboxes whose waiters' turns the stream reports too. */
   readonly inboxes?: readonly string[]
   /** How long its reader is allowed to listen, in milliseconds. */
   readonly expiresInMs: number | undefined
@@ -25,7 +25,7 @@ interface StreamRequest {
   readonly onEnd: () => void
 }
 
-/** The event streams that are open, and how to open one. */
+/** The open event streams, and how to open another. */
 export class KeyStreams {
   readonly #options: CheckedOptions
   readonly #watch: Pick<ReleaseWatch, 'listenFor'>
@@ -39,7 +39,7 @@ export class KeyStreams {
   }
 
   /**
-   * Answers with the headers at once. The state of each key follows as soon as it is known.
+   * Sends the headers at once. The state of each key follows as soon as it is known.
    *
    * @throws ProblemError (503) if no release would be heard now, or the client has left
    */

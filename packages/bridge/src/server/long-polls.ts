@@ -5,7 +5,7 @@ import { noStore, ProblemError } from './problem.ts'
 import type { ReleaseWatch } from './release-watch.ts'
 import type { WaitQuery } from './wait-query.ts'
 
-/** The long polls that are open, and how to answer one. */
+/** The open long polls, and how to answer one. */
 export class LongPolls {
   readonly #options: Pick<CheckedOptions, 'onEvent'>
   readonly #watch: Pick<ReleaseWatch, 'listenFor' | 'places'>
@@ -16,7 +16,7 @@ export class LongPolls {
     this.#watch = watch
   }
 
-  /** Answers when there is something to tell, or time is up. @throws ProblemError */
+  /** Answers when there is something to report, or the timeout has passed. @throws ProblemError */
   async answer(c: Context, { key, waiter, ...query }: WaitQuery): Promise<Response> {
     const { onEvent } = this.#options
     const gone = c.req.raw.signal

@@ -7,11 +7,11 @@ import type { KeptWaiter } from './kept-waiter.ts'
 import { RedisProblem } from './redis-problem.ts'
 import { inTime } from './store-call.ts'
 
-/** The most waiters of one call, which keeps Redis busy for a few milliseconds. */
+/** The most waiters in one call, which keeps Redis busy for a few milliseconds. */
 const mostPerCall = 100
-/** Calls that may be unanswered at a time: the next one travels while Redis works on the first. */
+/** The most calls in flight: the second one travels while Redis works on the first. */
 const mostCalls = 2
-/** A waiter that is due so soon is looked for with the others, in milliseconds, so that there are few calls. */
+/** A waiter that is due within this time joins the next call, in milliseconds, so that there are few calls. */
 const soonMs = 500
 /** The least time between two looks that move the queue of one key on, in milliseconds. */
 const leastMoveMs = 10
@@ -22,10 +22,13 @@ export interface LookLaneOptions {
   readonly onEvent: OnBridgeEvent
 }
 
-/** Looks for the waiters of one node: at once for new ones and for queues that may move on, and each two seconds for all. */
+/**
+ * Looks for the waiters of one node: at once for new ones and for queues that may move on, and every two seconds for
+ * all.
+ */
 export class LookLane {
   readonly #options: LookLaneOptions
-  /** The one that was looked for the longest time ago is first. */
+  /** The waiters; the one whose last look is longest ago comes first. */
   readonly #waiters = new Set<KeptWaiter>()
   readonly #fresh = new Set<KeptWaiter>()
   readonly #moves = new Set<KeptKey>()
@@ -102,7 +105,7 @@ export class LookLane {
     return dueMs
   }
 
-  /** Takes whom the next call is about: queues that may move on, then new waiters, then who is due. */
+  /** Takes the waiters for the next call: queues that may move on, then new waiters, then those that are due. */
   #take(): readonly KeptWaiter[] {
     const nowMs = this.#options.clock.monotonicMs()
     const taken = new Set<KeptWaiter>()
@@ -110,7 +113,7 @@ export class LookLane {
       taken.add(waiter)
       this.#fresh.delete(waiter)
       waiter.lookedMs = nowMs
-      // Now it is the last.
+      // Moves it to the end.
       this.#waiters.delete(waiter)
       this.#waiters.add(waiter)
     }

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import { ProblemError } from './problem.ts'
 
-/** Lets these methods pass. The refusal of any other names these. */
+/** Lets these methods pass, and refuses others with an error that names the allowed ones. */
 export const methods =
   (...allowed: readonly string[]): MiddlewareHandler =>
   async (c, next) => {

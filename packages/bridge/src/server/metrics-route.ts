@@ -3,19 +3,19 @@ import type { Handler } from 'hono'
 import { bearerCheck, bearerOf } from '../http/bearer-tokens.ts'
 import { noStore, ProblemError } from './problem.ts'
 
-/** A page of numbers, as Prometheus reads it for example. */
+/** A metrics page, for Prometheus for example. */
 export interface MetricsPage {
   readonly contentType: string
   readonly text: string
 }
 
 /**
- * A page is served for ten times as long as it took to make, and for a second at most. So making pages takes at most a tenth of the
- * time, however many requests there are.
+ * A page is served for ten times as long as it took to make, but for at most a second. So making pages takes at most a
+ * tenth of the time, however many requests there are.
  */
 const freshFor = 10
 const longestFreshMs = 1_000
-/** If a page takes longer to make, in milliseconds, the next request makes another. */
+/** If making a page takes longer than this, in milliseconds, the next request makes another. */
 const longestMakingMs = 10_000
 
 /** Answers with the page. If there is a token, the request must have it. */

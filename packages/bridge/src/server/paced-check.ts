@@ -3,20 +3,20 @@ import type { CheckOutcome } from '@leasehold/core/adapter'
 import type { CheckReason } from './bridge-events.ts'
 import type { RedisProblem } from './redis-problem.ts'
 
-/** The least time between two checks of one key, in milliseconds, whatever causes them. */
+/** The least time between two checks of one key, in milliseconds, whatever triggers them. */
 const leastDistanceMs = 250
 
 /** The outcome of a check. */
 export type Seen =
   | Extract<CheckOutcome, { type: 'checked' }>
-  /** The store gave no usable answer, or was not asked because it answers nothing now. */
+  /** The store gave no usable answer, or was not asked because it is not answering now. */
   | { readonly type: 'unavailable'; readonly problem?: RedisProblem }
-  /** There can be no lock of that name. */
+  /** There can be no lock with that name. */
   | { readonly type: 'bad-key' }
-  /** When the check could be sent, nobody needed it any more. Waiters that came since need another one. */
+  /** When the check could be sent, nobody needed it anymore. Waiters that have come since need another one. */
   | { readonly type: 'unwanted' }
 
-/** `wanted` is called just before the store is asked: whoever wanted to know may have gone. */
+/** `wanted` is called immediately before the store is asked: those who wanted the check may have left. */
 export type Check = (key: string, reason: CheckReason, wanted?: () => boolean) => Promise<Seen>
 
 /** The checks of one key: one at a time, and never in quick succession. */
@@ -27,7 +27,7 @@ export class PacedCheck {
   #checking = false
   #planned: { readonly dueMs: number; readonly cancel: () => void } | undefined
 
-  /** @param check must not reject; resolves with `again` if what it saw is worthless and another check is needed */
+  /** @param check must not reject; resolves with `again` if its result is useless and another check is needed */
   constructor(clock: Clock, check: (reason: CheckReason) => Promise<'again' | undefined>) {
     this.#clock = clock
     this.#check = check
@@ -45,7 +45,7 @@ export class PacedCheck {
     this.#planned = { dueMs, cancel }
   }
 
-  /** Forgets a check that has not begun. */
+  /** Cancels a check that has not begun. */
   cancel(): void {
     this.#planned?.cancel()
     this.#planned = undefined

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { BridgeEvent } from './bridge-events.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 
-/** A call to the store, and what answers it. */
+/** A call to the store, with the function that answers it. */
 interface Call {
   readonly requests: readonly LookRequest[]
   readonly answer: (outcomes: readonly LookOutcome[]) => void
@@ -14,10 +14,10 @@ interface Call {
 let clock: ManualClock
 let calls: Call[]
 let events: BridgeEvent[]
-/** Answers each request at once; undefined: the test answers. */
+/** Answers each request at once; if undefined, the test answers. */
 let says: ((request: LookRequest) => LookOutcome) | undefined
 let keeper: PlaceKeeper
-/** What became of each poll, by the waiter's name. */
+/** The outcome of each poll, by the waiter's name. */
 let told: Record<string, string>
 
 const still = (againInMs: number | null = null): LookOutcome => ({ type: 'looked', turns: [], missing: [], againInMs })
@@ -40,14 +40,14 @@ beforeEach(() => {
 })
 afterEach(async () => {
   keeper.close()
-  // A call may be under way, and has a deadline.
+  // A call may be in flight, and has a deadline.
   await clock.advance(2_050)
   expect(clock.pending).toBe(0)
 })
 
 const nameOf = (index: number): string => `${String(index).padStart(32, '0')}.1`
 
-/** A poll of the waiter with that index. Returns what makes its client leave. */
+/** Polls for the waiter with that index. Resolves with a function that makes its client leave. */
 async function poll(key: string, index: number, timeoutMs = 25_000): Promise<() => void> {
   const leave = begin(key, index, timeoutMs)
   await clock.advance(0)

@@ -22,14 +22,15 @@ interface Entry {
 /**
  * Keeps the places of waiters in queues while they poll, and answers each when it has its turn or is no longer in the queue.
  *
- * A turn is announced by its waiter's name, so it answers that poll alone. A release that is announced may give nobody a turn: then
- * the store is asked, which moves the queue on. A holder may end without a message and a message may be lost, so the store is also
- * asked when something there is known to end, and every two seconds about each waiter: that keeps it in the queue.
+ * A turn is announced with its waiter's name, so it answers that poll alone. An announced release may give nobody a
+ * turn: then the store is asked, which moves the queue on. A lease may end without a message and a message may be lost,
+ * so the store is also asked when something there is known to end, and every two seconds about each waiter, which keeps
+ * the waiter in the queue.
  */
 export class PlaceKeeper {
   readonly #options: PlaceKeeperOptions
   readonly #keys = new Map<string, Entry>()
-  /** By the name of the node: a silent one delays only its own keys. */
+  /** The lanes, keyed by the name of their node: a silent node delays only its own keys. */
   readonly #lanes = new Map<string, LookLane>()
   #closed = false
 
@@ -37,7 +38,7 @@ export class PlaceKeeper {
     this.#options = options
   }
 
-  /** Resolves when there is a reason to try again, or none to wait any longer. `unkept`: the store refuses. */
+  /** Resolves when there is a reason to try again, or no reason to keep waiting. `unkept`: the store refuses. */
   wait(key: string, request: PlaceRequest): Promise<PlaceAnswer> {
     return new Promise((resolve) => {
       if (this.#closed) return resolve({ type: 'unavailable' })
@@ -70,7 +71,7 @@ export class PlaceKeeper {
     for (const lane of this.#lanes.values()) lane.lookAgain()
   }
 
-  /** Sends everyone away, to come back or to look for themselves. */
+  /** Sends all waiters away, to come back or to look for themselves. */
   dismiss(): void {
     for (const { kept } of [...this.#keys.values()]) kept.dismiss()
   }

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bridgeToken, startTestBridge, type TestBridge } from '../../test/bridge.ts'
 import { issueTicket } from './index.ts'
 
-// A client written from docs/bridge-protocol.md with nothing but fetch. The numbers are its sections.
+// A client written from docs/bridge-protocol.md with nothing but fetch. The § numbers are that document's sections.
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** §6: between half and all of a pause that doubles, and no sooner than asked for. */
+/** §6: between half and all of a pause that doubles, and at least as long as the bridge asked for. */
 function failurePauseMs(failures: number, leastSeconds: number): number {
   const doubled = Math.min(5_000, 100 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
   return Math.max(doubled, leastSeconds * 1_000 * (1 + Math.random() / 4))
@@ -77,7 +77,7 @@ async function follow(
   }
 }
 
-/** §3 and §4, on the store's side: asks again when it is told to, keeping its distance. */
+/** §3 and §4, on the store's side: asks again when notified, backing off between tries. */
 async function lock(
   store: LeaseStore,
   key: string,
@@ -125,7 +125,7 @@ describe('a client written from the document, with nothing but fetch', () => {
     await bridge.opened('streams', 1)
     await held[0]?.release()
     while (heard.length < 1) await pause(10)
-    // Twice, if the release comes before the first state: then that says so, too.
+    // Heard twice if the release comes before the first state, which then reports a free lock too.
     expect([...new Set(heard)]).toEqual(['a'])
     bridge.clients.refuse()
     bridge.clients.cut()

@@ -5,7 +5,7 @@ export interface WaitRequest {
   /** The cursor that the contended acquire returned, or that of the last poll. */
   readonly cursor: string
   readonly timeoutMs: number
-  /** Waits for a result and not for the lock, so there is no reason to wake only one. */
+  /** Whether it waits for a result rather than for the lock, so that there is no reason to wake only one. */
   readonly forResult: boolean
   /** Aborted when the client has left. */
   readonly gone: AbortSignal
@@ -14,7 +14,7 @@ export interface WaitRequest {
 export type WaitAnswer =
   /** There is a reason to try again. */
   | { readonly type: 'changed' }
-  /** Time is up. The cursor is that of the present holder, as far as the bridge knows. */
+  /** The timeout has passed. The cursor is that of the current holder, as far as the bridge knows. */
   | { readonly type: 'unchanged'; readonly cursor: string }
   /** The bridge cannot tell. */
   | { readonly type: 'unavailable' }
@@ -28,9 +28,9 @@ class Poll {
   readonly resolve: (answer: WaitAnswer) => void
   readonly #leave: (poll: Poll, answer: WaitAnswer) => void
   cursor: string
-  /** Since this poll came, a check has seen the lock held or a release was heard: it waits in line. */
+  /** Whether a check has seen the lock held, or a release was heard, since this poll came: it waits in line. */
   isParked: boolean
-  /** What it is about to be told. */
+  /** The answer about to be sent. */
   answer: WaitAnswer | undefined
   stopTimer: (() => void) | undefined
 
@@ -53,13 +53,16 @@ class Poll {
   }
 }
 
-/** The long polls of one key; the one that has waited longest is first. Each leaves by itself when its time is up or its client has left. */
+/**
+ * The long polls of one key; the one that has waited longest is first. Each poll leaves on its own when its timeout has
+ * passed or its client has left.
+ */
 export class PollQueue {
   readonly #clock: Clock
   readonly #turns: FairTurns
   readonly #onLeave: () => void
   readonly #polls = new Set<Poll>()
-  /** Those whose answer is decided and not sent yet. */
+  /** The polls whose answer is decided but not sent yet. */
   #answered: Poll[] | undefined
 
   /** @param onLeave called when a poll no longer waits */
@@ -92,7 +95,7 @@ export class PollQueue {
     }
   }
 
-  /** A release was heard: everyone waits in line now, even those whose first check is still to come. */
+  /** A release was heard: all polls wait in line now, even those whose first check is still to come. */
   lineUp(): void {
     for (const poll of this.#polls) poll.isParked = true
   }
@@ -108,17 +111,17 @@ export class PollQueue {
     return meant.map(({ request }) => request)
   }
 
-  /** Answers those that wait for a result. */
+  /** Answers the polls that wait for a result. */
   answerResults(answer: WaitAnswer): void {
     this.#answerThose(answer, ({ request }) => request.forResult)
   }
 
-  /** Answers those that came since the last check. Returns whether any of them waits for the lock. */
+  /** Answers the polls that came since the last check. Returns whether any of them waits for the lock. */
   answerNew(answer: WaitAnswer): boolean {
     return this.#answerThose(answer, ({ isParked }) => !isParked).some(({ request }) => !request.forResult)
   }
 
-  /** Answers all of them, now. */
+  /** Answers all polls immediately. */
   dismiss(answer: WaitAnswer): void {
     for (const poll of [...this.#polls]) this.#leave(poll, answer)
     while (this.#tellOne());
@@ -131,7 +134,7 @@ export class PollQueue {
     return meant
   }
 
-  /** They no longer wait. Sending their answers shares the event loop with other keys. */
+  /** Removes these polls. Sending their answers shares the event loop with other keys. */
   #answer(polls: readonly Poll[], answer: WaitAnswer): void {
     if (polls.length === 0) return
     for (const poll of polls) {

@@ -16,20 +16,20 @@ const titles = {
 
 export type ProblemStatus = keyof typeof titles & ContentfulStatusCode
 
-/** When to come back, in seconds, unless more is known. Clients add jitter by themselves. */
+/** When to come back, in seconds, unless a better value is known. Clients add jitter themselves. */
 const retryAfterSeconds = 1
 
 /** What a client program may need besides the status. */
 export interface ProblemMembers {
-  /** 403: those of the request's keys that are not allowed. */
+  /** 403: the requested keys that are not allowed. */
   readonly keys?: readonly string[]
 }
 
-/** The answer for an error, in the form of RFC 9457. */
+/** The response for an error, in the format of RFC 9457. */
 export const problem = (c: Context, error: ProblemError): Response =>
   c.body(bodyOf(error), error.status, headersOf(error))
 
-/** The same for a request that has not reached the app. */
+/** The same, for a request that has not reached the app. */
 export const bareProblem = (error: ProblemError): Response =>
   new Response(bodyOf(error), { status: error.status, headers: headersOf(error) })
 
@@ -43,18 +43,18 @@ const headersOf = ({ status, retryAfter }: ProblemError): Record<string, string>
   ...((status === 429 || status === 503) && { 'retry-after': String(retryAfter) }),
 })
 
-/** A header of every answer. */
+/** A header of every response. */
 export const noStore = { 'cache-control': 'no-store' } as const
 
 /** A request that cannot be served as it is. */
 export class ProblemError extends Error {
   readonly status: ProblemStatus
   readonly members: ProblemMembers | undefined
-  /** Seconds. */
+  /** When to come back, in seconds. */
   readonly retryAfter: number
 
   /**
-   * @param detail     a sentence for whoever wrote the client
+   * @param detail     a sentence for the author of the client
    * @param retryAfter when to come back after a 429 or 503, in seconds
    */
   constructor(status: ProblemStatus, detail: string, members?: ProblemMembers, retryAfter: number = retryAfterSeconds) {

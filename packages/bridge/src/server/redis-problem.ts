@@ -1,11 +1,11 @@
 /**
  * Why Redis cannot be used at present, in one sentence. `message` is for the operator and may name the server's address.
- * `publicMessage` is for anybody: of Redis's own words it has only the kind of the error and the command concerned.
+ * `publicMessage` is for anybody: from Redis's own words it keeps only the kind of error and the command concerned.
  */
 export class RedisProblem extends Error {
   readonly publicMessage: string
 
-  /** @param cause must hold no credentials; the innermost cause is given as the reason */
+  /** @param cause must contain no credentials; the innermost cause is given as the reason */
   constructor(what: string, cause?: unknown) {
     const causes = causesOf(cause)
     const reason = causes[0]?.message
@@ -16,22 +16,22 @@ export class RedisProblem extends Error {
   }
 }
 
-/** A chain of causes is cut at this depth, in case it is a ring. */
+/** The depth at which a chain of causes is cut, in case it is circular. */
 const deepest = 6
 
-/** The innermost first. */
+/** The chain of causes, innermost first. */
 function causesOf(cause: unknown): readonly Error[] {
   const causes: Error[] = []
   for (let each = cause; each instanceof Error && causes.length < deepest; each = each.cause) causes.unshift(each)
   return causes
 }
 
-/** Words that Redis begins an error with, and that say enough by themselves. */
+/** The codes that begin Redis errors and say enough on their own. */
 const kinds =
   /\b(NOPERM|WRONGPASS|NOAUTH|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|OOM|READONLY|MISCONF|NOREPLICAS)\b/
 
 function publicReason({ message, code }: Error & { readonly code?: unknown }): string | undefined {
-  // Redis 7.0 leaves the word out if the refused command is in a script.
+  // Redis 7.0 omits the code if the refused command is in a script.
   if (/user executing the script/i.test(message)) return "NOPERM, for a command of the script ('get', 'pttl')"
   const kind = kinds.exec(message)?.[1]
   if (kind === 'NOPERM') return `NOPERM${refusedPart(message)}`

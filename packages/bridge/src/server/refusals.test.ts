@@ -22,7 +22,7 @@ beforeEach(() => {
   app = bridge()
 })
 
-/** Over ports that are there at once: everything here is decided before Redis would be asked. */
+/** A bridge over ports that are ready at once: everything here is decided before Redis would be asked. */
 const bridge = (options: Partial<Parameters<typeof createBridge>[0]> = {}): Hono =>
   createBridge({
     store: memoryStore({ clock }),
@@ -197,7 +197,7 @@ describe('a ticket', () => {
     expect((await wait('a', ticket)).status).toBe(200)
   })
 
-  /** What another issuer signs may be anything. */
+  /** Signs arbitrary text, as another issuer may. */
   async function signed(text: string): Promise<string> {
     const payload = Buffer.from(text).toString('base64url')
     const algorithm = { name: 'HMAC', hash: 'SHA-256' }
@@ -235,7 +235,7 @@ describe('a ticket', () => {
     await expectProblem(await wait('a', hundredYears), 401)
     await expectProblem(await ask('/v1/events?key=a', hundredYears), 401)
     const day = 86_400_000
-    // Its issuer's clock may be five minutes ahead.
+    // The issuer's clock may be five minutes ahead.
     expect((await wait('a', await ending(day + 300_000))).status).toBe(200)
     const late = await ending(day + 300_001)
     await expectProblem(await wait('a', late), 401)
@@ -269,7 +269,7 @@ describe('a ticket', () => {
   })
 
   test('may be as long as a bridge takes it, and is not issued longer', async () => {
-    // The payload is four characters for each three bytes.
+    // The payload has four characters for every three bytes.
     const around = JSON.stringify({ patterns: [''], exp: soon() }).length
     const longest = 'k'.repeat(3_072 - around)
     expect((await wait('a', await ticketFor([longest]))).status).toBe(403)
@@ -281,7 +281,7 @@ describe('a ticket', () => {
     app = bridge({ store })
     await createLocker({ store, clock }).acquire('a', { ttl: '5m', renew: false })
     const response = wait('a', await ticketFor(['a'], 1_000))
-    // Signatures are checked elsewhere than on this clock.
+    // Verifying the signature takes real time, not time on this clock.
     await expect.poll(() => events.filter(({ type }) => type === 'check')).toHaveLength(1)
     await clock.advance(1_000)
     expect((await response).status).toBe(204)
@@ -322,7 +322,7 @@ describe('the numbers', () => {
     await expect.poll(() => clock.pending).toBe(1)
     await clock.advance(20)
     expect(await Promise.all(asked)).toEqual(['page 1', 'page 1', 'page 1'])
-    // It took 20 ms, and is good for ten times as long.
+    // The page took 20 ms to make, and is served for ten times as long.
     await clock.advance(199)
     expect(await read()).toBe('page 1')
     await clock.advance(1)
@@ -385,7 +385,7 @@ describe('the limits', () => {
     expect(refused.headers.get('retry-after')).toBe('3')
     await expectProblem(refused, 429)
     const others = ask('/v1/wait?key=a&since=-', otherToken)
-    // The states of 50 keys are told in more than one go.
+    // Reporting the states of 50 keys takes more than one turn.
     await clock.advance(3_000)
     expect((await others).status).toBe(200)
     expect((await ask('/v1/wait?key=b&since=-')).status).toBe(200)

@@ -10,7 +10,7 @@ interface Attempt {
   readonly connected: () => void
   readonly fail: (message: string) => void
   readonly patterns: string[]
-  /** Whether the server confirms, from now on; or with what it refuses. */
+  /** Whether the server confirms from now on; or the error with which it refuses. */
   answers: boolean | Error
   hasFailed: boolean
   closed: boolean

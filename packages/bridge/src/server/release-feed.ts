@@ -11,41 +11,43 @@ import {
 import type { RedisSubscriber } from '@leasehold/core/redis'
 import { RedisProblem } from './redis-problem.ts'
 
-/** The pause between attempts to connect, or to subscribe: Redis may be back soon, and bridges are few. */
+/**
+ * The pause between attempts to connect or to subscribe, in milliseconds: Redis may be back soon, and bridges are few.
+ */
 const pauseMs = { from: 50, to: 1_000 }
 
-/** What a message begins with that is no release: the turn of a waiter that nobody else listens for. */
+/** The prefix of messages that are not releases: the turn of a waiter that nobody else listens for. */
 const turn = 'turn '
 
 export interface FeedSubscriber {
   released(key: string): void
-  /** A waiter in the queue of the lock has been given its turn. That is nothing to anybody else. */
+  /** A waiter in the queue of the lock has been given its turn. It concerns nobody else. */
   turn(key: string, waiter: string): void
   /** From now on every release is heard. */
   listening(): void
-  /** Releases are missed until the next `listening`. Called again for each further attempt that fails. */
+  /** Releases are missed until the next `listening`. Called again for each further failed attempt. */
   disconnected(problem: RedisProblem): void
 }
 
 /**
  * All releases under a prefix, over one connection and one pattern, from `start` until `close`.
  *
- * States: *idle* → *disconnected* ⇄ *listening* → *closed*. The connection is made, probed and replaced by a
- * `SubscriberLink`. A subscription that Redis refuses is asked for again on the same connection, since permissions change.
+ * States: *idle* → *disconnected* ⇄ *listening* → *closed*. A `SubscriberLink` makes, probes and replaces the
+ * connection. A subscription that Redis refuses is retried on the same connection, since permissions may change.
  */
 export class ReleaseFeed {
   readonly #clock: Clock
   readonly #subscriber: FeedSubscriber
   readonly #link: SubscriberLink
   readonly #pattern: string
-  /** There is a connection, whether or not it is subscribed. */
+  /** Whether there is a connection, subscribed or not. */
   #hasConnection = false
   #isListening = false
   #problem: RedisProblem | undefined
-  /** Refusals in a row. */
+  /** The number of refusals in a row. */
   #refusals = 0
   #stopRetry: (() => void) | undefined
-  /** Counts how often it began to listen, and wakes those who wait for that. */
+  /** Counts how many times it began to listen, and wakes those who wait for that. */
   readonly #begun = new SignalCount()
 
   constructor(connections: RedisSubscriber, clock: Clock, prefix: string, subscriber: FeedSubscriber) {
@@ -62,7 +64,7 @@ export class ReleaseFeed {
       message,
       lost: (cause: unknown) => this.#lost(cause),
       probe: () => void this.#subscribe(),
-      // `lost` has told it already.
+      // `lost` has already reported it.
       troubled: () => undefined,
     }
     this.#clock = clock
@@ -75,7 +77,7 @@ export class ReleaseFeed {
     return this.#isListening
   }
 
-  /** Why the last attempt failed, until it listens. */
+  /** Why the last attempt failed; undefined once it listens. */
   get problem(): RedisProblem | undefined {
     return this.#problem
   }
@@ -85,7 +87,7 @@ export class ReleaseFeed {
     this.#link.want(true)
   }
 
-  /** Whether it listens. Waits for that up to `limitMs`, or until the signal is aborted. */
+  /** Resolves with whether it listens. Waits for that up to `limitMs`, or until the signal is aborted. */
   async whenListening(limitMs: number, signal: AbortSignal): Promise<boolean> {
     this.start()
     if (!this.#isListening) {
@@ -117,7 +119,7 @@ export class ReleaseFeed {
     this.#disconnected(new RedisProblem(what, cause))
   }
 
-  /** Subscribing again to the same pattern changes nothing on the server, and the server answers: so it is also the probe. */
+  /** Subscribes. Repeating it changes nothing on the server, but the server answers, so this is also the probe. */
   async #subscribe(): Promise<void> {
     this.#stopRetry?.()
     const answer = await this.#link.ask((connection) => connection.psubscribe(this.#pattern))

@@ -11,7 +11,7 @@ const ignore = { state: () => undefined, released: () => undefined, unavailable:
 
 let clock: ManualClock
 let watch: ReleaseWatch
-/** The keys of each call, and what answers it. */
+/** The keys of each call, with the function that answers it. */
 let calls: { readonly keys: readonly string[]; readonly answer: () => void }[]
 let answersAtOnce: boolean
 let isDown: boolean
@@ -55,7 +55,7 @@ test('after a reconnect the keys are checked in few calls, spread out by their n
   await clock.advance(1_000)
   const before = calls.length
   listener?.lost()
-  // It is back within 50 ms; ten calls take 200 ms, and 20 ms to gather.
+  // The connection is back within 50 ms; ten calls take 200 ms, plus 20 ms to gather.
   await clock.advance(120)
   const half = calls.slice(before).flatMap(({ keys }) => keys).length
   expect(half).toBeGreaterThan(100)

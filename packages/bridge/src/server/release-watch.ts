@@ -10,22 +10,28 @@ import { ReleaseFeed } from './release-feed.ts'
 import type { WatchedKey } from './watched-key.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
-/** How long waiters are kept while the connection is lost, and how long a new one waits for it, in milliseconds. */
+/** How long waiters are kept while the connection is lost, and how long a new waiter waits for it, in milliseconds. */
 const disconnectedGraceMs = 2_000
-/** How long a request for readiness waits for a connection that was just lost, in milliseconds: it wants to know the reason soon. */
+/**
+ * How long `/readyz` waits for a connection that has recently been lost, in milliseconds: it should report the reason
+ * soon.
+ */
 const blipMs = 250
-/** One check of whether Redis answers serves all who ask for this long, in milliseconds. */
+/** How long one check of whether Redis answers serves all who ask, in milliseconds. */
 const reachableForMs = 1_000
-/** All keys are checked within this time after a reconnect, in milliseconds, however many there are. */
+/** The time within which all keys are checked after a reconnect, in milliseconds, however many there are. */
 const longestSpreadMs = 5_000
-/** Checked when only the fact of an answer matters. A check needs the same permissions whether the lock is held or free. */
+/**
+ * The key to check when only getting an answer matters. A check needs the same permissions whether the lock is held or
+ * free.
+ */
 const probeKey = 'leasehold-bridge-readiness'
 
 /**
- * What all requests share: the one connection that listens, and the keys that somebody waits for.
+ * What all requests share: the one subscriber connection, and the keys that somebody waits for.
  *
- * If the connection is lost and soon back, each key is checked once. If it stays away, all waiters are sent away: otherwise they
- * would rely on a bridge that hears nothing.
+ * If the connection is lost and soon back, each key is checked once. If it stays lost, all waiters are sent away:
+ * otherwise they would rely on a bridge that hears nothing.
  */
 export class ReleaseWatch {
   readonly #options: CheckedOptions
@@ -63,7 +69,7 @@ export class ReleaseWatch {
   }
 
   /**
-   * Returns the function that finds a key for somebody who is about to wait for it.
+   * Resolves with the function that finds a key for somebody who is about to wait for it.
    *
    * @throws ProblemError (503) if no release would be heard now
    */
@@ -74,7 +80,9 @@ export class ReleaseWatch {
     throw new ProblemError(503, 'The bridge hears no releases now; check for yourself and come back')
   }
 
-  /** Why the bridge cannot tell of releases now, for anybody to read; undefined if it listens and the store answers. */
+  /**
+   * Why the bridge cannot report releases now, safe to show to anybody; undefined if it listens and the store answers.
+   */
   async whyNotReady(gone: AbortSignal): Promise<string | undefined> {
     const { problem } = this.#feed
     if (!(await this.#feed.whenListening(problem ? blipMs : disconnectedGraceMs, gone)) || this.#closed) {
@@ -118,7 +126,7 @@ export class ReleaseWatch {
 
   #onDisconnected(problem: RedisProblem): void {
     this.#options.onEvent({ type: 'disconnected', problem })
-    // Counted from the loss, however many attempts have failed since.
+    // The grace counts from the loss, however many attempts have failed since.
     this.#stopGrace ??= this.#options.clock.schedule(() => this.#dismiss(), disconnectedGraceMs, 'background')
   }
 

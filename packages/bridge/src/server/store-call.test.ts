@@ -10,7 +10,7 @@ beforeEach(() => {
   signal = undefined
 })
 
-/** Asks a store that answers so, or never. */
+/** Asks a store that gives this answer, which may never come. */
 function ask(answer: Promise<readonly CheckOutcome[]>) {
   const store = {
     checkHolders(_requests: readonly CheckRequest[], given: CallDeadline) {

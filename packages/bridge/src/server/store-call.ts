@@ -3,10 +3,15 @@ import { Call, type CallDeadline, type CheckOutcome, type LeaseStore, type Unkno
 
 /** How long the store may take to answer, in milliseconds. */
 export const checkDeadlineMs = 2_000
-/** How long a store may take after its deadline to return what it knows, in milliseconds: some answers, or why there are none. */
+/**
+ * How long after its deadline a store may take to return what it knows, in milliseconds: some answers, or why there are
+ * none.
+ */
 const lastWordMs = 50
 
-/** Asks the store about all these keys in one call, within a deadline. Resolves with one outcome for each. Never rejects. */
+/**
+ * Asks the store about all these keys in one call, within a deadline. Resolves with one outcome per key. Never rejects.
+ */
 export const askStore = (
   store: Pick<LeaseStore, 'checkHolders'>,
   clock: Clock,
@@ -19,7 +24,10 @@ export const askStore = (
     ),
   )
 
-/** Makes a call that has `count` outcomes, within a deadline. Resolves with as many; those that are missing are unknown. Never rejects. */
+/**
+ * Makes a call with `count` outcomes, within a deadline. Resolves with that many; missing ones are unknown. Never
+ * rejects.
+ */
 export function inTime<O>(
   clock: Clock,
   count: number,

@@ -6,20 +6,20 @@ import { isPattern } from './key-patterns.ts'
 
 /** What a ticket allows, and for how long. */
 export interface TicketClaims {
-  /** Keys, or beginnings of keys followed by `*`, such as `tenant-a:*`. */
+  /** Keys, or key prefixes followed by `*`, such as `tenant-a:*`. */
   readonly patterns: readonly string[]
-  /** When it ends, in seconds since the epoch. */
+  /** When it expires, in seconds since the epoch. */
   readonly exp: number
-  /** Whom the limit of connections counts; default: the patterns. */
+  /** The client that the connection limits count; default: the patterns. */
   readonly sub?: string
 }
 
 export interface TicketOptions {
-  /** The keys that its bearer may wait for: each the whole key, or the beginning of one followed by `*`. */
+  /** The keys that its bearer may wait for: each a whole key, or a key prefix followed by `*`. */
   readonly patterns: readonly string[]
   /** How long it is valid, such as `'15m'`; at most `longestTicket`. */
   readonly expiresInMs: Duration
-  /** Whom the limit of connections counts, such as the tenant's id; default: the patterns. */
+  /** The client that the connection limits count, such as the tenant's id; default: the patterns. */
   readonly subject?: string
   /** The bridge's `auth.longestTicket`, if it has one; default `'24h'`. */
   readonly longestTicket?: Duration
@@ -27,14 +27,14 @@ export interface TicketOptions {
   readonly clock?: Clock
 }
 
-/** How far away a ticket's end may be by default: a leaked ticket is useless the day after. */
+/** How far in the future a ticket may expire by default: a leaked ticket is useless a day later. */
 export const defaultLongestTicket: Duration = '24h'
 /** The longest payload, in characters: servers and proxies accept header lines of 8 kB or so. */
 const longestPayload = 4_096
 
 /**
- * Makes a ticket that lets its bearer wait for some keys for some time, to be sent like a token. It is signed and not
- * encrypted: its bearer can read it. It cannot be revoked, so give it a short life.
+ * Makes a ticket that lets its bearer wait for some keys for a limited time; it is sent like a token. It is signed, not
+ * encrypted: its bearer can read it. It cannot be revoked, so give it a short lifetime.
  *
  * @param secret one of the bridge's `ticketSecrets`
  * @throws InvalidOptionError naming the option, for everything that a bridge would refuse too.
@@ -57,7 +57,7 @@ export async function issueTicket(secret: string, options: TicketOptions): Promi
 
 /** @throws InvalidOptionError naming the option, for what `ticketCheck` would turn away. */
 function payloadOf(claims: TicketClaims): string {
-  // As given and as it will be read: a hole in an array, for example, becomes a `null`.
+  // Checks it as given and as it will be read: a hole in an array, for example, becomes a `null`.
   const fault = faultOf(claims) ?? faultOf(JSON.parse(JSON.stringify(claims)))
   if (fault) throw new InvalidOptionError(...fault)
   const payload = base64url(bytesOf(JSON.stringify(claims)))
@@ -80,11 +80,11 @@ function faultOf(claims: { readonly [claim in keyof TicketClaims]?: unknown } | 
   return undefined
 }
 
-/** Resolves with what a ticket allows if one of the secrets has signed it, whether or not it has ended. */
+/** Resolves with what a ticket allows if one of the secrets has signed it, whether or not it has expired. */
 export type TicketCheck = (ticket: string) => Promise<TicketClaims | undefined>
 
 export function ticketCheck(secrets: readonly string[]): TicketCheck {
-  // The keys and not their promise are kept: on Workers a promise must not be shared between requests.
+  // Caches the keys, not their promise: on Workers a promise must not be shared between requests.
   let keys: readonly CryptoKey[] | undefined
   return async (ticket) => {
     const [, payload, mac] = /^([\w-]+)\.([\w-]{43})$/.exec(ticket) ?? []
@@ -106,7 +106,7 @@ const keyOf = (secret: string): Promise<CryptoKey> =>
 
 const encoded = (text: string): Uint8Array<ArrayBuffer> => bytesOf(text) as Uint8Array<ArrayBuffer>
 
-/** Data signed with the same secret need not be a ticket. */
+/** Returns undefined for data that is not a ticket: the same secret may have signed anything. */
 function claimsOf(payload: string): TicketClaims | undefined {
   try {
     const claims = JSON.parse(textOf(bytesOfBase64url(payload))) as TicketClaims

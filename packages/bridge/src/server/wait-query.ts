@@ -5,10 +5,13 @@ import { ProblemError } from './problem.ts'
 export const mostKeys = 50
 /** The most inboxes of a stream. */
 const mostInboxes = 10
-/** In milliseconds. Proxies cut off a request that is silent for longer, and a half-open client holds a place no longer than this. */
+/**
+ * In milliseconds. Proxies cut off a request that is silent for longer, and a half-open client keeps its place no
+ * longer than this.
+ */
 const longestTimeoutMs = 25_000
 
-/** The `key` parameters of an event stream, each once. @throws ProblemError */
+/** The `key` parameters of an event stream, without duplicates. @throws ProblemError */
 export function keysOf(query: URLSearchParams): readonly string[] {
   const keys = [...new Set(query.getAll('key').map(checkedKey))]
   if (keys.length === 0) throw new ProblemError(400, 'Name a key: ?key=order:1')
@@ -18,7 +21,7 @@ export function keysOf(query: URLSearchParams): readonly string[] {
   return keys
 }
 
-/** The inboxes whose turns a stream tells too, each once. @throws ProblemError */
+/** The inboxes whose turns a stream reports too, without duplicates. @throws ProblemError */
 export function inboxesOf(query: URLSearchParams): readonly string[] {
   const inboxes = [...new Set(query.getAll('inbox'))]
   if (inboxes.every((inbox) => /^[0-9a-f]{32}$/.test(inbox)) && inboxes.length <= mostInboxes) return inboxes
@@ -45,11 +48,11 @@ export interface WaitQuery {
   readonly cursor: string
   readonly timeoutMs: number
   readonly forResult: boolean
-  /** The waiter that waits in the queue of the lock, if it does. */
+  /** The waiter's name, if it waits in the queue of the lock. */
   readonly waiter: WaiterName | undefined
 }
 
-/** `<inbox>.<number>`, as the store knows it. */
+/** The waiter's name in the store, `<inbox>.<number>`, and its parts. */
 export interface WaiterName {
   readonly name: string
   readonly inbox: string
@@ -84,7 +87,7 @@ function checkedTimeout(text: string | null): number {
   throw new ProblemError(400, `The timeout must be 1 ms to ${longestTimeoutMs} ms, such as 25s`)
 }
 
-/** Of a number of milliseconds, or of a duration with its unit; `NaN` for anything else. */
+/** Parses a number of milliseconds, or a duration with its unit; `NaN` for anything else. */
 function millisecondsOf(text: string): number {
   try {
     return parseDuration('timeout', /^[\d.]+$/.test(text) ? Number(text) : text)

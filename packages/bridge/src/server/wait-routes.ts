@@ -8,7 +8,7 @@ import { pollTimeMs } from './poll-time.ts'
 import { ProblemError } from './problem.ts'
 import { inboxesOf, keysOf, waitOf } from './wait-query.ts'
 
-/** The longest path and query, in bytes: what proxies let pass. */
+/** The longest path and query, in bytes: what proxies accept. */
 const longestUrl = 4_096
 
 /**
@@ -20,17 +20,21 @@ export function addWaitRoutes(app: Hono, { options, watch, prefix, clientOf, nee
   const limits = new ClientLimits(options.limits, options.clock)
   const allowed = options.origins.length > 0 ? 'GET, OPTIONS' : 'GET'
 
-  /** What the request asks for. @throws ProblemError */
+  /** The query of the request. @throws ProblemError */
   function queryOf(c: Context): URLSearchParams {
     c.header('leasehold-prefix', prefix)
-    // Hono routes HEAD like GET, and nobody would read the stream that it opens.
+    // Hono routes HEAD like GET, and nobody would read the stream that it would open.
     if (c.req.method !== 'GET') {
       c.header('allow', allowed)
       throw new ProblemError(405, 'The method is GET')
     }
     return smallQueryOf(c)
   }
-  /** Takes places for the client, who needs Redis from now on. Returns what gives them back, once. @throws ProblemError */
+  /**
+   * Takes places for the client, which needs Redis from now on. Returns a function that gives them back.
+   *
+   * @throws ProblemError
+   */
   function enter(client: Client, keys: readonly string[]): () => void {
     const leave = limits.take(client.subject, keys)
     const done = needsRedis()

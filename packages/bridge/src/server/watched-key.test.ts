@@ -9,7 +9,7 @@ import { WatchedKey } from './watched-key.ts'
 
 let clock: ManualClock
 let key: WatchedKey
-/** What a check sees; a function is asked at that moment. */
+/** What a check sees; a function is called at the time of the check. */
 let lock: Seen | (() => Promise<Seen>)
 let checks: CheckReason[]
 let idle: number
@@ -470,7 +470,7 @@ describe('a stream', () => {
     await clock.advance(500)
     lock = free
     await clock.advance(1_001)
-    // Who has the lock is told, so that those who were refused since can rely on it.
+    // The holder is reported, so that waiters whose tries were contended since can rely on it.
     expect(told).toEqual(['held 1 60000', 'release', 'held 2 1000', 'release'])
     expect(checks).toEqual(['first-waiter', 'passed-on', 'expiry'])
   })
@@ -547,7 +547,7 @@ describe('a check', () => {
     first.leave()
     expect(ask()).toBe(false)
     const second = poll('1')
-    // Who comes before that is known has a check of their own, and is not sent off.
+    // A poll that comes before the outcome is known gets its own check, and is not sent away.
     await clock.advance(250)
     expect([asked, second.answers]).toEqual([2, []])
     expect(ask()).toBe(true)

@@ -5,24 +5,24 @@ import { type Follower, Followers, type KeyState } from './followers.ts'
 import { type Check, PacedCheck, type Seen } from './paced-check.ts'
 import { PollQueue, type WaitAnswer, type WaitRequest } from './poll-queue.ts'
 
-/** How long those who were woken have to take the lock, in milliseconds. Then the next ones are woken. */
+/** How long woken waiters have to take the lock, in milliseconds. Then the next ones are woken. */
 const offerMs = 500
-/** The next check after one that the store did not answer, in milliseconds. */
+/** The delay of the next check after one that the store did not answer, in milliseconds. */
 const retryCheckMs = 1_000
-/** Redis rounds a remaining time down to the millisecond. */
+/** Added to a remaining time, in milliseconds, because Redis rounds it down to the millisecond. */
 const roundingMs = 1
 
 interface Holder {
   readonly cursor: string
-  /** When its lease expires, by the monotonic clock; undefined without expiry. */
+  /** When its lease expires, in monotonic milliseconds; undefined if it never does. */
   readonly endsMs: number | undefined
 }
 
 /** Some waiters were woken, and have `offerMs` to take the lock. */
 interface Offer {
-  /** How many polls it is for. If none of them takes the lock, the next offer is for twice as many. */
+  /** How many polls the offer is for. If none of them takes the lock, the next offer is for twice as many. */
   readonly size: number
-  /** How many of them are not known to have left. */
+  /** How many of those polls are not known to have left. */
   present: number
   readonly stop: () => void
   isOver: boolean
@@ -41,11 +41,12 @@ export interface WatchedKeyOptions {
 /**
  * One key: who waits for it, what is known of its holder, and when to check.
  *
- * A waiter registers, and then the bridge checks. It needs no check if it knows the present holder: its last check saw that
- * holder, no release was announced since, and the holder's lease has not expired. The bridge listens all the while, so what
- * it knows is as good as a check now. A release that another library does not announce is noticed when the lease expires.
+ * A waiter registers, and then the bridge checks. No check is needed if the bridge knows the current holder: its last
+ * check saw that holder, no release has been announced since, and the holder's lease has not expired. The bridge
+ * listens all the while, so what it knows is as good as a fresh check. A release that another library does not announce
+ * is noticed when the lease expires.
  *
- * Cursors are compared for equality only. A lock that is held with another cursor is held.
+ * Cursors are compared for equality only. A lock that is held with another cursor is still held.
  */
 export class WatchedKey {
   readonly #key: string
@@ -56,14 +57,14 @@ export class WatchedKey {
   readonly #polls: PollQueue
   readonly #followers: Followers
   #holder: Holder | undefined
-  /** Counts events that make the answer of a check in flight worthless. */
+  /** Counts the events that make the answer to a check in flight useless. */
   #doubts = 0
   #stopExpiry: (() => void) | undefined
   #offer: Offer | undefined
-  /** The followers heard last that the lock is free, and no release can have been missed since. */
+  /** Whether the followers last heard that the lock is free, and no release can have been missed since. */
   #toldFree = false
 
-  /** @param onIdle called when the last of those who wait has gone */
+  /** @param onIdle called when the last poll or follower has gone */
   constructor(key: string, options: WatchedKeyOptions, onIdle: () => void) {
     const { clock, turns } = options
     this.#key = key
@@ -76,7 +77,7 @@ export class WatchedKey {
     this.#followers = new Followers(clock, turns, rest)
   }
 
-  /** Resolves when there is a reason to try again, or none to wait any longer. */
+  /** Resolves when there is a reason to try again, or no reason to keep waiting. */
   wait(request: WaitRequest): Promise<WaitAnswer> {
     const known = this.#freshHolder()
     const isKnown = known?.cursor === request.cursor
@@ -103,11 +104,12 @@ export class WatchedKey {
     const woken = this.#wake(1)
     this.#polls.lineUp()
     this.#tellFree()
-    // Also for streams, though all of them are told: otherwise nobody would notice when the next holder's lease expires.
+    // Also for streams, although all of them are notified: otherwise nobody would notice when the next holder's lease
+    // expires.
     if (this.#isAwaited) this.#makeOffer(1, woken)
   }
 
-  /** The waiter of that name has its turn in the queue. Nobody else is concerned. */
+  /** The waiter with that name has its turn in the queue. It concerns nobody else. */
   turn(waiter: string): void {
     this.#followers.tellTurn(waiter)
   }
@@ -120,7 +122,7 @@ export class WatchedKey {
     if (this.#isAwaited) this.#pacedCheck.request('reconnected', delayMs)
   }
 
-  /** Sends everyone away, to come back or to check for themselves. */
+  /** Sends all waiters and followers away, to come back or to check for themselves. */
   dismiss(): void {
     this.#holder = undefined
     this.#polls.dismiss({ type: 'unavailable' })
@@ -132,7 +134,7 @@ export class WatchedKey {
     return this.#polls.size > 0 || this.#followers.size > 0
   }
 
-  /** The holder, if it still has the lock as far as anybody has announced. */
+  /** The last known holder, if its lease has not expired. A release that was announced has cleared it. */
   #freshHolder(): Holder | undefined {
     const { endsMs = Number.POSITIVE_INFINITY } = this.#holder ?? {}
     return this.#clock.monotonicMs() < endsMs ? this.#holder : undefined
@@ -142,10 +144,11 @@ export class WatchedKey {
     const before = this.#doubts
     return new Promise((resolve) => {
       const saw = (seen: Seen): void => {
-        // A release came in the meantime, or may have been missed: it may have ended what this check saw.
+        // A release came in the meantime, or may have been missed, and may have invalidated what this check saw.
         const isStale = seen.type === 'checked' && before !== this.#doubts
         const isWorthNothing = isStale || seen.type === 'unwanted'
-        // Before anybody is told: a waiter that comes back at once needs a new check. This one serves only earlier waiters.
+        // Resolve before anybody is notified: a waiter that comes back at once needs a new check. This one serves only
+        // earlier waiters.
         resolve(this.#isAwaited && isWorthNothing ? 'again' : undefined)
         if (this.#isAwaited && seen.type !== 'unwanted') this.#saw(seen, isStale)
       }
@@ -176,8 +179,9 @@ export class WatchedKey {
   }
 
   /**
-   * Everyone whose first check this was tries at once, and so do all followers. Of the others the lock is offered to the one
-   * that has waited longest, or to twice as many as the last offer was for. While an offer stands, there is no new one.
+   * The polls whose first check this was try at once, and so do all followers. Among the others, the lock is offered to
+   * the one that has waited longest, or to twice as many as the last offer was for. While an offer stands, there is no
+   * new one.
    */
   #sawFree(): void {
     this.#holder = undefined
@@ -199,19 +203,19 @@ export class WatchedKey {
     else this.#rest()
   }
 
-  /** Tells the followers: all, or only those who know the state, since the others are about to be told that. */
+  /** Notifies the followers: all, or only those who know the state, since the others are about to get the state. */
   #tellFree(whom?: 'knowing'): void {
     this.#toldFree = true
     this.#followers.tellReleased(whom)
   }
 
-  /** Wakes `count` of those who wait for the lock, and everyone who waits for a result. */
+  /** Wakes `count` polls that wait for the lock, and all that wait for a result. */
   #wake(count: number): readonly WaitRequest[] {
     this.#polls.answerResults(changed)
     return this.#polls.answerNext(count, changed)
   }
 
-  /** Gives those who were woken some time to take the lock. */
+  /** Gives the woken waiters some time to take the lock. */
   #makeOffer(size: number, woken: readonly WaitRequest[]): void {
     this.#withdrawOffer()
     const stop = this.#clock.schedule(() => this.#offerEnded(offer), offerMs, 'background')
@@ -221,11 +225,11 @@ export class WatchedKey {
       offer.present--
       if (offer.present === 0) this.#offerEnded(offer)
     }
-    // A client that has left, noticed before it had its answer.
+    // For a client that is noticed to have left before it got its answer.
     for (const { gone } of woken) gone.addEventListener('abort', leave, { once: true })
   }
 
-  /** Nobody may have taken the lock. */
+  /** Perhaps nobody has taken the lock. */
   #offerEnded(offer: Offer): void {
     if (offer !== this.#offer) return
     offer.stop()
@@ -259,7 +263,7 @@ export class WatchedKey {
     return { held: true, cursor, expiresInMs }
   }
 
-  /** When nobody waits there is nothing to check, and no timer. */
+  /** When nobody waits, there is nothing to check and no timer. */
   #rest(): void {
     if (this.#isAwaited) return
     this.#pacedCheck.cancel()

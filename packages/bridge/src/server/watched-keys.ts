@@ -4,7 +4,10 @@ import { FairTurns } from './fair-turns.ts'
 import type { Check } from './paced-check.ts'
 import { WatchedKey, type WatchedKeyOptions } from './watched-key.ts'
 
-/** A key that nobody waits for is remembered this long, in milliseconds: the next poll of its waiter may be about to come. */
+/**
+ * How long a key that nobody waits for is remembered, in milliseconds: the next poll of its waiter may be about to
+ * come.
+ */
 const lingerMs = 5_000
 
 export interface WatchedKeysOptions {
@@ -26,7 +29,7 @@ export class WatchedKeys {
     this.#options = { clock, check, turns: new FairTurns(clock) }
   }
 
-  /** How many there are: 0 once everyone has gone, and a few seconds have passed. */
+  /** The number of keys: 0 once everyone has gone and a few seconds have passed. */
   get size(): number {
     return this.#entries.size
   }
@@ -56,7 +59,7 @@ export class WatchedKeys {
     for (const { watched } of [...this.#entries.values()]) watched.dismiss()
   }
 
-  /** Sends everyone away, and forgets all keys. */
+  /** Sends all waiters and followers away, and forgets all keys. */
   close(): void {
     this.dismiss()
     for (const { stopLinger } of this.#entries.values()) stopLinger?.()

@@ -3,10 +3,11 @@ import { commands } from '../commands.ts'
 import { exitCode } from '../exit-code.ts'
 import { main } from '../main.ts'
 
-// Whoever reads its output has gone, as `head` does when it has seen enough.
+// The reader of the output has gone, as `head` does when it has seen enough.
 process.stdout.on('error', () => process.exit(exitCode.interrupted))
 
-// A client may throw where nobody awaits it. Its words may quote what it sends, so only its kind is told. Scripts read 1 as an answer.
+// A client may throw where nobody awaits it. Its message may quote what it sends, so only the error's name is printed.
+// The exit code is not 1, which scripts read as an answer.
 process.on('uncaughtException', ({ name }) => {
   const message = `the program has a fault: ${name}`
   const asJson = process.argv.includes('--json')

@@ -1,7 +1,7 @@
 import { contend } from '../stress/contend.ts'
 import type { StressOrders, StressReport } from '../stress/orders.ts'
 
-/** How long a report may take on its way to the process that started this one, in milliseconds. */
+/** How long a report may take to reach the process that started this one, in milliseconds. */
 const tellMs = 5_000
 
 const tell = (report: StressReport): Promise<void> =>
@@ -10,7 +10,7 @@ const tell = (report: StressReport): Promise<void> =>
     process.send?.(report, () => resolve())
   })
 
-// Whoever started it is gone, and nobody wants the report.
+// The process that started this one is gone, and nobody wants the report.
 process.once('disconnect', () => process.exit(1))
 process.once('message', async (orders: StressOrders) => {
   const report = await contend(orders, (early) => void tell(early)).catch(

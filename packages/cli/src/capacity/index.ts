@@ -47,7 +47,7 @@ export const capacity: CliCommand = {
 }
 
 const secondsPerMonth = 30 * 86_400
-/** For how long a fence record is kept by default. */
+/** How long a fence record is kept by default, in seconds. */
 const rememberedS = 600
 
 async function run({ options, json, terminal }: Invocation): Promise<ExitCode> {
@@ -100,7 +100,7 @@ function lines({ pricePerMonth, ...result }: Result): readonly string[] {
   return rows.map(([what, value]) => `${(what as string).padEnd(22)}${(value as string).padStart(width)}`)
 }
 
-/** Below ten the first decimal says something. */
+/** Below ten, the first decimal matters. */
 const shown = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
 
 function numberOf(name: string, given: string | boolean | undefined, least: number): number {

@@ -2,10 +2,10 @@ import { StoreUnavailableError } from '@leasehold/core'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { type ConnectionSettings, shownUrl } from './settings.ts'
 
-/** How long connecting and an answer may take, in milliseconds. Somebody sits before the screen. */
+/** How long connecting, and each answer, may take, in milliseconds. Somebody is waiting at the screen. */
 const unansweredMs = 5_000
 
-/** The pause before it connects again, in milliseconds, once it was connected. */
+/** The pause before reconnecting, once it was connected, in milliseconds. */
 const retryMs = 500
 
 const options = {
@@ -13,7 +13,7 @@ const options = {
   // It sends INFO, which a user with few permissions may not.
   enableReadyCheck: false,
   connectTimeout: unansweredMs,
-  // A connection that died without a word.
+  // Ends a connection that has died silently.
   socketTimeout: unansweredMs,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -21,16 +21,16 @@ const options = {
 } satisfies RedisOptions
 
 export interface OpenOptions {
-  /** Whether it comes back by itself when it is lost; not by default. */
+  /** Whether it reconnects by itself when the connection is lost; default false. */
   readonly reconnects?: boolean
-  /** How long connecting may take, in milliseconds; by default 10 s. */
+  /** How long connecting may take, in milliseconds; default 10 s. */
   readonly withinMs?: number
 }
 
 /**
- * Connects, and answers the client.
+ * Connects, and returns the client.
  *
- * @throws StoreUnavailableError that says why it cannot, without credentials
+ * @throws StoreUnavailableError that says why it cannot connect, without credentials
  */
 export async function connectIoredis(
   settings: ConnectionSettings,
@@ -66,7 +66,7 @@ export async function connectIoredis(
   }
 }
 
-/** @param retry the pause before the next attempt to connect; null for none: who types a command wants to hear at once */
+/** @param retry returns the pause before the next attempt; null for none: who types a command wants to know at once */
 function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => number | null): Redis | Cluster {
   if (!cluster && sentinel === undefined) return new Redis(url, { ...options, retryStrategy: retry })
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
@@ -94,7 +94,7 @@ function clientFor({ url, cluster, sentinel }: ConnectionSettings, retry: () => 
   })
 }
 
-/** What the error says, without the arguments of a command that the server quotes. */
+/** The error's message, without the arguments of a command that the server quotes. */
 const plain = ({ message, ...rest }: Error & { errors?: readonly Error[]; code?: string }): string =>
   (message || rest.errors?.[0]?.message || rest.code || 'the connection was closed').replace(
     /, with args beginning with:.*/,

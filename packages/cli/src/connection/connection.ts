@@ -10,11 +10,11 @@ export interface Connection extends AsyncDisposable {
   readonly store: LeaseStore
   readonly transport: RedisTransport
   readonly locks: Locker
-  /** Hears releases; none over HTTP. */
+  /** Hears releases; undefined over HTTP. */
   readonly subscriber: RedisSubscriber | undefined
-  /** The TCP client; none over HTTP. */
+  /** The TCP client; undefined over HTTP. */
   readonly client: Redis | Cluster | undefined
-  /** Where it leads, without secrets. */
+  /** The address it leads to, without secrets. */
   readonly where: string
 }
 

@@ -7,7 +7,8 @@ import { UsageError } from '../usage-error.ts'
  */
 export function checkRedisUrl(url: string): void {
   if (!/^(rediss?|https?):\/\/[^/]/.test(url)) throw notOne()
-  // What ends the host ends it within a password, too. Then a piece of the password looks like a host, a port or a database.
+  // A character that ends the host does so within a password, too. A piece of the password would then look like a host,
+  // a port or a database.
   if (/^[a-z]+:\/\/[^/?#\\]*[/?#\\].*@/is.test(url)) {
     throw new UsageError('--redis has an "@" after the host: percent-encode "/", "?", "#" and "\\" in the password')
   }

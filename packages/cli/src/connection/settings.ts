@@ -2,9 +2,9 @@ import { defaultPrefix } from '@leasehold/core/adapter'
 import { UsageError } from '../usage-error.ts'
 import { checkRedisUrl } from './redis-url.ts'
 
-/** How Redis is reached. */
+/** How to reach Redis. */
 export interface ConnectionSettings {
-  /** `redis://`, `rediss://`, `http://` or `https://`, with whatever secret it holds. Never printed. */
+  /** `redis://`, `rediss://`, `http://` or `https://`, with any secret it contains. Never printed. */
   readonly url: string
   /** For HTTP only. Never printed. */
   readonly token: string | undefined
@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   readonly sentinel?: string
 }
 
-/** The flag of each, and the variables it may come from. The last ones are what the bridge and the gateway read. */
+/** The flag of each setting, and the variables it may come from. The bridge and the gateway read the last ones. */
 export const connectionFlags: Readonly<Record<'redis' | 'token' | 'prefix', ConnectionFlag>> = {
   redis: {
     flags: '--redis <url>',
@@ -66,7 +66,7 @@ export function connectionSettings(given: ConnectionOptions, env: Environment): 
   }
   checkRedisUrl(url)
   const overHttp = isHttp(url)
-  // A gateway may have several tokens; each lets in.
+  // A gateway may have several tokens; any of them will do.
   const token = setting('token')?.split(',')[0]?.trim()
   if (overHttp && !token) throw new UsageError('a REST endpoint needs a token: use LEASEHOLD_TOKEN, or --token')
   const { cluster = false, sentinel } = given
@@ -81,13 +81,13 @@ export function connectionSettings(given: ConnectionOptions, env: Environment): 
 
 export const isHttp = (url: string): boolean => /^https?:/.test(url)
 
-/** The URL without user, password, path and query: what may be shown. */
+/** The part of the URL that may be shown: without user, password, path and query. */
 export function shownUrl({ url }: Pick<ConnectionSettings, 'url'>): string {
   const { protocol, host } = new URL(url)
   return `${protocol}//${host}`
 }
 
-/** Hides what is secret in the settings, wherever it appears in a text. */
+/** Hides the secrets in the settings wherever they appear in a text. */
 export function withoutSecrets(text: string, settings: ConnectionSettings | undefined): string {
   if (!settings) return text
   const { password, searchParams } = new URL(settings.url)

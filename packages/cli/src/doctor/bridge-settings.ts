@@ -1,14 +1,14 @@
 import type { Environment } from '../connection/settings.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** How a bridge is reached. Neither is ever printed. */
+/** How to reach a bridge. Neither field is ever printed. */
 export interface BridgeSettings {
   readonly url: string
   readonly token: string
 }
 
 /**
- * The bridge to try; undefined if none is named.
+ * The bridge to test; undefined if none is named.
  *
  * @throws UsageError that quotes neither the URL nor the token
  */
@@ -21,7 +21,7 @@ export function bridgeSettings(
   if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
     throw new UsageError('--bridge must be a URL such as http://127.0.0.1:8788')
   }
-  // A bridge may have several tokens; each lets in.
+  // A bridge may have several tokens; any of them will do.
   const given = options['bridgeToken'] || env['LEASEHOLD_BRIDGE_TOKEN'] || env['LEASEHOLD_BRIDGE_TOKENS']?.split(',')[0]
   const token = typeof given === 'string' ? given.trim() : ''
   if (!token) throw new UsageError('a bridge needs a token: use LEASEHOLD_BRIDGE_TOKEN, or --bridge-token')

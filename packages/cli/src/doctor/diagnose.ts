@@ -7,25 +7,25 @@ import { openConnection } from '../connection/connection.ts'
 import { type ConnectionSettings, shownUrl, withoutSecrets } from '../connection/settings.ts'
 import type { BridgeSettings } from './bridge-settings.ts'
 
-/** What the doctor says. `--json` prints it as it is. */
+/** The doctor's report. `--json` prints it as it is. */
 export interface Diagnosis {
   /** The address, without secrets. */
   readonly redis: string
-  /** The worst first. Those of the bridge are last, among those of the same severity. */
+  /** The worst first. Among findings of the same severity, those about the bridge come last. */
   readonly findings: readonly (Finding & { readonly about: 'redis' | 'bridge' })[]
   readonly facts: CheckFacts
-  /** Null if none was named. */
+  /** Null if no bridge was named. */
   readonly bridge: BridgeFacts | null
 }
 
 export interface BridgeFacts {
   readonly url: string
-  /** From before a release is sent until the bridge has told of it; null if it did not. */
+  /** The time from before a release is sent until the bridge has announced it; null if it did not. */
   readonly wakeUp: Timing | null
 }
 
 /**
- * Checks a Redis, and a bridge in front of it. That Redis cannot be reached is a finding, too.
+ * Checks a Redis, and a bridge in front of it. An unreachable Redis is a finding, too.
  *
  * @throws the signal's reason when it is aborted
  */
@@ -42,7 +42,7 @@ export async function diagnose(
   const shown = (about: 'redis' | 'bridge', { findings }: CheckReport): Diagnosis['findings'] =>
     findings.map((found) => ({ about, ...found, message: hidden(found.message) }))
   const findings = [
-    // The client is this program's own, and not that of the service.
+    // The client is this program's own, not the service's.
     ...shown('redis', report).filter(({ code }) => !code.startsWith('CLIENT_')),
     ...(ofBridge ? shown('bridge', ofBridge).filter(({ code }) => aboutNews.has(code)) : []),
   ]
@@ -56,10 +56,10 @@ export async function diagnose(
 
 const rank = { error: 0, warning: 1, info: 2 } as const
 
-/** What a check finds about a notifier. All else is the server's, and is found without the bridge. */
+/** The findings about a notifier. All others are about the server, and are found without the bridge. */
 const aboutNews: ReadonlySet<string> = new Set(['NOT_LISTENING', 'NOT_HEARD', 'PREFIX_MISMATCH'])
 
-/** The deadline is for all of it. */
+/** The deadline covers the whole diagnosis. */
 type DiagnosisOptions = CheckOptions & { readonly deadline: Duration }
 
 interface Reports {
@@ -86,7 +86,7 @@ async function reports(
     return { report, ofBridge: await closing(store, bridgeNotifier({ ...bridge, prefix }), rest()) }
   } catch (error: unknown) {
     if (!(error instanceof StoreUnavailableError)) throw error
-    // What an unreachable server means stands in one place: the check is told what the client was.
+    // One place says what an unreachable server means: the check. It gets the reason that the client gave.
     return { report: await check({ store: redisStore(unconnected(error), { prefix }) }, options) }
   }
 }

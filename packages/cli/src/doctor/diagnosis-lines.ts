@@ -5,11 +5,11 @@ import type { Colors, Terminal } from '../output/terminal.ts'
 import type { Diagnosis } from './diagnose.ts'
 import { wrapped } from './wrapped.ts'
 
-/** Lines that a reader takes in, where nothing says how wide the screen is. */
+/** A readable line width, where the width of the screen is unknown. */
 const usualColumns = 100
 const widestSeverity = 'warning'.length
 
-/** What `doctor` prints: where, the findings, the times, and a count. */
+/** What `doctor` prints: the address, the findings, the times, and a count. */
 export function diagnosisLines(
   { redis, findings, facts, bridge }: Diagnosis,
   { colors, columns = usualColumns }: Pick<Terminal, 'colors' | 'columns'>,

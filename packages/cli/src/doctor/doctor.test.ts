@@ -10,7 +10,7 @@ import { bridgeSettings } from './bridge-settings.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
 import { doctor } from './index.ts'
 
-/* The doctor in a real terminal, before a server for locks and before those that the operators of others had. */
+/* The doctor in a real terminal, with a server set up for locks and with servers that have something wrong. */
 
 const password = 'a-password-that-nobody-may-see'
 const kept = ['--appendonly', 'yes']
@@ -25,11 +25,11 @@ async function started(...args: readonly string[]): Promise<RedisServer> {
   return server
 }
 
-/** What is asked of a doctor, and how to end what it finds, as the remedy says. */
+/** What the doctor examines, and how to cure what it finds, as the remedy says. */
 interface Patient {
   readonly url: string
   readonly args?: readonly string[]
-  /** What runs in place of the first call once the remedy was followed. */
+  /** Follows the remedy, and returns the arguments for the second call. */
   healed(): Promise<{ readonly url: string; readonly args?: readonly string[] }>
 }
 

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 
-/** A text in lines of at most so many columns, broken between words. A longer word has a line of its own. */
+/** Breaks a text between words into lines of at most `columns`. A longer word has a line of its own. */
 export function wrapped(text: string, columns: number): readonly string[] {
   const lines: string[] = []
   let line = ''

@@ -56,10 +56,10 @@ const byKey = (one: ListedLock, other: ListedLock): number => (one.key < other.k
 
 const orders = {
   key: () => 0,
-  // Who is not known to have held it for long stands last.
+  // A lock whose hold has no known beginning comes last.
   held: (one: ListedLock, other: ListedLock) =>
     (one.since?.getTime() ?? Infinity) - (other.since?.getTime() ?? Infinity) ||
-    // Within a millisecond the fence knows.
+    // Within a millisecond, the fence decides.
     (one.fence ?? 0) - (other.fence ?? 0),
   expires: (one: ListedLock, other: ListedLock) => (one.expiresInMs ?? Infinity) - (other.expiresInMs ?? Infinity) || 0,
   waiting: (one: ListedLock, other: ListedLock) => waitersOf(other) - waitersOf(one),

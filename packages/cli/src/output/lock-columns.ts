@@ -4,10 +4,10 @@ import type { Column } from './table.ts'
 import type { Colors } from './terminal.ts'
 import { shownTime } from './times.ts'
 
-/** A lock that ends so soon is about to be free, or its holder does not renew it. */
+/** A lock that ends within this time, in milliseconds, is about to be free, or its holder does not renew it. */
 const soonMs = 2_000
 
-/** What a table shows of a lock. The time is this machine's, so another clock shows another age. */
+/** The columns of a lock. Ages are by this machine's clock, so a skewed clock shows a wrong age. */
 export function lockColumns(colors: Colors, nowMs: number): readonly Column<ListedLock>[] {
   return [
     { head: 'KEY', of: ({ key }) => printable(key), least: 8 },
@@ -46,7 +46,7 @@ function holderOf({ holders, holder, isKept, fence }: ListedLock): string {
 
 const kindOf = ({ kind, capacity }: ListedLock): string => (kind === 'semaphore' ? `semaphore of ${capacity}` : kind)
 
-/** How many wait: those in its queue, or else the processes that listen for its release, each of which may have many waiters. */
+/** How many waiters are in its queue, or else how many processes, each maybe with many, listen for its release. */
 export const waitersOf = ({ waiting, listeners }: ListedLock): number => waiting || (listeners ?? 0)
 
 function waitingOf({ waiting, listeners }: ListedLock): string {

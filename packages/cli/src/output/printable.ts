@@ -1,6 +1,6 @@
 /**
- * Text from Redis as a terminal may show it. Anybody may name a key, and a name with an escape sequence could change what the
- * operator sees: control characters, and those that turn the direction of text, are shown as `\u001b`.
+ * Text from Redis made safe for a terminal. Anybody may name a key, and a name with an escape sequence could change
+ * what the operator sees. So control characters, and those that reverse the direction of text, are shown as `\u001b`.
  */
 export const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>

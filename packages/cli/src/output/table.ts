@@ -4,25 +4,28 @@ import stringWidth from 'string-width'
 export interface Column<R> {
   readonly head: string
   readonly of: (row: R) => string
-  /** Numbers stand to the right. */
+  /** Whether cells are right-aligned, as numbers are. */
   readonly right?: boolean
-  /** Whether it may be cut short, and how short. */
+  /** The width that it may be cut to; undefined if it may not be cut. */
   readonly least?: number
-  /** Left out where the table does not fit: those with the highest number first. Without one it stays. */
+  /** Where the table does not fit, columns with the highest number are left out first. A column without one stays. */
   readonly spare?: number
-  /** Colours a cell that is already cut and padded. */
+  /** Colors a cell that is already cut and padded. */
   readonly paint?: (cell: string, row: R) => string
 }
 
 const gap = 2
-/** How far the columns stand apart where nothing says how wide a line may be: what is longer moves the rest of its own line only. */
+/**
+ * The widest padding of a column that may be cut, where the line width is open: a longer cell shifts only its own line.
+ */
 const mostPadding = 48
 
 /**
- * The lines of a table that is at most `columns` wide: long cells are cut short, and then spare columns are left out.
+ * The lines of a table that is at most `columns` wide. Long cells are cut short; where that is not enough, spare
+ * columns are left out.
  *
- * @param columns undefined if it may be as wide as it has to
- * @param paintHead colours the first line
+ * @param columns undefined if the table may be as wide as it needs
+ * @param paintHead colors the first line
  */
 export function tableLines<R>(
   all: readonly Column<R>[],
@@ -71,7 +74,7 @@ function withoutSparest<R>(columns: readonly Column<R>[]): readonly Column<R>[] 
   return columns.filter(({ spare }) => spare !== sparest)
 }
 
-/** Takes from the widest column that may be cut, one character at a time, until all fit. */
+/** Narrows the widest column that may be cut, one character at a time, until all fit. */
 function fitted<R>(columns: readonly Column<R>[], natural: readonly number[], most: number): readonly number[] {
   const widths = [...natural]
   let surplus = total(widths) - most
@@ -92,7 +95,7 @@ function padded(text: string, width: number, right = false): string {
   return right ? padding + text : text + padding
 }
 
-/** Text that is at most so wide, with `…` in place of what was cut. */
+/** Cuts a text to at most `width` cells, with `…` in place of what was cut. */
 export function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text
   let cut = ''

@@ -4,26 +4,26 @@ import { Interrupted } from '../interrupted.ts'
 
 export type Colors = ReturnType<typeof pico.createColors>
 
-/** Where a command writes, and whom it may ask. */
+/** Where a command writes, and where it asks. */
 export interface Terminal {
   /** Whether stdout is a terminal, on which a table may be redrawn. */
   readonly isTerminal: boolean
-  /** How wide it is; undefined if stdout is not a terminal, and nothing has to fit. */
+  /** The width; undefined if stdout is not a terminal, and nothing has to fit. */
   readonly columns: number | undefined
   readonly rows: number | undefined
-  /** Without colours where none may be used. */
+  /** Adds colors to text; leaves it unchanged where colors may not be used. */
   readonly colors: Colors
   /** Whether somebody can be asked. */
   readonly canAsk: boolean
   write(text: string): void
-  /** For what is not the answer: warnings and errors. */
+  /** Writes to stderr: warnings and errors, not the answer. */
   tell(text: string): void
-  /** Answers the line that was typed; empty if there is none. @throws the signal's reason, or Interrupted after Ctrl-C */
+  /** Resolves to the typed line; empty if there is none. @throws the signal's reason, or Interrupted after Ctrl-C */
   ask(question: string, signal: AbortSignal): Promise<string>
   onResize(listener: () => void): () => void
 }
 
-/** What is used of a process. */
+/** The parts of a process that are used. */
 export interface TerminalProcess {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
@@ -32,8 +32,8 @@ export interface TerminalProcess {
 }
 
 /**
- * @param color false for no colours whatever the terminal. Otherwise stdout has to be one, and neither `NO_COLOR`
- *   (no-color.org) nor `TERM=dumb` set; `FORCE_COLOR` asks for them elsewhere, too.
+ * @param color false for no colors on any terminal. Otherwise colors need stdout to be a terminal, and neither
+ *   `NO_COLOR` (no-color.org) nor `TERM=dumb` to be set; `FORCE_COLOR` turns them on elsewhere, too.
  */
 export function processTerminal({ stdin, stdout, stderr, env }: TerminalProcess, color: boolean): Terminal {
   const isTerminal = stdout.isTTY === true
@@ -51,10 +51,10 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalProcess,
     write: (text) => void stdout.write(text),
     tell: (text) => void stderr.write(text),
     ask(question, signal) {
-      // On stderr, so that stdout holds the answer only.
+      // On stderr, so that stdout has only the answer.
       const reader = createInterface({ input: stdin, output: stderr })
       return new Promise<string>((resolve, reject) => {
-        // On a terminal the reader takes Ctrl-C for itself. Ctrl-D closes it, and is no answer.
+        // On a terminal the reader handles Ctrl-C itself. Ctrl-D closes it, and is no answer.
         reader.once('SIGINT', () => {
           stderr.write('\n')
           reject(new Interrupted())

@@ -5,7 +5,7 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** A time as a reader takes it in: `850 ms`, `4.2 s`, `3m 12s`, `2h 5m`, `3d 4h`. */
+/** A time in readable form: `850 ms`, `4.2 s`, `3m 12s`, `2h 5m`, `3d 4h`. */
 export function shownTime(ms: number): string {
   const whole = Math.max(0, Math.round(ms))
   if (whole < 1_000) return `${whole} ms`

@@ -63,7 +63,10 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   )
 }
 
-/** Takes the lock from the holder of whom was told. Of several there is no one step: who comes after the second look may be hit. */
+/**
+ * Takes the lock from the holder that was shown. With several holders this is not one atomic step: one who comes after
+ * the second look may lose its lease, too.
+ */
 async function revokeFromSeen(
   locks: Locker,
   seen: LockReport,
@@ -97,6 +100,6 @@ function whom({ holders, isKept }: LockReport): string {
   return `${isKept ? `nobody, kept after ${who}` : who} (${details.join(', ')})`
 }
 
-/** Foreign holders have none: they are told apart by being there. */
+/** The fences of all holders. A foreign holder has none: it counts only as present. */
 const fencesOf = (report: LockReport | undefined): string =>
   JSON.stringify(report?.holders.map(({ fence }) => fence) ?? [])

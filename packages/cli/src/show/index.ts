@@ -35,7 +35,7 @@ async function run({ args: [key = ''], json, settings, terminal, signal }: Invoc
   return report ? exitCode.done : exitCode.no
 }
 
-/** As `--json` writes it: `holders` is a number, as that of `ls` is. */
+/** The object that `--json` writes: `holders` is a number, as in `ls`. */
 const shown = ({ holders, ...report }: LockReport) => ({
   held: holders.length > 0,
   ...report,

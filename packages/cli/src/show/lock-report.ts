@@ -9,7 +9,7 @@ export interface LockReport {
   readonly capacity: number
   readonly isKept: boolean
   readonly holders: readonly (QueueHolder & { readonly since: Date | null })[]
-  /** Those in its queue: the first 100, in order, and how many there are. */
+  /** The waiters in its queue: the first 100, in order, and how many there are in all. */
   readonly waiters: QueueState['waiters']
   readonly waiting: number
   /** Processes that listen for its release; null if they cannot be counted. */
@@ -17,12 +17,12 @@ export interface LockReport {
 }
 
 /**
- * Answers undefined for a lock that is free and that nobody waits for.
+ * Resolves to undefined for a lock that is free and that nobody waits for.
  *
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
  */
 export async function lockReport(locks: Locker, key: string, signal: AbortSignal): Promise<LockReport | undefined> {
-  // Read one after the other: the second is what is so, and the first only adds to it.
+  // Two reads, one after the other: the second decides, and the first only adds to it.
   const [listed] = await readLocks(locks, [key], { signal })
   const { kind, holders, waiters, waiting } = await inspectQueue(locks, key)
   if (holders.length === 0 && waiting === 0) return undefined

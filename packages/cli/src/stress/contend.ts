@@ -5,14 +5,14 @@ import { openConnection } from '../connection/connection.ts'
 import { withoutSecrets } from '../connection/settings.ts'
 import type { Hold, StressOrders, StressReport } from './orders.ts'
 
-/** The longest wait for the lock, in milliseconds: what is stuck is told, and not waited for. */
+/** The longest wait for the lock, in milliseconds: a stuck lock is reported, not waited for. */
 const mostWaitMs = 10_000
-/** How many failures a caller tells before it gives up: a Redis that is away stays away. */
+/** How many failures a caller reports before it gives up: a Redis that is down stays down. */
 const mostFailures = 3
 
 const nowNs = (): number => Number(process.hrtime.bigint())
 
-/** What one process of `stress` does: its callers take the lock, hold it for a moment and give it back, until time is up. */
+/** The work of one `stress` process: until time is up, its callers acquire the lock, hold it briefly and release it. */
 export async function contend(orders: StressOrders, tell: (report: StressReport) => void): Promise<StressReport> {
   const { settings, key, callers, forMs, holdMs, ttlMs } = orders
   await using connection = await openConnection(settings, new AbortController().signal)

@@ -47,7 +47,7 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
   if (orders.forMs > longestMs) throw new UsageError('--for must be at most 5m')
   if (orders.holdMs > orders.forMs) throw new UsageError('--hold must be at most --for')
   checkAcquireOptions({ ttl: orders.ttlMs })
-  // Before anything is started: it says what is wrong with the connection.
+  // Before any process is started: this reports what is wrong with the connection.
   await using connection = await openConnection(orders.settings, signal)
   await connection.locks.inspect(orders.key)
   if (!json)
@@ -67,7 +67,7 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
       forMs: orders.forMs,
     }
     terminal.write(json ? `${JSON.stringify(result)}\n` : `${verdictLines(result, terminal.colors).join('\n')}\n`)
-    // Where nobody ever held the lock there is nothing to say no to.
+    // If nobody ever held the lock, there is no answer.
     if (verdict.holds === 0) return exitCode.unavailable
     return verdict.kept ? exitCode.done : exitCode.no
   } finally {
@@ -75,7 +75,7 @@ async function run({ options, json, settings, terminal, signal }: Invocation): P
   }
 }
 
-/** Removes what the test has left. The fence record would end by itself, after ten minutes. */
+/** Removes the keys of the test. The fence record would expire by itself, after ten minutes. */
 async function removeKeys({ transport }: Connection, { settings, key }: StressOrders): Promise<void> {
   const keys = keyLayout(settings.prefix)
   const remove = { command: 'EVAL', body: `return redis.call('DEL', unpack(KEYS))`, args: [] } as const

@@ -1,28 +1,28 @@
 import type { ConnectionSettings } from '../connection/settings.ts'
 
-/** What a process of `stress` is told, by a message: a command line could be read by others. */
+/** The orders for one `stress` process. They go by a message, because others could read a command line. */
 export interface StressOrders {
   readonly settings: ConnectionSettings
   readonly key: string
-  /** How many of its calls contend at once. */
+  /** How many of the process's calls contend at once. */
   readonly callers: number
   readonly forMs: number
-  /** The longest hold; each is of a random length up to it. */
+  /** The longest hold; each lasts a random time up to it. */
   readonly holdMs: number
   readonly ttlMs: number
 }
 
-/** One hold, in nanoseconds of the clock that all processes of the machine share. */
+/** One hold. Times are in nanoseconds of the clock that all processes of the machine share. */
 export interface Hold {
   readonly enteredNs: number
-  /** When the holder stopped trusting it: at its release, or when its signal told that it is lost. */
+  /** When the holder stopped trusting it: at its release, or when its signal reported the loss. */
   readonly leftNs: number
   readonly fence: number
   readonly waitedMs: number
   readonly isLost: boolean
 }
 
-/** What a process answers: that it is connected, and at the end what it did. */
+/** What a process reports: that it is connected, and at the end what it did. */
 export type StressReport =
   | { readonly type: 'ready' }
   | {

@@ -5,15 +5,15 @@ import type { StressOrders, StressReport } from './orders.ts'
 
 type Done = Extract<StressReport, { readonly type: 'done' }>
 
-/** How much longer than it is to take a process may be on its way, in milliseconds: it starts, connects, waits and reports. */
+/** How much longer than the test a process may run, in milliseconds: it has to start, connect, wait and report. */
 const defaultGraceMs = 30_000
 
 const defaultProgram = fileURLToPath(new URL(`../bin/stress-process${extname(import.meta.url)}`, import.meta.url))
 
 /**
- * Runs so many processes, and answers what each did. All of them have ended by then, whatever happens.
+ * Runs `count` processes, and resolves to what each did. Whatever happens, all have ended by the time it settles.
  *
- * @throws Error if one ends without a report or does not report in time, or the signal's reason
+ * @throws Error if a process ends without a report or does not report in time, or the signal's reason
  */
 export async function runProcesses(
   count: number,
@@ -26,7 +26,7 @@ export async function runProcesses(
     signal.throwIfAborted()
     return await Promise.all(
       Array.from({ length: count }, (_, at) => {
-        // No arguments and no flags of ours: the secrets in the orders go by a message.
+        // No arguments and no flags: the secrets in the orders go by a message.
         const child = fork(program, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] })
         children.push(child)
         return reportOf(child, `process ${at + 1} of ${count} (pid ${child.pid})`, orders, graceMs, signal)
@@ -38,7 +38,7 @@ export async function runProcesses(
   }
 }
 
-/** @param name which process it is, for whoever reads why the test ended */
+/** @param name identifies the process in the error that ends the test */
 function reportOf(
   child: ChildProcess,
   name: string,

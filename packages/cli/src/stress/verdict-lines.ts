@@ -6,7 +6,7 @@ export interface StressResult extends Verdict {
   /** Waits that ended without the lock. */
   readonly timeouts: number
   readonly failures: number
-  /** The first of them. */
+  /** The first failure. */
   readonly failure: string | null
   readonly forMs: number
 }

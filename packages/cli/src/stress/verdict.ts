@@ -1,13 +1,13 @@
 import type { Hold } from './orders.ts'
 
-/** What the holds of all processes say together. */
+/** What the holds of all processes show together. */
 export interface Verdict {
   /** Whether no two held the lock at once, and each fence was higher than the one before. */
   readonly kept: boolean
   readonly holds: number
-  /** Pairs of holds of which the second began before the first had ended. */
+  /** Holds that began before an earlier one had ended. */
   readonly overlaps: number
-  /** The longest of these, in milliseconds. */
+  /** The longest overlap, in milliseconds. */
   readonly longestOverlapMs: number
   /** Holds whose fence was not above that of every earlier one. */
   readonly fencesOutOfOrder: number
@@ -15,7 +15,7 @@ export interface Verdict {
   readonly waitedMs: { readonly half: number; readonly most: number; readonly longest: number }
 }
 
-/** Judges from the record alone; whoever holds a lease that it knows to be lost holds nothing. */
+/** Judges from the record alone. A holder that knows its lease to be lost no longer counts as holding. */
 export function verdictOn(holds: readonly Hold[]): Verdict {
   const inOrder = [...holds].sort((one, other) => one.enteredNs - other.enteredNs)
   let [lastLeftNs, highestFence] = [-Infinity, -Infinity]

@@ -73,12 +73,12 @@ async function run({
   })
   const listening = connection.subscriber && feed.listen(connection.subscriber, until)
   try {
-    // So that nothing that is seen ends unheard.
+    // So that no lease that is seen ends unheard.
     if (connection.subscriber) await Promise.race([feed.tried, pause(longestStartMs, until)])
     await observer.run(until)
   } finally {
     output.close()
-    // A first look that failed has ended nothing else.
+    // If the first look failed, the listening still has to be ended.
     ended.abort()
     await listening
   }

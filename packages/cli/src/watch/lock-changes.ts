@@ -1,11 +1,11 @@
 import type { ListedLock } from '@leasehold/core/listing'
 import { waitersOf } from '../output/lock-columns.ts'
 
-/** What became of a lock between two looks at it. */
+/** What happened to a lock between two looks at it. */
 export type ChangeName =
   /** Somebody has it. */
   | 'held'
-  /** Somebody else has it now, and the one before gave it back. */
+  /** Somebody else has it now, and the previous holder gave it back. */
   | 'handed-on'
   /** Its holder gave it back. */
   | 'released'
@@ -15,7 +15,7 @@ export type ChangeName =
   | 'lost'
   /** It is gone, and nobody knows how: releases are not heard here. */
   | 'gone'
-  /** How many wait for it has changed. */
+  /** The number of waiters has changed. */
   | 'waiting'
 
 export interface LockChange {
@@ -30,7 +30,7 @@ export interface LockChange {
   readonly waiting: number
   /** How many processes listen for its release; null if they cannot be counted. */
   readonly listeners: number | null
-  /** Of a lock that was handed on: who had it. */
+  /** The previous holder of a lock that was handed on. */
   readonly from?: string | null
 }
 
@@ -38,9 +38,9 @@ export interface LockChange {
 export type Ending = 'released' | 'revoked'
 
 /**
- * Compares what was known of a lock with what is so now. Undefined: nobody holds it or waits for it.
+ * Compares a lock as last known with the lock now. Undefined means that nobody holds it or waits for it.
  *
- * @param ended how a lease of `before` ended that is no more: undefined if that was not announced, `unheard` if it was not listened to
+ * @param ended how a lease of `before` ended: undefined if its end was not announced, `unheard` if nobody listened
  */
 export function changesOf(
   before: ListedLock | undefined,
@@ -61,7 +61,7 @@ export function changesOf(
   const changes: LockChange[] = []
   const [had, has] = [before?.holders ?? 0, now?.holders ?? 0]
   if (had === 1 && has === 1 && before?.fence !== now?.fence) {
-    // Where nobody hears releases, what goes over to another counts as given back.
+    // Where nobody hears releases, a lock that changes holders counts as given back.
     if (ended === 'released' || ended === 'unheard')
       changes.push({ ...about('handed-on'), from: before?.holder ?? null })
     else changes.push(about(ended ?? 'lost', before), about('held'))
@@ -71,7 +71,7 @@ export function changesOf(
   return changes
 }
 
-/** Whether a lease has ended between the two, so that it is worth asking how. */
+/** Whether a lease has ended between the two looks, so that it is worth asking how. */
 export const hasEnded = (before: ListedLock | undefined, now: ListedLock | undefined): boolean =>
   before !== undefined &&
   before.holders > 0 &&

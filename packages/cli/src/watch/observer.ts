@@ -13,7 +13,7 @@ export interface Observation {
   /** The locks as last seen, by key. */
   readonly locks: ReadonlyMap<string, Seen>
   readonly changes: readonly LockChange[]
-  /** Why the last look failed. What is shown is from before. */
+  /** Why the last look failed; the locks are then from an earlier one. Undefined if it succeeded. */
   readonly trouble: string | undefined
 }
 
@@ -27,22 +27,22 @@ export interface ObserverOptions {
   readonly onLook: (observation: Observation) => void
 }
 
-/** A list takes at most this share of the time: the pause after it is so many times longer. */
+/** The pause after a list lasts at least this many times as long as the list took. */
 const restShare = 4
-/** The most known locks that are read again between two lists. */
+/** The most known locks that are reread between two lists. */
 const mostReread = 2_000
-/** How soon after a release who takes the lock counts as its next holder, in milliseconds. */
+/** A holder seen within this time after a release, in milliseconds, counts as the next holder. */
 const handOverMs = 1_000
-/** How long after a release is heard the lock is looked at, in milliseconds: by then a waiter has it. */
+/** The delay between hearing a release and looking at the lock, in milliseconds: by then a waiter has it. */
 const settleMs = 30
-/** How long the announcement of an ending may be on its way after the ending is seen, in milliseconds. */
+/** How long after an ending is seen its announcement may still arrive, in milliseconds. */
 const announcementMs = 150
 
-/** Looks at the locks again and again: at all of them at intervals, and at one as soon as its release is heard. */
+/** Looks at the locks repeatedly: at all of them at intervals, and at one as soon as its release is heard. */
 export class Observer {
   readonly #options: ObserverOptions
   readonly #known: Map<string, Seen> = new Map()
-  /** What was released so lately that whoever takes it counts as the next holder; the oldest first. */
+  /** Locks released so recently that whoever takes one counts as the next holder; the oldest first. */
   readonly #released: Map<string, { readonly holder: string | null; readonly atMs: number }> = new Map()
   #heard: Set<string> = new Set()
   #wake: () => void = () => undefined
@@ -51,7 +51,7 @@ export class Observer {
     this.#options = options
   }
 
-  /** A release of this key was heard. */
+  /** Notes that a release of this key was heard. */
   hear(key: string): void {
     if (!this.#options.matches(key)) return
     this.#heard.add(key)
@@ -61,7 +61,7 @@ export class Observer {
   /**
    * Looks until the signal is aborted.
    *
-   * @throws StoreUnavailableError if the first look fails; later ones are told as trouble
+   * @throws StoreUnavailableError if the first look fails; later failures are reported as trouble
    */
   async run(signal: AbortSignal): Promise<void> {
     for (let first = true; !signal.aborted; first = false) {
@@ -73,7 +73,7 @@ export class Observer {
     }
   }
 
-  /** Until the next list: what is heard is looked at, at once, and what is known as often as was asked for. */
+  /** Until the next list, looks at a lock as soon as its release is heard, and at all known locks every `everyMs`. */
   async #listen(untilMs: number, signal: AbortSignal): Promise<void> {
     let againMs = performance.now() + this.#options.everyMs
     while (!signal.aborted) {
@@ -129,7 +129,7 @@ export class Observer {
       return hasEnded(before?.lock, now.get(key)?.lock) && before !== undefined && this.#endingOf(before) === undefined
     }
     const all = [...keys]
-    // The announcement comes by another connection, and may be later than the answer that shows what it is about.
+    // The announcement comes over another connection, and may arrive after the answer that shows the ending.
     if (all.some(isUnexplained)) await pause(announcementMs, signal)
     const changes: LockChange[] = []
     for (const key of all) {
@@ -142,7 +142,7 @@ export class Observer {
     return changes
   }
 
-  /** A release and the grant that follows it may be seen apart. */
+  /** Joins a release and the grant that follows it, which may be seen in different looks. */
   #joined(change: LockChange): LockChange {
     const { key, holder } = change
     const nowMs = performance.now()
@@ -152,14 +152,14 @@ export class Observer {
     }
     if (change.change !== 'held' && change.change !== 'released') return change
     const released = this.#released.get(key)
-    // Also before it is set again, so that the oldest stay first.
+    // Deleted even if it is set again below, so that the oldest stay first.
     this.#released.delete(key)
     if (change.change === 'held') return released ? { ...change, change: 'handed-on', from: released.holder } : change
     this.#released.set(key, { holder, atMs: nowMs })
     return change
   }
 
-  /** A release that gives the turn to a waiter is told to that waiter alone: then only an expiry that has come is a loss. */
+  /** A release that gives the turn to a waiter is announced to that waiter alone: then only a past expiry is a loss. */
   #endingOf({ lock, atMs }: Seen): Ending | 'unheard' | undefined {
     const heard = this.#options.feed.endingOf(lock, atMs)
     if (heard !== undefined || lock.waiting === 0) return heard

@@ -1,12 +1,12 @@
-/** How long the end of an outage is told, in milliseconds: long enough to be read on a screen. */
+/** How long the end of an outage is shown, in milliseconds: long enough to be read on a screen. */
 const toldMs = 10_000
 
-/** Remembers that Redis did not answer, to say when it answers again. */
+/** Remembers that Redis did not answer, to report when it answers again. */
 export class Outage {
   #isOn = false
   #endedAt: Date | undefined
 
-  /** @returns what to tell of the last outage; undefined if there was none lately, or it goes on */
+  /** @returns what to report of the last outage; undefined if there was none recently, or it goes on */
   after(trouble: string | undefined, at: Date): string | undefined {
     if (this.#isOn && trouble === undefined) this.#endedAt = at
     this.#isOn = trouble !== undefined

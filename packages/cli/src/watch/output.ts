@@ -10,7 +10,7 @@ export interface Output {
   close(): void
 }
 
-/** A table that is drawn anew on a terminal, lines elsewhere, and JSON if that is asked for. */
+/** A table that is redrawn on a terminal, lines elsewhere, and JSON if asked for. */
 export function outputOf(terminal: Terminal, json: boolean, title: string): Output {
   if (json) return asLines(terminal, (at, change) => JSON.stringify({ at: at.toISOString(), ...change }), true)
   if (!terminal.isTerminal) return asLines(terminal, (at, change) => changeLine(at, change, terminal.colors), false)
@@ -24,7 +24,7 @@ function asLines(terminal: Terminal, lineOf: (at: Date, change: Change) => strin
   return {
     show({ changes }, note) {
       for (const change of changes) terminal.write(`${lineOf(new Date(), change)}\n`)
-      // Each once, and again when it comes again.
+      // Each note once, and again if it returns later.
       if (note !== undefined && note !== told) {
         const at = new Date().toISOString()
         terminal.tell(json ? `${JSON.stringify({ at, note })}\n` : `${at.slice(11, 23)}  ${note}\n`)
@@ -35,7 +35,7 @@ function asLines(terminal: Terminal, lineOf: (at: Date, change: Change) => strin
   }
 }
 
-/** How often the times on the screen go on, in milliseconds. */
+/** The time between updates of the times on the screen, in milliseconds. */
 const redrawMs = 500
 
 function onScreen(terminal: Terminal, title: string): Output {

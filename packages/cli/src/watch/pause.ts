@@ -1,4 +1,4 @@
-/** Resolves after a while, or when the signal is aborted. */
+/** Resolves after `ms`, when the signal is aborted, or when `wake` is called. */
 export const pause = (ms: number, signal: AbortSignal, listen?: (wake: () => void) => void): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {

@@ -6,7 +6,7 @@ import { pause } from './pause.ts'
 
 /** How long an ending is remembered, in milliseconds: several looks. */
 const rememberedMs = 60_000
-/** The pause before it listens again, in milliseconds, after its connection was lost. */
+/** The pause before listening again after a lost connection, in milliseconds. */
 const pauseMs = 1_000
 
 /** Hears how leases end. */
@@ -15,9 +15,9 @@ export class ReleaseFeed {
   readonly #onRelease: (key: string) => void
   readonly #ended: Map<string, { readonly key: string; readonly how: Ending; readonly atMs: number }> = new Map()
   #since: number | undefined
-  /** Why it does not listen. */
+  /** Why the last attempt to listen failed; undefined once an attempt succeeds. */
   trouble: string | undefined
-  /** Resolves once it listens, or has failed to for the first time. */
+  /** Resolves once it listens, or has failed for the first time. */
   readonly tried: Promise<void>
   #hasTried: () => void = () => undefined
 
@@ -29,7 +29,7 @@ export class ReleaseFeed {
     })
   }
 
-  /** Listens until the signal is aborted; whenever the connection is lost, again. Never rejects. */
+  /** Listens until the signal is aborted, and again whenever the connection is lost. Never rejects. */
   async listen(subscriber: RedisSubscriber, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -44,8 +44,8 @@ export class ReleaseFeed {
   }
 
   /**
-   * How a lease of this lock ended, seen last at `seenAtMs`: undefined if nobody has announced it, `unheard` if that may have been
-   * missed. Of a lock for several any ending counts.
+   * How a lease of this lock ended that was last seen at `seenAtMs`: undefined if nobody has announced it, `unheard` if
+   * the announcement may have been missed. For a lock with several holders, any ending counts.
    */
   endingOf({ key, fence, holders }: ListedLock, seenAtMs: number): Ending | 'unheard' | undefined {
     if (this.#since === undefined || this.#since > seenAtMs) return 'unheard'
@@ -78,7 +78,7 @@ export class ReleaseFeed {
 
   #hear(key: string, payload: string): void {
     const [how, fence = '-'] = payload.split(' ')
-    // Turns in a queue are told on the same channel.
+    // Turns in a queue are announced on the same channels.
     if (how !== 'released' && how !== 'revoked') return
     const atMs = performance.now()
     for (const [lease, { atMs: heardMs }] of this.#ended) {

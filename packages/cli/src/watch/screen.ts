@@ -6,10 +6,10 @@ import { painted } from './change-line.ts'
 import type { ChangeName, LockChange } from './lock-changes.ts'
 import type { Observation, Seen } from './observer.ts'
 
-/** How long a change is shown, in milliseconds, and a lock that is gone. */
+/** How long a change, and a lock that is gone, is shown, in milliseconds. */
 const shownMs = 5_000
 
-// The second screen of a terminal, so that what was there before comes back.
+// The alternate screen of a terminal, so that the previous content comes back.
 const enter = '\u001b[?1049h\u001b[?25l'
 const leave = '\u001b[?25h\u001b[?1049l'
 const home = '\u001b[H'
@@ -21,11 +21,11 @@ interface Row {
   readonly change: ChangeName | undefined
 }
 
-/** The table of `watch` on a terminal, drawn anew in place. */
+/** The table of `watch` on a terminal, redrawn in place. */
 export class Screen {
   readonly #terminal: Terminal
   readonly #title: string
-  /** The last change of each key, and what the lock was then. */
+  /** The last change of each key, and the lock as it was then. */
   readonly #recent: Map<string, { readonly change: LockChange; readonly seen: Seen; readonly atMs: number }> = new Map()
   #locks: Map<string, Seen> = new Map()
   #note: string | undefined
@@ -36,12 +36,12 @@ export class Screen {
     terminal.write(enter)
   }
 
-  /** @param note what the operator should know beside the table */
+  /** @param note what the operator should know besides the table */
   show({ locks, changes }: Observation, note: string | undefined): void {
     const atMs = performance.now()
     for (const change of changes) {
       const seen = locks.get(change.key) ?? this.#locks.get(change.key)
-      // How many wait has a column of its own.
+      // The number of waiters has a column of its own.
       if (seen && change.change !== 'waiting') this.#recent.set(change.key, { change, seen, atMs })
     }
     this.#locks = new Map(locks)
@@ -68,7 +68,7 @@ export class Screen {
     const waited = this.#locks.size - held
     const head = `${this.#title}   ${held} held${waited > 0 ? `, ${waited} about to be` : ''}   Ctrl-C ends`
     const foot = this.#note === undefined ? [] : [colors.yellow(cutTo(this.#note, columns))]
-    // The title, an empty line, the head of the table, a line for those that are left out, and the note.
+    // The title, an empty line, the head of the table, a line for the rows that are left out, and the note.
     const room = Math.max(1, height - 4 - foot.length)
     const shown = rows.slice(0, room)
     const more = rows.length > room ? [colors.dim(`... and ${rows.length - room} more`)] : []
@@ -76,7 +76,7 @@ export class Screen {
     return [cutTo(head, columns), '', ...table, ...more, ...foot]
   }
 
-  /** By key; where not all fit, those that have changed are the first. */
+  /** Sorted by key; where not all fit, those that have changed come first. */
   #rows(nowMs: number): readonly Row[] {
     const rows = new Map<string, Row>()
     for (const [key, { change, seen }] of this.#recent)
@@ -92,7 +92,7 @@ export class Screen {
   }
 }
 
-/** What is left of its time by now. */
+/** The lock with its remaining time reduced to the present. */
 const aged = ({ lock, atMs }: Seen, nowMs: number): ListedLock =>
   lock.expiresInMs === null ? lock : { ...lock, expiresInMs: Math.max(0, lock.expiresInMs - (nowMs - atMs)) }
 

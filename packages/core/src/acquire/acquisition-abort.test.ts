@@ -7,7 +7,7 @@ beforeEach(() => {
   ;({ locks, store, clock } = testLocker())
 })
 
-/** Somebody else, elsewhere, takes the lock for an hour. */
+/** Somebody elsewhere takes the lock for an hour. */
 const occupy = async (key = 'k'): Promise<void> => {
   await store.acquire(
     [{ key, acquisitionId: drawAcquisitionId(), ttlMs: 3_600_000, fences: 1 }],

@@ -9,7 +9,7 @@ beforeEach(() => {
   ;({ locks, store, clock, events } = testLocker())
 })
 
-/** Somebody else, elsewhere, takes the lock for an hour. */
+/** Somebody elsewhere takes the lock for an hour. */
 const occupy = async (key = 'k'): Promise<void> => {
   await store.acquire(
     [{ key, acquisitionId: drawAcquisitionId(), ttlMs: 3_600_000, fences: 1 }],

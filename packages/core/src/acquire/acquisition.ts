@@ -14,17 +14,17 @@ import type { Contention, Waiter } from '../waiting/release-notifier.ts'
 import { Claim, type Claimant, type TryOutcome } from './claim.ts'
 import { longestVainPauseMs } from './figures.ts'
 
-/** How an acquire ended. Without a grant, its wait or budget was over, and the store had answered until then. */
+/** How an acquire ended. Without a grant, its wait or budget ran out, and the store had answered until then. */
 export interface Acquired {
   readonly grant: Grant | undefined
-  /** Whole milliseconds. */
+  /** How long the acquire took, in whole milliseconds. */
   readonly waitedMs: number
   readonly commands: number
-  /** How many grants came with too little validity left, and were given back. */
+  /** How many grants came with too little validity left and were given back. */
   readonly lateGrants: number
-  /** Without a grant: the name of who had the lock when it was last seen, null if that has none or nobody was seen. */
+  /** Without a grant: the name of the holder that was last seen; null if it has none or nobody was seen. */
   readonly holder?: string | null
-  /** Without a grant: whether one of this locker has the lock, as far as that is known. */
+  /** Without a grant: whether a call of this locker holds the lock, as far as that is known. */
   readonly heldHere?: boolean | undefined
 }
 
@@ -37,9 +37,9 @@ export interface Acquired {
  */
 export type Finding = 'held' | 'late' | Unknown
 
-/** What is known of one lock. All calls that wait for it together share one object. */
+/** What is known of one lock. All calls that wait for the lock together share one object. */
 export interface Knowledge extends Quiet {
-  /** What the last try that brought no lease found. */
+  /** The finding of the last try that brought no lease. */
   finding: Finding | undefined
   /** How many grants had come too late for the call that made that try. */
   lateGrants: number
@@ -48,9 +48,9 @@ export interface Knowledge extends Quiet {
 }
 
 /**
- * The end of a wait in vain: somebody has the lock, or each grant came too late.
+ * Called when a wait ends without a lease: somebody has the lock, or every grant came too late.
  *
- * @throws StoreUnavailableError if that cannot be said, because the store has fallen silent since
+ * @throws StoreUnavailableError if neither is certain, because the store has fallen silent since
  */
 export function assertAnswered(finding: Finding | undefined, executed: Executed): void {
   if (typeof finding !== 'string') throw unanswered('acquire', { type: 'unknown', ...finding, executed })
@@ -69,25 +69,25 @@ export interface Terms {
   readonly since: Instant
   /** Consecutive fences to reserve with the grant. */
   readonly fences: number
-  /** Read and kept up to date. */
+  /** The acquire reads it and keeps it up to date. */
   readonly known: Knowledge
   /** Whether its event `contended` has been emitted already. */
   readonly toldContended?: boolean
-  /** An acquisition id under which a try has been sent already, and may have been granted. */
+  /** An acquisition id under which a try has been sent already and may have been granted. */
   readonly begun?: string | undefined
-  /** Whether one of this locker has the lock, as far as that is known. */
+  /** Whether a call of this locker holds the lock, as far as that is known. */
   readonly heldHere?: boolean
   /** Called after each try that brought no lease. */
   onFinding?(finding: Finding): void
   /** The lock was granted. */
   onGrant?(grant: Grant): void
-  /** The acquire has ended, with a grant or without. */
+  /** The acquire has ended, with or without a grant. */
   onEnd?(): void
 }
 
 /**
- * An acquire under way. It tries, waits and tries again, until the lock is granted or the plan's wait is over. A plan without a
- * wait makes one try, which is repeated only while it stays unanswered.
+ * An acquire in progress. It tries, waits and tries again until the lock is granted or the plan's wait is over. A plan
+ * without a wait makes one try, which is repeated only while it stays unanswered.
  *
  * The last finding decides what the end of the wait means. If the store has fallen silent since its last answer, nobody can say
  * that the lock is still held.
@@ -99,7 +99,7 @@ export class Acquisition implements Claimant {
   readonly #plan: Plan
   readonly #terms: Terms
   #claim: Claim
-  /** What this acquire has found itself; at first, what others had. */
+  /** The last finding of this acquire; at first, what others have found. */
   #finding: Finding | undefined
   /** Made by the first try that is contended. */
   #waiter: Waiter | undefined
@@ -112,8 +112,8 @@ export class Acquisition implements Claimant {
   #executed: Executed = 'no'
 
   /**
-   * @throws LeaseholdError with code `CLOSED` when the locker is closed
-   * @throws the plan's signal's own reason when that is aborted
+   * @throws LeaseholdError with code `CLOSED` if the locker is closed
+   * @throws the plan's signal's own reason if that is aborted
    */
   constructor(context: Context, plan: Plan, terms: Terms) {
     this.#context = context
@@ -130,8 +130,8 @@ export class Acquisition implements Claimant {
   /**
    * Call it once.
    *
-   * @throws StoreUnavailableError when the store did not answer, or stopped answering
-   * @throws the store's error when it refuses for good
+   * @throws StoreUnavailableError if the store did not answer, or stopped answering
+   * @throws the store's error if it refuses for good
    * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
    * @throws the plan's signal's own reason, at once, when that is aborted
    */
@@ -166,8 +166,8 @@ export class Acquisition implements Claimant {
   }
 
   /**
-   * Somebody in this process knows that a try is worth it. Ends the pause after a contended try, but not the pause after a try
-   * that brought neither a lease nor anything to wait for.
+   * Somebody in this process knows that another try is worthwhile. Ends the pause after a contended try, but not the
+   * pause after a try that brought neither a lease nor anything to wait for.
    */
   wake(): void {
     this.#woken = true
@@ -228,13 +228,13 @@ export class Acquisition implements Claimant {
     }
   }
 
-  /** Learns from a try that brought no lease, and pauses. Answers whether another try is worth it. */
+  /** Learns from a try that brought no lease, and pauses. Returns whether another try is worthwhile. */
   async #handle(outcome: TryOutcome): Promise<boolean> {
     const { clock } = this.#context
     const { key, waitMs } = this.#plan
     if (outcome.type === 'unknown') {
       const finding = this.#finding
-      // A try cut short by the end of the wait says nothing of the store. It counts only if nothing else is known.
+      // A try cut short by the end of the wait says nothing about the store. It counts only if nothing else is known.
       if (typeof finding !== 'string') this.#learn({ ...finding, ...outcome })
       else if (this.#goesOn()) this.#learn(outcome)
       return false
@@ -255,8 +255,8 @@ export class Acquisition implements Claimant {
       this.#lateGrants++
       this.#learn('late')
     }
-    // Nothing says when a try is worth it. A holder that a check has seen may be this call itself, granted by a try whose
-    // answer was lost, so there is nobody to wait for.
+    // Nothing says when another try is worthwhile. A holder that a check has seen may be this call itself, granted by a
+    // try whose answer was lost, so there is nobody to wait for.
     const pauseMs = floorMs(this.#vain++, longestVainPauseMs)
     if (this.#goesOn()) await sleep(clock, Math.min(pauseMs, this.leftMs()), this.span.signal)
     return true

@@ -13,7 +13,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker } from '../locker.ts'
 import { poll } from '../timing/backoff.ts'
 
-/** Of a lease with the default ttl, at a store that plans for 2 s. */
+/** For a lease with the default ttl, at a store with a command deadline of 2 s. */
 const commandDeadlineMs = 2_000
 
 let caller: AbortController
@@ -25,7 +25,7 @@ beforeEach(() => {
 
 const releasedAtMs = (): number[] => store.called('release').map(({ atMs }) => atMs)
 
-/** Whether the lock is free, asked past the locker. */
+/** Whether the lock is free, by asking the store directly. */
 const free = async (): Promise<boolean> => {
   const outcome = await store.inspect('k', callUntil(new AbortController().signal))
   return outcome.type === 'state' && !outcome.state.held
@@ -103,7 +103,7 @@ describe('an acquire that was given up while it may have been granted', () => {
     store.always('release', requestLost)
     follow(locks.tryAcquire('k'), clock)
     await clock.advance(60_000)
-    // Two attempts each, at once and one command deadline after that.
+    // Two releases of two attempts each: at once, and one command deadline after that.
     expect(releasedAtMs()).toEqual([2_000, 3_000, 6_000, 7_000])
     expect(clock.pending).toBe(0)
   })

@@ -17,31 +17,31 @@ import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
 
-/** The outcome of a try; `state` if the try was only a check. */
+/** The outcome of a try; of type `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome
 
 /** The acquire that makes a claim. */
 export interface Claimant {
-  /** When the store wants to be asked nothing. Both the tries and their undoing observe that. */
+  /** Until when the store wants to be asked nothing. Both the tries and their undoing respect that. */
   readonly known: Quiet
   /** Ends a try early. */
   readonly span: Span
-  /** How long it may still take, in milliseconds. */
+  /** How long the acquire may still take, in milliseconds. */
   leftMs(now: Instant): number
   /** Whether its budget allows another command. */
   mayRepeat(): boolean
   /** A try has been sent, or a check. */
   onSent(): void
-  /** A try got no usable answer, unless only the end of the time cut it short. */
+  /** A try got no usable answer. Not called if the try was only cut short because time was up. */
   onSilence(failure: Unknown): void
-  /** A try was granted after it had been given up. The next `attempt` answers with that grant. */
+  /** A try was granted after it had been given up. The next `attempt` returns that grant. */
   onLateGrant(): void
 }
 
 /**
- * All requests for one key under one acquisition id, from the first try until it is granted or given up. All its tries carry the
- * same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been granted: to give the claim
- * up, call `abandon`.
+ * All requests for one key under one acquisition id, from the first try until the claim is granted or given up. All its
+ * tries carry the same id, so a repeat after a lost reply finds its own lease. A try without an answer may have been
+ * granted: to give the claim up, call `abandon`.
  *
  * A try without an answer may extend an entry that nobody knows of, and so keep others out. After two such tries in a row the
  * claim therefore only checks, which changes nothing, until the store answers again.
@@ -50,20 +50,20 @@ export class Claim implements Question<TryOutcome> {
   readonly #context: Context
   readonly #request: AcquireRequest
   readonly #claimant: Claimant
-  /** Tries that were granted, or may have been. */
+  /** How many tries were granted or may have been. */
   #open = 0
-  /** The last of them, until there is word of it. */
+  /** The last of these tries, until it has an outcome. */
   #latest: Attempt<TryOutcome> | undefined
   #silentTries = 0
   #ended = false
-  /** The attempts that only check. Made by the first. */
+  /** The attempts that only check. Made by the first of them. */
   #checks: WeakSet<Attempt<TryOutcome>> | undefined
   /** The token of the grant that the caller has taken. */
   #accepted: string | undefined
-  /** A grant that came after its try had been given up. It is the answer to the present attempt, and to the next. */
+  /** A grant that came after its try had been given up. It answers the present attempt and the next. */
   lateGrant: Answer<AcquireOutcome> | undefined
 
-  /** @param begun an acquisition id under which a try has been sent already, and may have been granted */
+  /** @param begun an acquisition id under which a try has been sent already and may have been granted */
   constructor(
     context: Context,
     wish: Omit<AcquireRequest, 'acquisitionId'>,
@@ -96,11 +96,11 @@ export class Claim implements Question<TryOutcome> {
     this.#ended = true
   }
 
-  /** Undoes in the background what a try was granted or may have been granted. */
+  /** Undoes, in the background, whatever the tries were granted or may have been granted. */
   abandon(): void {
     if (this.#ended) return
     this.#ended = true
-    // What has not been sent by now never will be.
+    // A try that has not been sent by now never will be.
     const unsent = this.#latest?.isSent === false ? 1 : 0
     if (this.#open > unsent) this.#context.work.background(() => undoAcquire(this.#context, this.#request, this.quiet))
   }
@@ -153,8 +153,8 @@ export class Claim implements Question<TryOutcome> {
     if (outcome.type !== 'granted') return
     this.lateGrant = { outcome, sentAt, before: 'unknown' }
     if (!this.#ended) this.#claimant.onLateGrant()
-    // It may be the grant that was accepted. If not, it came before that or after its end, and is given back by its own token:
-    // the acquisition id is also that of the accepted grant.
+    // It may be the accepted grant itself. If not, it came before that grant or after its end, and is given back by its
+    // own token: the acquisition id would match the accepted grant, too.
     else if (outcome.token !== this.#accepted) {
       const ended = { key: this.#request.key, token: outcome.token }
       this.#context.work.background(() => release(this.#context, ended, this.#request.ttlMs, this.quiet))
@@ -175,8 +175,9 @@ function release(
 }
 
 /**
- * Undoes tries that were granted, or may have been. A release that finds nothing may have overtaken the acquire it undoes, so it
- * is sent once more, later. That is not needed if the ttl ends before the store wants to be asked again.
+ * Undoes tries that were granted or may have been. A release that finds nothing may have overtaken the acquire it
+ * undoes, so it is sent once more, later. That is not needed if the ttl runs out before the store wants to be asked
+ * again.
  */
 export async function undoAcquire(context: Context, request: AcquireRequest, quiet: Quiet): Promise<void> {
   const { clock } = context
@@ -193,7 +194,7 @@ export async function undoAcquire(context: Context, request: AcquireRequest, qui
 const isPossibleGrant = (outcome: TryOutcome): boolean =>
   outcome.type === 'granted' || (outcome.type === 'unknown' && outcome.executed === 'unknown')
 
-/** Somebody else's answer tells us nothing. It can come from a cache, or from a connection that is out of step. */
+/** An answer to somebody else tells us nothing. It can come from a cache, or from a connection that is out of step. */
 const foreign: Unknown = {
   type: 'unknown',
   executed: 'unknown',

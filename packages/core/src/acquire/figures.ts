@@ -1,6 +1,6 @@
 /*
- * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
- * modules only.
+ * The figures of this room. They are in a module that imports nothing, because bundlers inline only the constants of
+ * such modules.
  */
 
 /** The longest pause after a try that brought neither a lease nor anything to wait for, in milliseconds. */

@@ -5,13 +5,13 @@ import type { Clock } from '../timing/clock.ts'
 import { driftMs, type Instant, instant } from '../timing/validity.ts'
 
 /*
- * On Workers the clock stands still between I/O, and no timer fires meanwhile. What docs/guarantees.md says of that.
+ * On Workers the clock stands still between I/O, and no timer fires meanwhile: what docs/guarantees.md says of that.
  */
 
-/** The server's. */
+/** The server's clock. */
 let world: ManualClock
 let store: ScriptedStore
-/** What the Worker reads: as of the last answer. */
+/** The time that the Worker reads: as of the last answer. */
 let seen: Instant
 let locks: Locker
 
@@ -31,13 +31,13 @@ beforeEach(() => {
   const clock: Clock = {
     monotonicMs: () => seen.monotonicMs,
     wallMs: () => seen.wallMs,
-    // Nothing here waits for one.
+    // Nothing here waits for a timer.
     schedule: () => () => undefined,
   }
   locks = createLocker({ store, clock, ttl: ttlMs, renew: false, minValidity: 1 })
 })
 
-/** Time passes without I/O. */
+/** Lets time pass without I/O. */
 const compute = (ms: number): Promise<void> => world.advance(ms)
 
 describe('with a clock that moves only with I/O', () => {
@@ -50,7 +50,7 @@ describe('with a clock that moves only with I/O', () => {
     await compute(5_000)
     const asOfLastAnswer = seen
     if (taken) await store.acquire([{ key: 'k', acquisitionId: 'other', ttlMs, fences: 1 }], callUntil(signal))
-    // That was somebody else's.
+    // That answer was somebody else's.
     seen = asOfLastAnswer
     expect([lease.remaining(), lease.signal.aborted]).toEqual([beforeMs, false])
     lease.assertValid()

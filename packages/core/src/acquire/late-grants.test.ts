@@ -86,7 +86,7 @@ describe('a ttl that is short for the link', () => {
 describe('a grant that is answered while its caller pauses', () => {
   it('ends the pause and is that caller’s', async () => {
     const holder = await elsewhere.acquire('k', { ttl: '1m' })
-    // The second attempt meets the holder, and only then the first is carried out.
+    // The second attempt finds the holder, and only then is the first carried out.
     store.next('acquire', carriedOutAfter(1_200, 300))
     const acquiring = follow(locks.acquire('k', { wait: '1m', strategy: poll({ every: '20s' }) }), clock)
     await clock.advance(1_100)
@@ -179,7 +179,7 @@ describe('the answer to another’s request', () => {
     await clock.advance(10_000)
     expect(trying.reason).toMatchObject({ code: 'STORE_UNAVAILABLE', executed: 'unknown' })
     expect(String(trying.reason)).not.toContain('ab'.repeat(16))
-    // What is undone is its own, and nothing of the other's is given back.
+    // Only its own acquisition is undone, and nothing of the other's is given back.
     const [own] = store.called('acquire').flatMap(({ requests }) => requests)
     const released = store.called('release').flatMap(({ requests }) => requests)
     expect(new Set(released.map(({ acquisitionId }) => acquisitionId))).toEqual(new Set([own?.acquisitionId]))
@@ -213,7 +213,8 @@ describe('a grant whose answer comes late', () => {
     store.next('acquire', replyAfter(2_000))
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(500)
-    // What was granted at once, and not answered yet, is taken away. So that its end is not known: somebody else was granted since.
+    // What was granted at once but not answered yet is taken away. Somebody else is granted the lock, to hide how that
+    // grant ended.
     await elsewhere.revoke('k')
     await (await elsewhere.acquire('k')).release()
     await clock.advance(600)
@@ -228,7 +229,7 @@ describe('a grant whose answer comes late', () => {
     const acquiring = follow(locks.acquire('k', { ttl: '30s' }), clock)
     await clock.advance(1_000)
     await acquiring.value?.release()
-    // So that the copy is not known as one: somebody else has been granted it since.
+    // Somebody else is granted the lock, so that the store does not recognize the copy.
     await (await elsewhere.acquire('k')).release()
     await clock.advance(6_000)
     expect(await isHeld()).toBe(false)
@@ -243,7 +244,7 @@ describe('a grant whose answer comes late', () => {
   })
 })
 
-/** Carried out `ms` later, and answered `more` after that. */
+/** Carried out `ms` later, and answered `more` milliseconds after that. */
 function carriedOutAfter(ms: number, more: number): Fate {
   return async ({ clock, execute }) => {
     await new Promise<void>((resolve) => {

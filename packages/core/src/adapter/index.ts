@@ -1,9 +1,9 @@
 /**
  * `@leasehold/core/adapter`: for authors of stores, notifiers and clients.
  *
- * It has the ports, the outcomes that they answer, and the parts that every implementation would otherwise write again. The
- * ports of a Redis client (`RedisTransport`, `RedisSubscriber`) and what is built on them are in `@leasehold/core/redis`. The
- * calls for users of locks are in `@leasehold/core`.
+ * It exports the ports, the outcomes they return, and the parts that every implementation would otherwise write again.
+ * The ports for a Redis client (`RedisTransport`, `RedisSubscriber`) and what is built on them are in
+ * `@leasehold/core/redis`. The calls for users of locks are in `@leasehold/core`.
  */
 
 export { demandObject, demandOption, refuseUnknown } from '../errors.ts'

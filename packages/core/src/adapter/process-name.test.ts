@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { type ProcessRuntime, processName } from './process-name.ts'
 
-/** A runtime whose host has this name, and what it says to a permission where it is asked for one. */
+/** A runtime with this hostname and, as in Deno, this state of every permission. */
 const runtime = (host: string, pid = 42, state?: string): ProcessRuntime => ({
   process: { pid, env: { HOSTNAME: 'of-the-environment' }, getBuiltinModule: () => ({ hostname: () => host }) },
   ...(state !== undefined && { Deno: { permissions: { querySync: () => ({ state }) } } }),

@@ -11,12 +11,12 @@ export interface ProcessRuntime {
   readonly Deno?: { readonly permissions: { querySync(permission: object): { readonly state: string } } } | undefined
 }
 
-/** A locker's name may have 64 characters. The rest is for users who add something to this name. */
+/** A locker's name may have 64 characters. The rest is left for users who add something to this name. */
 const longest = 32
 
 /**
- * Host and pid, such as `orders-7c9d5b8f7b-x2x4z-1`, in characters that a locker's name may have. Undefined where neither
- * is known.
+ * Returns host and pid, such as `orders-7c9d5b8f7b-x2x4z-1`, in characters allowed in a locker's name. Undefined if
+ * neither is known.
  */
 export function processName(runtime: ProcessRuntime): string | undefined {
   const pid = runtime.process?.pid
@@ -26,7 +26,7 @@ export function processName(runtime: ProcessRuntime): string | undefined {
 
 function hostOf({ process, Deno }: ProcessRuntime): string | undefined {
   try {
-    // Deno would prompt the user for the missing permission. A default is not worth that.
+    // Deno would prompt the user for the missing permission. A default name is not worth that.
     if (Deno && Deno.permissions.querySync({ name: 'sys', kind: 'hostname' }).state !== 'granted') return undefined
     return process?.getBuiltinModule?.('node:os')?.hostname() ?? process?.env?.HOSTNAME
   } catch {
@@ -35,7 +35,7 @@ function hostOf({ process, Deno }: ProcessRuntime): string | undefined {
   }
 }
 
-/** A long name loses its domain first, then its beginning, because the names of a deployment's pods differ at their end. */
+/** A long name loses its domain first, then its beginning, because the names of a deployment's pods end differently. */
 function shortened(host: string, room: number): string {
   const whole = plain(host)
   return whole.length <= room ? whole : plain(plain(host.replace(/\..*/, '')).slice(-room))

@@ -2,12 +2,13 @@ import { sharesBetweenCalls as chosenAnswer, clockWithin as chosenClock, homeCon
 import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 
-/** Whether calls of one process may share promises, timers and connections. On Workers they may not. Ask at each call. */
+/** Whether calls in a process may share promises, timers and connections. On Workers they may not. Ask at each call. */
 export const sharesBetweenCalls: () => boolean = chosenAnswer
 
 /**
- * Makes a function that runs tasks in the async context in which `homeContext` was called, so that work that outlives a call
- * does not keep the caller's context alive. Where calls share nothing, a task runs at once in its caller's context.
+ * Makes a function that runs tasks in the async context in which `homeContext` was called, so that work that outlives a
+ * call does not keep the caller's context alive. Where calls share nothing, a task runs at once, in its caller's
+ * context.
  */
 export const homeContext: () => Home = chosenHome
 

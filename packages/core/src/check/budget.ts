@@ -2,7 +2,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
 import { deadline, sleep, withDeadline } from '../timing/deadline.ts'
 
-/** The time of one check. Everything that it awaits goes through here, so nothing outlasts it. */
+/** The time that one check may take. Everything the check awaits goes through here, so nothing outlasts it. */
 export class Budget {
   readonly clock: Clock
   readonly #leftMs: () => number
@@ -14,13 +14,13 @@ export class Budget {
     this.#signal = signal
   }
 
-  /** Whether its time is over. */
+  /** Whether the time is over. */
   get isSpent(): boolean {
     return this.#leftMs() <= 0
   }
 
   /**
-   * Makes a call. Undefined means that no answer came in time, that it rejected, or that there was no time left to ask.
+   * Makes a call. Resolves with undefined if no answer came in time, the call rejected, or no time was left to make it.
    *
    * @throws the signal's own reason when it is aborted
    */
@@ -30,14 +30,14 @@ export class Budget {
     try {
       return await withDeadline(this.clock, forMs, run, undefined, this.#signal)
     } catch {
-      // The ports reject nothing that is asked here, so this is the signal, or a store out of order, which has not answered.
+      // The ports never reject what is asked here, so this is the signal, or a broken store, which counts as no answer.
       this.#signal?.throwIfAborted()
       return undefined
     }
   }
 
   /**
-   * Waits for a callback. Answers whether it came in time.
+   * Waits for a callback. Resolves with whether it came in time.
    *
    * @throws the signal's own reason when it is aborted
    */

@@ -41,8 +41,8 @@ export type CheckCode =
   | 'SLOW'
 
 /*
- * Every finding of a check, besides those that adapters offer: its severity, and what to do. `<prefix>` stands for the store's.
- * `docs/check.md` has the same codes, severities and remedies; a test compares them.
+ * Every finding of a check, except those that adapters offer: its severity and its remedy. `<prefix>` stands for the
+ * store's. `docs/check.md` has the same codes, severities and remedies; a test compares them.
  */
 
 const user = '`ACL SETUSER <user>'
@@ -126,12 +126,12 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   SLOW: ['warning', 'Use a server nearer to this program, or one with less to do, and a longer ttl.'],
 }
 
-/** @param prefix of the store, for a remedy that names keys or channels */
+/** @param prefix the store's prefix, for a remedy that names keys or channels */
 export function finding(code: CheckCode, message: string, prefix = '<prefix>'): Finding {
   const [severity, remedy] = catalogue[code]
   return { code, severity, message, remedy: remedy.replaceAll('<prefix>', prefix) }
 }
 
-/** All of them, as they are before anything is known of a server. */
+/** Returns every finding that `check` itself can report, as it is before anything is known about a server. */
 export const knownFindings = (): readonly Finding[] =>
   Object.keys(catalogue).map((code) => finding(code as CheckCode, ''))

@@ -11,16 +11,17 @@ import { mostRounds } from './timing.ts'
 export interface CheckOptions {
   /** Ends the check: it rejects with the signal's own reason. */
   readonly signal?: AbortSignal | undefined
-  /** How long the check may take in all; default 10 s. What was not answered by then is a finding. */
+  /** How long the whole check may take; default 10 s. What is unanswered by then is a finding. */
   readonly deadline?: Duration | undefined
-  /** How many releases are listened for, and how often a call is timed, 1 to 100; by default once, and five times. */
+  /** How many releases to listen for, and how often to time a call, from 1 to 100; by default once, and five times. */
   readonly rounds?: number | undefined
 }
 
-/** Checks one store again and again, and remembers what its clock said. */
+/** Checks one store repeatedly, and remembers the readings of its clock. */
 export interface Checker {
   /**
-   * Checks the store once, as {@link check} does. From the second time on it also tells whether the store's clock was set in between.
+   * Checks the store once, as {@link check} does. From the second run on, it also reports whether the store's clock was
+   * set between runs.
    *
    * @throws InvalidOptionError for a bad option
    * @throws the signal's own reason when `signal` is aborted
@@ -29,11 +30,12 @@ export interface Checker {
 }
 
 /**
- * Examines a store, and its notifier, for what endangers locks: a server that evicts keys, forgets them or takes no writes,
- * permissions that are missing, a client of the wrong kind or with a risky option, different prefixes.
+ * Examines a store and its notifier for anything that endangers locks: a server that evicts keys, forgets them or takes
+ * no writes, missing permissions, a client of the wrong kind or with a risky option, different prefixes.
  *
- * It takes a lock of its own, with a name that nobody else has, and gives it back. Its fence record is left, for `fenceMemory`. What is
- * missing, refused or unanswered is a finding and never an error. A notifier connects for it, and stays yours to close.
+ * It acquires a lock of its own, with a name that nobody else has, and gives it back. The lock's fence record remains
+ * for `fenceMemory`. Anything missing, refused or unanswered is a finding and never an error. The check makes the
+ * notifier connect, and leaves it to you to close.
  *
  * @example
  * ```ts
@@ -47,7 +49,7 @@ export interface Checker {
 export const check = (target: CheckTarget, options?: CheckOptions): Promise<CheckReport> => checker(target).run(options)
 
 /**
- * Makes a value that checks a store again and again, such as once a minute. It does no I/O until `run` is called.
+ * Makes a checker for checking a store repeatedly, such as once a minute. It does no I/O until `run` is called.
  *
  * @example
  * ```ts
@@ -85,12 +87,12 @@ function settings(
   return { signal, rounds, budget: new Budget(clock, parseDuration('deadline', deadline), signal) }
 }
 
-/** What says more than another finding. */
+/** Findings that say more than another, which is then left out. */
 const explains: Readonly<Record<string, string>> = { IS_SENTINEL: 'NO_SCRIPTS' }
 
 const order: readonly Finding['severity'][] = ['error', 'warning', 'info']
 
-/** The worst first, and each once: what a rehearsal met and what a server says of itself are often the same. */
+/** Sorts findings, the worst first, and keeps each once: a rehearsal and a server's own report often find the same. */
 function ordered(findings: readonly Finding[]): readonly Finding[] {
   const seen = new Map<string, Finding>()
   for (const found of findings) if (!seen.has(found.code)) seen.set(found.code, found)

@@ -1,20 +1,20 @@
 import type { Finding } from '../store/finding.ts'
 import { finding } from './catalogue.ts'
 
-/** What the store's clock said, and when by the clock of this process, in milliseconds. */
+/** A reading of the store's clock, and of this process's clock at that moment, in milliseconds. */
 export interface ClockReading {
   readonly storeMs: number
   readonly localMs: number
-  /** How far off it may be: the time that the answer took. */
+  /** How far off the reading may be, in milliseconds: the time that the answer took. */
   readonly withinMs: number
 }
 
-/** Two sound clocks drift apart by no more than this part of the time between two readings. */
+/** Two sound clocks drift apart by at most this fraction of the time between two readings. */
 const mostDrift = 1 / 1_000
-/** A step that is smaller than this many milliseconds matters to no ttl. */
+/** A step of less than this many milliseconds matters to no ttl. */
 const leastStepMs = 250
 
-/** How far the store's clock has been set since the first reading, in milliseconds; negative if it was set back. 0: it was not. */
+/** How far the store's clock was set since the first reading, in milliseconds; negative if set back, 0 if not set. */
 function clockStepMs(first: ClockReading, last: ClockReading): number {
   const passedMs = last.localMs - first.localMs
   const stepMs = last.storeMs - first.storeMs - passedMs

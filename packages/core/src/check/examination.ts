@@ -9,22 +9,22 @@ import type { CheckReport, CheckTarget } from './report.ts'
 import { redisBehind } from './survey.ts'
 import { timeCalls, timing } from './timing.ts'
 
-/** A script that takes so large a part of the store's command deadline leaves little of a short ttl. */
+/** A script that takes more than this fraction of the store's command deadline leaves little of a short ttl. */
 const slowPart = 1 / 4
 
-/** What one examination brings: findings in no order, some of them twice, and what the clocks of the nodes said. */
+/** The result of one examination: findings in no order, some of them twice, and the readings of the nodes' clocks. */
 export interface Examination extends CheckReport {
   readonly clocks: ReadonlyMap<string, ClockReading>
 }
 
-/** Examines all there is, once. What nobody answers in time is left out, and a finding says so. */
+/** Examines everything once. What is not answered in time is left out, and a finding says so. */
 export async function examine(target: CheckTarget, rounds: number | undefined, budget: Budget): Promise<Examination> {
   const { store, notifier } = target
   const key = `leasehold-check:${drawAcquisitionId()}`
   const behind = redisBehind(store)
   const offered = [store, notifier, behind?.transport].flatMap((each) => (each && offeredFindings(each)) ?? [])
   const { findings, newsMs, reached, announces } = await rehearse(target, key, rounds, budget)
-  // A server that is loading, or busy with a script, would answer nothing of it in time.
+  // A server that is loading, or busy with a script, would answer none of this in time.
   const answers = reached && !findings.some(({ code }) => code === 'NOT_READY')
   const redis = behind && answers ? await checkRedis(behind, store, key, budget) : undefined
   const times = answers ? await timeCalls(store, behind, key, rounds, budget) : undefined
@@ -49,7 +49,7 @@ export async function examine(target: CheckTarget, rounds: number | undefined, b
   }
 }
 
-/** `createLocker` refuses them, too. */
+/** Reports different prefixes, which `createLocker` also refuses. */
 function apart({ store, notifier }: CheckTarget): readonly Finding[] {
   if (store.prefix === undefined || notifier?.prefix === undefined || store.prefix === notifier.prefix) return []
   const message = `The store has the prefix "${store.prefix}", and the notifier "${notifier.prefix}"`

@@ -5,23 +5,23 @@ import { finding } from './catalogue.ts'
 import { isForbidden } from './refusal.ts'
 import { wordsOf } from './words.ts'
 
-/** How long a notifier may take until it listens, or says why it cannot, in milliseconds. */
+/** How long a notifier may take to listen, or to report why it cannot, in milliseconds. */
 const listensWithinMs = 4_000
 /** How long the news of a release may take, in milliseconds. */
 const newsWithinMs = 2_000
 
 /** One subscription, for as long as a check needs it. */
 export interface Hearing {
-  /** Why nothing is heard; undefined if the notifier listens. */
+  /** Why the notifier hears nothing; undefined if it listens. */
   readonly disconnected: Finding | undefined
-  /** How many signals there have been. */
+  /** The number of signals so far. */
   readonly signals: number
-  /** Waits for a signal beyond those. Answers whether it came. */
+  /** Waits for a signal beyond the `seen` ones. Resolves with whether it came. */
   next(seen: number): Promise<boolean>
   close(): void
 }
 
-/** Listens for one lock. A notifier that tells why it cannot is believed. */
+/** Listens for one lock. A notifier that reports why it cannot is believed. */
 export async function listen(
   notifier: ReleaseNotifier,
   key: string,
@@ -74,6 +74,6 @@ function disconnection(words: string, prefix: string | undefined): Finding {
   return finding('NOT_LISTENING', `The notifier hears no releases, so waiters check by themselves: ${why}`)
 }
 
-/** A release was announced, and the notifier listens and has not heard it. */
+/** A release was announced, but the notifier, although listening, did not hear it. */
 export const unheard = (): Finding =>
   finding('NOT_HEARD', `The notifier did not hear of a release within ${newsWithinMs / 1_000} s`)

@@ -1,4 +1,4 @@
-/** An examination of a store, and of its notifier, for what endangers locks: findings, each with a remedy. */
+/** An examination of a store and its notifier for anything that endangers locks: findings, each with a remedy. */
 export type { Finding } from '../store/finding.ts'
 export { knownFindings } from './catalogue.ts'
 export { type Checker, type CheckOptions, check, checker } from './check.ts'

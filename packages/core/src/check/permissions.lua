@@ -1,6 +1,6 @@
--- Tries each command that the scripts of locks use, on records of its own, and leaves nothing behind for longer than a second.
+-- Tries each command that the locks' scripts use, on records of its own, and leaves nothing for longer than a second.
 -- @key text      a record that no lock has
--- @key hash      a second one, for the commands of queues
+-- @key hash      a second such record, for the commands of queues
 -- @key order     a third one
 -- @each channel  where releases of that lock would be announced
 -- @returns {"tried", name, error, ...}  the commands that failed, each with the server's words

@@ -8,25 +8,26 @@ import { parseServerReport, type ServerReport } from './server-report.ts'
 import { serverFindings } from './server-rules.ts'
 import { commandFindings, plainAnswer, type RedisBehind, surveyNode } from './survey.ts'
 
-/** A node, and what it says of itself; null if it says nothing. */
+/** A node, and its report on itself. */
 export interface NodeFacts {
-  /** `host:port` on a cluster, as its client knows it; empty where there is one server. */
+  /** `host:port` on a cluster, as its client knows it; empty if there is only one server. */
   readonly name: string
+  /** Null if the node says nothing about itself. */
   readonly report: ServerReport | null
 }
 
 export interface RedisCheck {
   readonly findings: readonly Finding[]
   readonly nodes: readonly NodeFacts[]
-  /** What the clocks of the nodes said, by the name of the node. */
+  /** The readings of the nodes' clocks, by node name. */
   readonly readings: ReadonlyMap<string, ClockReading>
 }
 
-/** How many names are tried to find one on each node, and to find a slot that a plain client cannot reach. */
+/** How many names are tried in search of one on each node, and of a slot that a plain client cannot reach. */
 const namesTried = 256
 const slotsTried = 16
 
-/** Examines the servers behind a Redis store: each node of a cluster, or the one that there is. */
+/** Examines the servers behind a Redis store: each node of a cluster, or the single server. */
 export async function checkRedis(
   behind: RedisBehind,
   store: LeaseStore,
@@ -53,7 +54,7 @@ interface NodeCheck {
   readonly findings: readonly Finding[]
 }
 
-/** @param count how many nodes there are */
+/** @param count the number of nodes */
 async function checkNode(
   behind: RedisBehind,
   key: string,
@@ -69,12 +70,13 @@ async function checkNode(
   const words = reasonIn(survey)
   const why =
     refusal(words, behind.prefix) ?? finding('UNREACHABLE', `The server answers no script${words && `: ${words}`}`)
-  // A server without scripts, or a user without them, may still answer a plain question. On a cluster, any node would.
+  // A server without scripts may still answer a plain command, also to a user who may not run scripts. On a cluster,
+  // any node might be the one that answers.
   const report = count === 1 ? await plainReport(behind, budget) : undefined
   return { report: report ?? null, findings: [why, ...(report ? serverFindings(report, { save }) : [])] }
 }
 
-/** What was found on several nodes, once, with their names. */
+/** Keeps a finding of several nodes once, with their names. */
 function named(nodes: readonly { readonly name: string; readonly findings: readonly Finding[] }[]): readonly Finding[] {
   const names = new Map<string, string[]>()
   const first = new Map<string, Finding>()
@@ -97,7 +99,7 @@ const unseen = (): Finding =>
     'The server tells a script nothing about itself: version, role, eviction and persistence are unknown',
   )
 
-/** A key for each node that the client knows. */
+/** Finds a key on each node that the client knows. */
 function keysByNode(store: LeaseStore, key: string): ReadonlyMap<string, string> {
   const keys = new Map<string, string>()
   for (let at = 0; at < namesTried; at++) {
@@ -118,7 +120,7 @@ function snapshotSetting(reply: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** What a plain client can do on a node of a cluster: all, while that node has every slot. */
+/** What a plain client can do on a cluster node: everything, as long as that node has every slot. */
 async function plainOnCluster(store: LeaseStore, key: string, budget: Budget): Promise<Finding> {
   const requests = Array.from({ length: slotsTried }, (_, at) => ({ key: `${key}:${at}`, cursor: '-' }))
   const outcomes = await budget.ask(store.commandDeadlineMs, (call) => store.checkHolders(requests, call))

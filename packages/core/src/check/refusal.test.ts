@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { refusal } from './refusal.ts'
 
-/* The same refusal in the words of several versions. Those of Redis 7.0 are met on real servers in `test/check`. */
+/* The same refusals in the words of several versions. Real servers in `test/check` say those of Redis 7.0. */
 it.each([
   // 6.2
   ["NOPERM this user has no permissions to run the 'evalsha' command or its subcommand", 'SCRIPTS_FORBIDDEN'],

@@ -5,7 +5,8 @@ import { type CheckCode, finding } from './catalogue.ts'
 import { wordsOf } from './words.ts'
 
 /*
- * What a server's words mean. Redis 6.2, 7.0, 7.2 and Valkey say the same in different words, and a script's error may come wrapped.
+ * What a server's words mean. Redis 6.2, 7.0, 7.2 and Valkey word the same errors differently, and a script's error may
+ * come wrapped.
  */
 const meanings: readonly (readonly [words: RegExp, code: CheckCode, message: string])[] = [
   [/\b(WRONGPASS|NOAUTH|HTTP 401)\b|Unauthorized/, 'LOGIN_REFUSED', 'The server does not let this client in'],
@@ -19,7 +20,7 @@ const meanings: readonly (readonly [words: RegExp, code: CheckCode, message: str
     'The user may not run the commands of the scripts',
   ],
   [/\b(READONLY|MASTERDOWN)\b/, 'IS_REPLICA', 'The server is a replica, and takes no writes'],
-  // Before MOVED, which a cluster's client quotes when it has followed it in vain.
+  // Before MOVED, which a cluster client quotes after following it in vain.
   [/\bTRYAGAIN\b/, 'NOT_READY', 'A slot of the cluster is being moved'],
   [/\b(MOVED|ASK) \d/, 'CLUSTER_NEEDS_CLIENT', 'The server is a node of a cluster, and the client is a plain one'],
   [/\bCLUSTERDOWN\b/, 'CLUSTER_DOWN', 'The cluster does not serve all of its slots'],
@@ -29,17 +30,17 @@ const meanings: readonly (readonly [words: RegExp, code: CheckCode, message: str
   [/\b(LOADING|BUSY)\b/, 'NOT_READY', 'The server cannot answer yet'],
 ]
 
-/** The finding behind a refusal, or behind a request that was not carried out, if its words say why. */
+/** The finding for a refusal, or for a request that was not carried out, if the words say why. */
 export function refusal(words: string, prefix: string | undefined): Finding | undefined {
   const found = meanings.find(([pattern]) => pattern.test(words))
   return found && finding(found[1], `${found[2]}: ${words}`, prefix)
 }
 
-/** Whether words are about a permission that is missing. */
+/** Whether words are about a missing permission. */
 export const isForbidden = (words: string): boolean =>
   /NOPERM|ACL failure|can't (run|access|publish)|no permissions/i.test(words)
 
-/** Why a request was refused or stayed unanswered, as its store says; empty if nothing is known. */
+/** Why a request was refused or stayed unanswered, in the store's words; empty if nothing is known. */
 export function reasonIn(outcome: Unknown | Refused | undefined): string {
   if (outcome?.type !== 'refused') return wordsOf(outcome?.cause)
   const { error } = outcome
@@ -49,7 +50,7 @@ export function reasonIn(outcome: Unknown | Refused | undefined): string {
 /** The outcome of one request, as a check reads it. */
 export type Outcome = { readonly type: string } | Unknown | Refused | undefined
 
-/** What an outcome that was not expected means. */
+/** The finding for an unexpected outcome. */
 export function failure(outcome: Outcome, prefix: string | undefined): Finding {
   if (outcome && outcome.type !== 'unknown' && outcome.type !== 'refused') {
     return finding('REFUSED', `The store answered "${outcome.type}" about a lock that nobody else wants`)

@@ -7,10 +7,10 @@ import type { Budget } from './budget.ts'
 import { type Hearing, listen, unheard } from './hearing.ts'
 import { failure, type Outcome } from './refusal.ts'
 
-/** How long a rehearsed lock is taken at most, in milliseconds, should this process end meanwhile. */
+/** How long a rehearsed lock stays taken at most, in milliseconds, should this process end meanwhile. */
 const ttlMs = 10_000
 
-/** What is rehearsed with: the store and notifier of a locker. */
+/** What a rehearsal uses: the store and notifier of a locker. */
 export interface Stage {
   readonly store: LeaseStore
   readonly notifier?: ReleaseNotifier | undefined
@@ -20,15 +20,16 @@ export interface Rehearsal {
   readonly findings: readonly Finding[]
   /** Whether the store answers requests, if only to refuse them. */
   readonly reached: boolean
-  /** Whether it may announce releases, as far as that was tried. */
+  /** Whether the store may announce releases, as far as was tried. */
   readonly announces: boolean
   /** How long the news of each release took, in milliseconds. */
   readonly newsMs: readonly number[]
 }
 
 /**
- * Takes a lock that nobody else wants, renews it and gives it back, `rounds` times, and listens for the releases. What goes wrong is
- * a finding. A permission can be tried in no better way: the servers that have a command for it are new, and allow it to few.
+ * Acquires a lock that nobody else wants, renews it and gives it back, `rounds` times, and listens for the releases.
+ * Whatever goes wrong is a finding. There is no better way to test permissions: only new servers have a command for
+ * that, and few users may run it.
  */
 export async function rehearse(stage: Stage, key: string, rounds = 1, budget: Budget): Promise<Rehearsal> {
   const play = new Play(stage, key, budget)
@@ -50,7 +51,7 @@ class Play implements Rehearsal {
   #reached = false
   #announces = true
   #failed = false
-  /** What may have been granted and was not given back. */
+  /** An acquisition that may have been granted and was not given back. */
   #open: { readonly key: string; readonly acquisitionId: string } | undefined
 
   constructor(stage: Stage, key: string, budget: Budget) {
@@ -102,7 +103,7 @@ class Play implements Rehearsal {
     await this.#hear(released as { readonly announced?: boolean }, seen, fromMs)
   }
 
-  /** Leaves nothing behind: a lock that was not given back, because the check was ended or went unanswered, is undone behind its back. */
+  /** Leaves nothing behind: undoes, in the background, an acquire left open by an ended check or a missing answer. */
   close(): void {
     this.#hearing?.close()
     const open = this.#open
@@ -116,7 +117,7 @@ class Play implements Rehearsal {
   async #listen(): Promise<void> {
     const { store, notifier } = this.#stage
     if (!notifier || this.#hearing || (store.prefix ?? notifier.prefix) !== (notifier.prefix ?? store.prefix)) return
-    // What a contended acquire is told is what a waiter subscribes with.
+    // A waiter subscribes with what a contended acquire was told.
     const wish = { key: this.#key, acquisitionId: drawAcquisitionId(), ttlMs, fences: 1 }
     const held = await this.#ask('held', (call) => store.acquire([wish], call))
     if (!held) return
@@ -134,7 +135,7 @@ class Play implements Rehearsal {
     }
   }
 
-  /** The outcome of a request if it is the expected one; anything else is told as a finding, and ends the rehearsal. */
+  /** The outcome of a request if it is the expected one. Anything else becomes a finding and ends the rehearsal. */
   async #ask(expected: string, run: (call: CallOf) => Promise<readonly Outcome[]>): Promise<Outcome> {
     const { store } = this.#stage
     // Twice a command's time, because the first call may have to connect.
@@ -165,5 +166,5 @@ class Play implements Rehearsal {
 
 type CallOf = Parameters<LeaseStore['acquire']>[1]
 
-/** Whether the client has no connection that it could send anything on. */
+/** Whether the client has no connection on which it could send anything. */
 const isShutOut = ({ code }: Finding): boolean => ['UNREACHABLE', 'LOGIN_REFUSED', 'NOT_A_CLUSTER'].includes(code)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseServerReport } from './server-report.ts'
 import { serverFindings } from './server-rules.ts'
 
-/* What servers of other versions and makers say of themselves, in excerpts. That no such server runs here is why this is a text. */
+/* Excerpts of what servers of other versions and vendors report. They are texts because no such server runs here. */
 
 const redis5 = `# Server\r\nredis_version:5.0.14\r\nredis_mode:standalone\r\n\r\n# Memory\r\nused_memory:853464\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n\r\n# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\n\r\n# Stats\r\nevicted_keys:0\r\n\r\n# Replication\r\nrole:master\r\n`
 const redis60 = redis5.replace('5.0.14', '6.0.16')

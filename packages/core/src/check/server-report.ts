@@ -1,29 +1,29 @@
-/** What a server says of itself in its `INFO`. Null, or empty, is what it does not say. */
+/** A server's `INFO` about itself. A field is null or empty if the server does not say. */
 export interface ServerReport {
   /** `redis`, `valkey`, or what a compatible server calls itself. */
   readonly product: string
-  /** In the product's own count; null if it says none. */
+  /** The product's own version; null if the server does not say. */
   readonly version: string | null
-  /** The version of Redis that it is, or is compatible with. */
+  /** The version of Redis that the server is, or is compatible with. */
   readonly redisVersion: string | null
   readonly role: 'primary' | 'replica' | 'sentinel' | null
   readonly cluster: boolean
   readonly loading: boolean
-  /** In bytes; null if there is no limit, or none is told. */
+  /** The memory limit in bytes; null if there is none, or the server does not say. */
   readonly maxMemory: number | null
   readonly usedMemory: number | null
   readonly evictionPolicy: string | null
   readonly evictedKeys: number | null
-  /** Whether it writes an append-only file. */
+  /** Whether the server writes an append-only file. */
   readonly appendOnly: boolean | null
-  /** Whether its last writes to the disk succeeded. */
+  /** Whether the server's last writes to disk succeeded. */
   readonly diskWorks: boolean
 }
 
-/** Servers that are compatible with Redis have a version of their own under their name. */
+/** Servers compatible with Redis report their own version under their name. */
 const products = ['valkey', 'dragonfly', 'keydb', 'garnet', 'kvrocks']
 
-/** Reads the text of `INFO`, of any version and of compatible servers, also where parts of it are missing. */
+/** Parses the text of `INFO`, of any version and of compatible servers, even if parts are missing. */
 export function parseServerReport(info: string): ServerReport {
   const fields = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {
@@ -62,7 +62,7 @@ function roleOf(fields: ReadonlyMap<string, string>): ServerReport['role'] {
   return role === undefined ? null : 'replica'
 }
 
-/** Whether a version is at least 6.2, which has the commands and options that the scripts use. True for what is no version. */
+/** Whether a version is at least 6.2, which has all that the scripts use. True for text that is not a version. */
 export function isNewEnough(redisVersion: string | null): boolean {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(redisVersion ?? '') ?? []
   return major === undefined || Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2)

@@ -2,16 +2,16 @@ import type { Finding } from '../store/finding.ts'
 import { type CheckCode, finding } from './catalogue.ts'
 import { isNewEnough, type ServerReport } from './server-report.ts'
 
-/** From this part of its limit on, a server is nearly full. */
+/** A server is nearly full from this fraction of its memory limit on. */
 const nearlyFull = 0.9
 
-/** What is known of a server besides its report. */
+/** What is known about a server besides its report. */
 export interface ServerSetting {
-  /** The setting `save`: when it writes snapshots. Empty: never. Undefined: it cannot be asked. */
+  /** The setting `save`: when the server writes snapshots; empty means never. Undefined if it cannot be asked for. */
   readonly save: string | undefined
 }
 
-/** What a server's report on itself means for locks. */
+/** Returns what a server's report on itself means for locks. */
 export function serverFindings(report: ServerReport, { save }: ServerSetting): readonly Finding[] {
   const version = [report.product, report.version].join(' ')
   const found: Finding[] = []
@@ -41,7 +41,7 @@ function memoryFindings({ evictionPolicy, evictedKeys, maxMemory, usedMemory }: 
   return [finding('MEMORY_NEARLY_FULL', `The server uses ${percent} % of its memory limit; a full one grants no locks`)]
 }
 
-/** What a restart of the server does to locks. */
+/** Returns what a restart of the server does to locks. */
 function lossFindings({ appendOnly }: ServerReport, save: string | undefined): readonly Finding[] {
   if (appendOnly !== false) return []
   if (save === '') {

@@ -1,7 +1,7 @@
--- Says what a server is and what time it has, and touches no key.
+-- Returns what a server is and what its clock says, and touches no key.
 -- @key lock  a key of the node to ask
 -- @returns {"survey", seconds, micros, info}  info: the server's report on itself, "" if the user may not ask for it
--- Other commands for operators (CONFIG, ROLE, ACL) are not allowed from a script.
+-- Other operator commands (CONFIG, ROLE, ACL) are not allowed from a script.
 local now = redis.pcall('TIME')
 if now.err then return now end
 local info = redis.pcall('INFO')

@@ -14,7 +14,7 @@ import { survey } from './generated/survey.ts'
 import { isForbidden } from './refusal.ts'
 import { parseServerReport, type ServerReport } from './server-report.ts'
 
-/** What a Redis store is made of, as far as a check needs it. */
+/** The parts of a Redis store that a check needs. */
 export interface RedisBehind {
   readonly transport: RedisTransport
   readonly plain: PlainCommand | undefined
@@ -41,7 +41,7 @@ const surveyed = decoder<Surveyed>({
   },
 })
 
-/** What a node says of itself, and what its clock said. */
+/** A node's report on itself, and the reading of its clock. */
 export interface NodeSurvey {
   readonly type: 'surveyed'
   readonly report: ServerReport | undefined
@@ -49,8 +49,8 @@ export interface NodeSurvey {
 }
 
 /**
- * Asks the node of a key. The script is sent as text and not by its hash, as a server is sent that has forgotten its scripts: that takes
- * a permission of its own.
+ * Asks the node that has a key. The script is sent as text and not by its hash, as it is to a server that has forgotten
+ * its scripts, because that takes a permission of its own.
  */
 export async function surveyNode(
   { transport, prefix }: RedisBehind,
@@ -86,11 +86,11 @@ const tried = decoder<Tried>({
 
 function codeOf(name: string, words: string): CheckCode {
   if (name === 'publish') return /channel/.test(words) ? 'CHANNELS_FORBIDDEN' : 'PUBLISH_FORBIDDEN'
-  // Those of hashes and sorted sets, and one that counts subscribers.
+  // The commands of hashes and sorted sets, and the one that counts subscribers.
   return /^(h|z|pubsub)/.test(name) ? 'QUEUES_FORBIDDEN' : 'COMMANDS_FORBIDDEN'
 }
 
-/** Which commands the scripts may not use. Redis 7.0 does not name them when it refuses. */
+/** Finds the commands that the scripts may not use. Redis 7.0 does not name them when it refuses a script. */
 export async function commandFindings(
   { transport, prefix }: RedisBehind,
   key: string,
@@ -120,14 +120,14 @@ export async function commandFindings(
   )
 }
 
-/** What comes back for a plain command, if there may be one. */
+/** The reply to a plain command, if the transport offers those. */
 export const plainReply = async (
   { plain, transport }: RedisBehind,
   words: readonly [string, ...string[]],
   budget: Budget,
 ): Promise<ScriptReply | undefined> => plain && budget.ask(transport.commandDeadlineMs, (call) => plain(words, call))
 
-/** The answer to a plain command, if there may be one and it comes. */
+/** The answer to a plain command, if the transport offers those and the answer comes. */
 export async function plainAnswer(
   behind: RedisBehind,
   words: readonly [string, ...string[]],

@@ -5,11 +5,11 @@ import { finding } from './catalogue.ts'
 import { isForbidden } from './refusal.ts'
 import { plainReply, type RedisBehind } from './survey.ts'
 
-/** How often a round trip is timed unless the caller says, and at most. */
+/** How often a round trip is timed by default, and at most. */
 const usualRounds = 5
 export const mostRounds = 100
 
-/** How long something took, of several tries, in milliseconds. */
+/** How long something took over several tries, in milliseconds. */
 export interface Timing {
   readonly medianMs: number
   readonly maxMs: number
@@ -31,11 +31,11 @@ export function timing(tookMs: readonly number[]): Timing | null {
 export interface Timings {
   readonly ping: Timing | null
   readonly script: Timing | null
-  /** A command that does nothing is refused, so it has no time. */
+  /** Says that a command that does nothing is refused, in which case it has no time. */
   readonly findings: readonly Finding[]
 }
 
-/** Times a script that reads one lock, and a command that does nothing, where there is one. */
+/** Times a script that reads one lock, and, if there is one, a command that does nothing. */
 export async function timeCalls(
   store: LeaseStore,
   behind: RedisBehind | undefined,
@@ -61,7 +61,7 @@ export async function timeCalls(
   return { ping, script, findings }
 }
 
-/** Times calls one after the other, and gives up with the first that fails. */
+/** Times calls one after the other, and stops at the first that fails. */
 async function timed(rounds: number, { clock }: Budget, call: () => Promise<boolean>): Promise<Timing | null> {
   const tookMs: number[] = []
   while (tookMs.length < rounds) {

@@ -1,4 +1,4 @@
-/** A chain of causes is read to this depth, in case it is a ring. */
+/** A chain of causes is read to this depth, in case it is circular. */
 const deepest = 5
 
 /** The messages of an error and its causes, each once. Adapters keep credentials out of all of them. */

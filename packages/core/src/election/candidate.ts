@@ -6,31 +6,33 @@ import { settledWithin, sleep } from '../timing/deadline.ts'
 import type { ElectionEvent } from './election-events.ts'
 import { type Leadership, Term } from './term.ts'
 
-/** What a leader does. It goes on for as long as it leads, and stops when its signal says so. */
+/** What a leader does. It goes on for as long as the candidate leads, and stops when its signal fires. */
 export type LeaderWork = (leadership: Leadership) => unknown
 
-/** One who stands for election, and leads when elected; made by `lead`. Disposing it stops it. */
+/** Stands for election, and leads when elected; created by `lead`. Disposing it stops it. */
 export interface Candidate extends AsyncDisposable {
   readonly key: string
-  /** The term for which it leads now; undefined while it does not, and from the moment at which its work is told to stop. */
+  /** The term in which it leads now; undefined while it does not, and from the moment its work is told to stop. */
   readonly fence: number | undefined
   /**
-   * Resolves when it stands for election no more: after `stop`, after its `signal`, when its work has returned by itself, and when its
-   * locker was closed. Rejects with the error of its work, or with that of a store that refuses for good. Handle that: a rejection that
-   * nobody handles ends a Node process. `stop` answers the same promise, so it need not be handled twice.
+   * Resolves when it no longer stands for election: after `stop`, after its `signal`, when its work has returned by
+   * itself, and when its locker was closed. Rejects with the error of its work, or of a store that refuses for good.
+   * Handle that: an unhandled rejection ends a Node process. `stop` returns the same promise, so it need not be handled
+   * twice.
    */
   readonly ended: Promise<void>
   /**
-   * Ends its term, if it leads: tells the work to stop, and gives the lock back when it has, or after `stopWithin`. Then it stands for
-   * election again, after a pause that lets others come first. Resolves when the lock was given back.
+   * Ends its term, if it leads: tells the work to stop, and gives the lock back when it has stopped, or after
+   * `stopWithin`. Then it stands for election again, after a pause that lets others come first. Resolves when the lock
+   * has been given back.
    *
-   * Do not await it in the work: it waits for the work until `stopWithin` is over, and that is told as `overrun`. Work that resigns calls
-   * the `resign` of its leadership, and returns.
+   * Do not await it in the work: it waits for the work until `stopWithin` is over, which is reported as `overrun`. Work
+   * that wants to resign calls the `resign` of its leadership, and returns.
    */
   resign(): Promise<void>
   /**
-   * Ends its term, if it leads, and stands for election no more. Answers `ended`. Do not await it in the work, for the same reason: work
-   * that wants no more returns.
+   * Ends its term, if it leads, and stops standing for election. Returns `ended`. Do not await it in the work, for the
+   * same reason: work that wants to stop returns.
    */
   stop(): Promise<void>
 }
@@ -40,7 +42,7 @@ export interface Standing {
   readonly context: Context
   readonly key: string
   readonly work: LeaderWork
-  /** Acquires the key's lock, and waits without end. */
+  /** Acquires the key's lock, with no limit to the wait. */
   readonly acquire: (signal: AbortSignal) => Promise<Lease>
   readonly stopWithinMs: number
   readonly pauseMs: number
@@ -52,8 +54,8 @@ type Ending = { readonly type: 'returned' } | { readonly type: 'threw'; readonly
 /**
  * A candidate at work.
  *
- * States: *campaigning* → *leading* → *stopping*, for `stopWithin` at most → *pausing* → *campaigning*; or *ended*. It never campaigns
- * while work of an earlier term still runs: two works of one candidate never run at once.
+ * States: *campaigning* → *leading* → *stopping*, for `stopWithin` at most → *pausing* → *campaigning*; or *ended*. It
+ * never campaigns while work of an earlier term still runs, so the work of one candidate never runs twice at once.
  */
 export class StandingCandidate implements Candidate {
   readonly key: string
@@ -61,7 +63,7 @@ export class StandingCandidate implements Candidate {
   readonly #standing: Standing
   readonly #stop = new AbortController()
   #term: Term | undefined
-  /** Resolves when the lock of the present term was given back. */
+  /** Resolves when the lock of the current term has been given back. */
   #termOver: Promise<unknown> = Promise.resolve()
 
   constructor(standing: Standing, signal: AbortSignal | undefined) {
@@ -127,7 +129,7 @@ export class StandingCandidate implements Candidate {
   }
 
   /**
-   * Waits until it is elected. Answers nothing if that came to nothing for now.
+   * Waits until it is elected. Resolves with undefined if that failed for now.
    *
    * @throws the error of a store that refuses for good
    */
@@ -143,9 +145,9 @@ export class StandingCandidate implements Candidate {
   }
 
   /**
-   * Leads for one term. Answers whether the candidate has done what it stood for.
+   * Leads for one term. Resolves with whether the candidate has done what it stood for.
    *
-   * @throws the error of its work, unless that had been told to stop
+   * @throws the error of its work, unless the work had been told to stop
    */
   async #lead(lease: Lease): Promise<boolean> {
     const { context, key, work, tell } = this.#standing
@@ -154,13 +156,14 @@ export class StandingCandidate implements Candidate {
     this.#term = term
     tell({ type: 'elected', key, fence })
     if (this.#stop.signal.aborted) term.end()
-    // Work that would hear of its end before it has begun, might not hear of it.
+    // Work that begins with an aborted signal might never notice.
     const running = term.signal.aborted ? Promise.resolve<Ending>({ type: 'returned' }) : run(work, term)
     const serving = this.#serve(term, lease, running)
     this.#termOver = serving
     const { wasTold, overran } = await serving
     this.#term = undefined
-    // Whoever was stopped, or whose locker was closed, begins nothing more, and need not wait for work that goes on.
+    // A candidate that was stopped, or whose locker was closed, begins nothing more, and need not wait for work that
+    // goes on.
     const ending = await (overran
       ? this.#whileStanding((over) => settledOr(over, running)).catch(() => undefined)
       : running)
@@ -170,7 +173,7 @@ export class StandingCandidate implements Candidate {
     return false
   }
 
-  /** Keeps the lock until the work has settled, or has been told to and did not in time. */
+  /** Keeps the lock until the work has settled, or was told to stop and did not in time. */
   async #serve(
     term: Term,
     lease: Lease,
@@ -196,14 +199,14 @@ export class StandingCandidate implements Candidate {
   }
 }
 
-/** Waits for a promise. Answers nothing if the signal is aborted first. */
+/** Waits for a promise. Resolves with undefined if the signal is aborted first. */
 const settledOr = <T>(over: AbortSignal, promise: Promise<T>): Promise<T | undefined> =>
   Promise.race([promise, new Promise<undefined>((resolve) => over.addEventListener('abort', () => resolve(undefined)))])
 
-/** What is stopped by a signal rejects with its reason or, as the timers of Node do, with an error that has it as its cause. */
+/** What a signal stops rejects with its reason or, like Node's timers, with an error whose cause is that reason. */
 const comesOf = ({ reason }: AbortSignal, error: unknown): boolean => error === reason || Object(error).cause === reason
 
-/** Runs the work, and answers how it ended. */
+/** Runs the work, and resolves with how it ended. */
 async function run(work: LeaderWork, term: Term): Promise<Ending> {
   try {
     await work(term.leadership)

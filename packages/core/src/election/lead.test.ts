@@ -12,12 +12,12 @@ import { type ElectionEvent, type Leadership, type LeadOptions, lead, leaderOf }
 
 let clock: ManualClock
 let store: MemoryStore
-/** Requests of `here` get no answer. */
+/** Whether requests of `here` get no answer. */
 let silent: boolean
 
 beforeEach(() => {
   clock = new ManualClock()
-  // Its timer only frees memory. Without it, a test sees what an election leaves.
+  // Its timer only frees memory. Without it, a test sees what an election leaves behind.
   const still = {
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const unknown = { type: 'unknown', executed: 'unknown' } as const
 
-/** A process of its own. That of `here` may be cut off from the store. */
+/** The locker of a process of its own. The process `here` may be cut off from the store. */
 function locker(name: string, options: Partial<LockerOptions> = {}): Locker {
   const unlessSilent =
     <R, O>(call: (requests: readonly R[], ...rest: never[]) => Promise<readonly O[]>) =>
@@ -52,7 +52,7 @@ function locker(name: string, options: Partial<LockerOptions> = {}): Locker {
 class Standing {
   readonly events: ElectionEvent[] = []
   readonly terms: Leadership[] = []
-  /** When each event came. */
+  /** When each event came, in milliseconds. */
   readonly at: number[] = []
   readonly locks: Locker
   readonly candidate: ReturnType<typeof lead>
@@ -60,7 +60,7 @@ class Standing {
   /** Whether its work stops when it is told to. */
   obeys = true
   #running = 0
-  /** How many works ran at once, at most. */
+  /** How often the work ran at once, at most. */
   mostRunning = 0
   end: { return(): void; throw(error: unknown): void } = { return: () => undefined, throw: () => undefined }
 
@@ -95,7 +95,7 @@ class Standing {
     return this.terms.at(-1) as Leadership
   }
 
-  /** When it last told so, in milliseconds. */
+  /** When it last reported this event, in milliseconds. */
   when(type: ElectionEvent['type']): number {
     return this.at[this.told.lastIndexOf(type)] as number
   }

@@ -10,61 +10,70 @@ import { type Candidate, type LeaderWork, StandingCandidate } from './candidate.
 import type { ElectionEvent } from './election-events.ts'
 import { defaultPause } from './figures.ts'
 
-/** Options of an acquire that make no sense where one waits without end, and leads for as long as possible. */
+/**
+ * Options of an acquire that make no sense for a candidate, which waits without limit and leads for as long as
+ * possible.
+ */
 const notHere = ['wait', 'renew', 'maxHold', 'minValidity', 'longHeld', 'budget'] as const
 
 /**
- * The options of an election: those of an acquire, but for the ones that would end a campaign or a term. Those do not apply, even
- * where the locker has defaults for them.
+ * The options of an election: those of an acquire, except the ones that would end a campaign or a term. These do not
+ * apply even if the locker has defaults for them.
  */
 export interface LeadOptions extends Omit<AcquireOptions, (typeof notHere)[number]> {
-  /** Ends the candidacy when it is aborted, as `stop` does. */
+  /** Ends the candidacy when aborted, as `stop` does. */
   readonly signal?: AbortSignal | undefined
   /**
-   * How long the work has to stop when it is told to; default a third of the ttl, at most half of it. A leader whose renewals stay
-   * unanswered tells its work to stop when its lease has only that left.
+   * How long the work has to stop when it is told to; by default a third of the ttl, at most half of it. If renewals
+   * stay unanswered, the work is told to stop when the lease has only that long left.
    */
   readonly stopWithin?: Duration | undefined
-  /** How long a candidate pauses after its term before it campaigns again; default 2 s. Jitter takes or adds up to half of it. */
+  /**
+   * How long a candidate pauses after its term before it campaigns again; default 2 s. Jitter adds or subtracts up to
+   * half of it.
+   */
   readonly pause?: Duration | undefined
   /** Called with each event of the election. A listener that throws changes nothing. */
   readonly onEvent?: ((event: ElectionEvent) => void) | undefined
 }
 
 /**
- * Stands for election: waits until nobody leads, leads, and stands again when it has lost its leadership. Of all candidates for a key,
- * in all processes, one leads.
+ * Stands for election: waits until nobody leads, leads, and stands again after losing its leadership. Of all candidates
+ * for a key, in all processes, one leads.
  *
- * A leader is whoever has the key's lock, and its term is the lease's `fence`, which grows with each election. So a process that is
- * started again under the same name is another leader, with a higher term.
+ * A leader is whoever has the key's lock, and its term is the lease's `fence`, which grows with each election. So a
+ * process that is restarted under the same name is another leader, with a higher term.
  *
- * **What is promised.** The work is told to stop, by its `signal`, before anybody else can lead. From then on it has `stopWithin`, and the
- * lock is kept until it has stopped. Work that stops in time never overlaps with the next leader's.
+ * **What is promised.** The work is told to stop, by its `signal`, before anybody else can lead. From then on, it has
+ * `stopWithin` to stop, and the lock is kept until it has. Work that stops in time never overlaps with the next
+ * leader's.
  *
- * **What is not.** No lease can stop work that ignores its signal: after `stopWithin` the event `overrun` is told, and the lock given up.
- * And some losses come without a warning: an operator revokes the lock, the server loses it, or the process was frozen past its lease.
- * Then the signal fires as soon as the process learns of it. Pass `fence` to whatever the leader writes to, and let that refuse a
- * lower one (`@leasehold/core/fencing`).
+ * **What is not.** No lease can stop work that ignores its signal: after `stopWithin`, the event `overrun` is emitted
+ * and the lock is given up. And some losses come without a warning: an operator revokes the lock, the server loses it,
+ * or the process was frozen past its lease. Then the signal fires as soon as the process learns of it. Pass `fence` to
+ * whatever the leader writes to, and have that refuse a lower one (`@leasehold/core/fencing`).
  *
  * How a term ends:
- * - **Its lease is lost**, or has only `stopWithin` left because renewals stay unanswered: the candidate campaigns again, after `pause`.
- *   Nobody campaigns in vain in an outage: candidates wait until the store answers.
- * - **`resign()`**, of the candidate or, in the work, of its leadership: the same, by its own will.
- * - **`stop()`**, `signal`, or the locker is closed: `ended` resolves. Stop candidates before you close the locker, so that the next can
- *   lead at once.
- * - **The work returns**, and was not told to: it has done what it stood for, and `ended` resolves.
- * - **The work throws**, and was not told to stop: the lock is given back, and `ended` rejects with the error. It is for the program to
- *   decide, and most let the process end: a candidate that fails at once would otherwise take the lead again and again. What the
- *   work throws after it was told to stop is only told, as `failed`.
- * - **The store refuses for good**, as for a missing permission (`STORE_UNAVAILABLE` with `refused`) or a key that is no lock
- *   (`KIND_MISMATCH`): `ended` rejects with its error.
+ * - **Its lease is lost**, or has only `stopWithin` left because renewals stay unanswered: the candidate campaigns
+ *   again, after `pause`. During an outage nobody campaigns in vain: candidates wait until the store answers.
+ * - **`resign()`**, of the candidate or, in the work, of its leadership: the same, by choice.
+ * - **`stop()`**, `signal`, or the locker is closed: `ended` resolves. Stop candidates before you close the locker, so
+ *   that the next one can lead at once.
+ * - **The work returns** without having been told to stop: the candidate has done what it stood for, and `ended`
+ *   resolves.
+ * - **The work throws** without having been told to stop: the lock is given back, and `ended` rejects with the error.
+ *   The program decides what to do then. Most let the process end: otherwise, a candidate that fails at once would take
+ *   the lead again and again. What the work throws after it was told to stop is only reported, as `failed`.
+ * - **The store refuses for good**, for example for a missing permission (`STORE_UNAVAILABLE` with `refused`) or a key
+ *   that is not a lock (`KIND_MISMATCH`): `ended` rejects with its error.
  *
- * So do those whom users of elections know. In client-go a leader gives up after `RenewDeadline`, 10 s by default, of a `LeaseDuration` of
- * 15 s, and warns that the package does not fence; `Run` returns then, and a panic of the work ends the process (kubernetes/client-go,
- * tools/leaderelection). In etcd `Campaign` waits until it is elected, and returns errors to its caller; `Resign` lets others lead
- * (etcd-io/etcd, client/v3/concurrency).
+ * Well-known elections do the same. In client-go, a leader gives up after `RenewDeadline`, by default 10 s of a
+ * `LeaseDuration` of 15 s, and the package warns that it does not fence; `Run` then returns, and a panic of the work
+ * ends the process (kubernetes/client-go, tools/leaderelection). In etcd, `Campaign` waits until it is elected, and
+ * returns errors to its caller; `Resign` lets others lead (etcd-io/etcd, client/v3/concurrency).
  *
- * On Workers a candidate ends with its request, without a word: the ttl frees the lock. There it serves work within one long request.
+ * On Workers, a candidate ends with its request, without a word: the ttl frees the lock. There, it serves work within
+ * one long request.
  *
  * @example
  * ```ts
@@ -100,12 +109,12 @@ export function lead(locks: Locker, key: string, work: LeaderWork, options: Lead
     const lease = await locks.acquire(key, {
       ...rest,
       ...endless,
-      // A leader has more than `stopWithin` to begin with.
+      // A leader begins with more than `stopWithin` left.
       minValidity: (ttlMs + stopWithinMs) / 2,
       signal: ends,
     })
-    // Reading the token keeps the lease from being handed off within the process. So each term is an election by the store, and
-    // `leaderOf` shows its fence.
+    // Reading the token keeps the lease from being handed off within the process. So each term is an election by the
+    // store, and `leaderOf` shows its fence.
     void lease.token
     return lease
   }

@@ -1,20 +1,20 @@
 import type { Locker } from '../locker.ts'
 
-/** Who leads. */
+/** The current leader. */
 export interface Leader {
-  /** The name of its locker; null if that has none. */
+  /** The name of its locker; null if it has none. */
   readonly name: string | null
   /** Its term; null if another library holds the lock. */
   readonly fence: number | null
-  /** Since when it leads, by the store's clock; null if another library holds the lock. */
+  /** When it began to lead, by the store's clock; null if another library holds the lock. */
   readonly since: Date | null
-  /** How long until the next may lead if this one is heard of no more, in milliseconds; null for a lock without expiry. */
+  /** How long until another can lead if this one falls silent, in milliseconds; null for a lock without expiry. */
   readonly expiresInMs: number | null
 }
 
 /**
- * Answers who leads now, whether or not this process stands for election; null if nobody does. By the time you read the answer, that
- * may have changed: whoever acts on it should pass the `fence` on.
+ * Returns who leads now, whether or not this process stands for election; null if nobody leads. By the time you read
+ * the result, it may have changed: if you act on it, pass the `fence` on.
  *
  * @example
  * ```ts

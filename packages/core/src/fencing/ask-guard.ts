@@ -6,7 +6,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { Span } from '../timing/span.ts'
 
-/** Sends the one request of a guard until it is answered, within the transport's command deadline. */
+/** Repeats a guard's request until it is answered, within the transport's command deadline. */
 export async function askGuard<O extends { readonly type: string }>(
   transport: RedisTransport,
   what: string,

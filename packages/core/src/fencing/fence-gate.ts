@@ -2,9 +2,9 @@ import { InvalidOptionError } from '../errors.ts'
 import { fenceHeader, readFence } from './fence-header.ts'
 
 /**
- * Decides whether a fence may pass: the highest fence the resource has seen (null for none yet), or a function that compares. The
- * function answers true for a fence that is equal to the highest or above it, and remembers that fence in the same atomic step.
- * Any other answer is a refusal.
+ * Decides whether a fence may pass: the highest fence the resource has seen (null if none yet), or a function that
+ * compares. The function returns true for a fence equal to or above the highest, and remembers that fence in the same
+ * atomic step. Any other return value is a refusal.
  */
 export type AcceptFence = number | null | ((fence: number) => boolean | Promise<boolean>)
 
@@ -14,11 +14,12 @@ export interface FenceGateOptions {
 }
 
 /**
- * Refuses the request of a holder that comes too late. Answers null if the request may go on, and otherwise the response to send
- * (`application/problem+json`): 412 for a fence below the highest, 428 for a missing header, 400 for a malformed one.
+ * Refuses the request of a holder that comes too late. Returns null if the request may go on, and otherwise the
+ * response to send (`application/problem+json`): 412 for a fence below the highest, 428 for a missing header, 400 for a
+ * malformed one.
  *
- * **A gate in front of a write does not guard the write:** a request may pass, pause before it writes, and write after a later
- * holder has passed. So let the function do the write, if the resource can compare and write in one step:
+ * **A gate in front of a write does not guard the write:** a request may pass the gate, pause, and write after a later
+ * holder has passed. So let the function do the write if the resource can compare and write in one step:
  *
  * ```ts
  * const refusal = await fenceGate(request.headers, async (fence) => {
@@ -28,7 +29,7 @@ export interface FenceGateOptions {
  * if (refusal) return refusal
  * ```
  *
- * Rejects with what the function throws.
+ * Rejects with whatever the function throws.
  */
 export async function fenceGate(
   headers: Headers,
@@ -51,7 +52,7 @@ export async function fenceGate(
   return problem(412, 'Precondition Failed', 'A holder with a higher fence has been here; your lease is over', highest)
 }
 
-/** RFC 9457. Without a type of its own, the title is that of the status. */
+/** A problem of RFC 9457. It has no type of its own, so its title is the one of its status. */
 function problem(status: number, title: string, detail: string, more: object = {}): Response {
   return Response.json(
     { type: 'about:blank', title, status, detail, ...more },

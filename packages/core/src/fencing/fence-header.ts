@@ -5,7 +5,7 @@ import { checkFence, isFence } from './fence.ts'
 export const fenceHeader = 'Leasehold-Fence'
 
 /**
- * Sets the header of a request to the guarded resource: `writeFence(headers, lease.fence)`.
+ * Sets the fence header of a request to the guarded resource: `writeFence(headers, lease.fence)`.
  *
  * @throws InvalidOptionError for anything that is not a fence
  */
@@ -15,10 +15,10 @@ export function writeFence(headers: Headers, fence: number): void {
 }
 
 /**
- * Reads the fence that a request carries. Answers null if it carries none.
+ * Reads the fence that a request carries. Returns null if it carries none.
  *
- * @throws InvalidOptionError naming the header, if its value is not one positive safe integer in decimal digits, for example
- *   because the header was sent twice
+ * @throws InvalidOptionError naming the header if its value is not one positive safe integer in decimal digits, for
+ *   example because the header was sent twice
  */
 export function readFence(headers: Headers): number | null {
   const text = headers.get(fenceHeader)

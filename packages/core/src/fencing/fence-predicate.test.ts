@@ -12,7 +12,7 @@ beforeEach(() => {
 
 const status = (id = 1): unknown => db.prepare('SELECT status FROM orders WHERE id = ?').get(id)?.['status']
 
-/** The pattern of the docs; answers the number of affected rows. */
+/** The pattern from the docs. Returns the number of affected rows. */
 function update(value: string, fence: number): number {
   const guard = fencePredicate('orders.fence', fence, { placeholder: '?2' })
   const statement = db.prepare(`UPDATE orders SET status = ?1, fence = ?2 WHERE id = 1 AND ${guard.sql}`)

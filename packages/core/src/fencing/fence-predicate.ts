@@ -3,8 +3,8 @@ import { checkFence } from './fence.ts'
 
 export interface FencePredicateOptions {
   /**
-   * The placeholder in the syntax of your driver; default `$1`. `$4` for Postgres, `?` or `?4` for MySQL and SQLite, or a name
-   * after `:`, `@` or `$` where the driver supports those.
+   * The placeholder in your driver's syntax; default `$1`. For example `$4` for Postgres, `?` or `?4` for MySQL and
+   * SQLite, or a name after `:`, `@` or `$` if the driver supports that.
    */
   readonly placeholder?: `$${string}` | `?${string}` | `:${string}` | `@${string}` | undefined
 }
@@ -20,8 +20,8 @@ const columnForm = new RegExp(`^(?:${segment})(?:\\.(?:${segment}))*$`, 'i')
 const placeholderForm = /^(?:\?\d*|\$\d+|[$:@][a-z_]\w*)$/i
 
 /**
- * The condition that no holder with a higher fence has written this row: the column is NULL or not above ours. An equal
- * fence is accepted. The column has to hold 64-bit integers (`BIGINT`, in SQLite `INTEGER`).
+ * Makes the condition that no holder with a higher fence has written this row: the column is NULL or not above the
+ * given fence. An equal fence is accepted. The column must hold 64-bit integers (`BIGINT`, in SQLite `INTEGER`).
  *
  * It guards only together with the write, in one statement that also **stores the fence**:
  *
@@ -34,14 +34,15 @@ const placeholderForm = /^(?:\?\d*|\$\d+|[$:@][a-z_]\w*)$/i
  * if (rowCount === 0) throw new Error('fenced out')     // a later holder has written, or there is no such row
  * ```
  *
- * The same condition follows `ON CONFLICT (id) DO UPDATE SET … WHERE`, for a row that may not exist yet. A `?` without a
- * number takes its own value each time: `['paid', lease.fence, id, ...guard.params]`.
+ * For a row that may not exist yet, put the same condition after `ON CONFLICT (id) DO UPDATE SET … WHERE`. Each `?`
+ * without a number takes a value of its own: `['paid', lease.fence, id, ...guard.params]`.
  *
  * Zero affected rows mean fenced out, provided the driver counts the rows that *matched*. Postgres and SQLite do, and
- * so do mysql2 and mariadb unless the flag `FOUND_ROWS` is switched off; then a repeat that changes nothing counts as 0.
+ * so do mysql2 and mariadb unless the flag `FOUND_ROWS` is switched off; a repeat that changes nothing then counts as
+ * 0.
  *
- * @param column an SQL name, with or without qualifiers. Each part has letters, digits and `_`, bare or in `""`, backticks or
- *   `[]`. The name becomes part of the statement, so nothing else is accepted.
+ * @param column an SQL name, with or without qualifiers. Each part consists of letters, digits and `_`, bare or in
+ *   `""`, backticks or `[]`. The name becomes part of the statement, so nothing else is accepted.
  * @throws InvalidOptionError for a bad `column`, `placeholder` or `fence`
  */
 export function fencePredicate(

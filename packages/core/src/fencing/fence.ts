@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../errors.ts'
 
-/** A fence survives JSON, Lua and SQL without rounding. */
+/** Whether a value can be a fence: it must survive JSON, Lua and SQL without rounding. */
 export const isFence = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
 /** @throws InvalidOptionError for anything that is not a positive safe integer */

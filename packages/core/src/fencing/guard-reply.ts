@@ -4,21 +4,21 @@ import { decoder, itself } from '../redis/replies.ts'
 import type { Refused, Unknown } from '../store/lease-store.ts'
 import { isFence } from './fence.ts'
 
-/** What became of a guarded write. */
+/** The outcome of a guarded write. */
 export type GuardOutcome = { readonly type: 'stored' } | Fenced
 
-/** A higher fence has been there. */
+/** The guard has already seen a higher fence. */
 interface Fenced {
   readonly type: 'fenced'
   readonly highest: number
 }
 
-/** What became of a guarded read. */
+/** The outcome of a guarded read. */
 export type GuardedRead = Fenced | { readonly type: 'read'; readonly value: string | null }
 
 const refusals = {
   fenced: ([fence]: readonly unknown[]): Fenced | false => {
-    // Some clients turn "123" into a number, so it is taken as either.
+    // Some clients turn "123" into a number, so accept either.
     const highest = Number(fence)
     return isFence(highest) && { type: 'fenced', highest }
   },
@@ -37,7 +37,7 @@ export const guardOutcome: (reply: ScriptReply) => GuardOutcome | Unknown | Refu
 })
 
 export const guardedReadOutcome: (reply: ScriptReply) => GuardedRead | Unknown | Refused = decoder<GuardedRead>({
-  // A text begins with "=". So no client takes it for a number, and an empty one is not none.
+  // The text begins with "=", so that no client takes it for a number, and an empty text differs from none.
   read: ([text]) => typeof text === 'string' && { type: 'read', value: text === '' ? null : text.slice(1) },
   ...refusals,
 })

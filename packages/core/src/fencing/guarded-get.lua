@@ -1,10 +1,10 @@
--- Reads each entry unless a higher fence has been there before, and remembers the fence, so that no lower one writes from now on.
--- @arg memory   how long to remember a fence, at least, once the data can vanish, ms
+-- Reads each entry unless a higher fence was seen before, and remembers the fence, so that no lower one writes later.
+-- @arg memory   the least time to remember a fence once the data can vanish, ms
 -- @key data     the guarded entry, a string
 -- @key record   the last write: see guarded-set.lua
 -- @each fence   the fence of the holder who reads
 -- @returns {"read", text}       the data after "=", or an empty text if there is none
--- @returns {"fenced", highest}  a higher fence has been there; nothing is changed
+-- @returns {"fenced", highest}  a higher fence was seen before; nothing is changed
 -- @returns {"other"}            an entry is of another kind; nothing is changed
 local memory = tonumber(ARGV[1])
 
@@ -19,7 +19,7 @@ local function read(data, record, fence)
   local highest = last and string.match(last, '^(%d+)%.%x+%.%d+$')
   if last and not highest then return {'other'} end
   if highest and tonumber(fence) < tonumber(highest) then return {'fenced', highest} end
-  -- With the same fence the record stays as it is: it tells which of its writer's writes was the last.
+  -- With the same fence the record stays as it is, because it says which of its writer's writes was the last.
   if fence ~= highest then
     local left, kept = redis.call('PTTL', data), redis.call('PTTL', record)
     if left == -1 then

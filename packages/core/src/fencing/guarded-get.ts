@@ -9,14 +9,15 @@ import { guardedGet as script } from './generated/guarded-get.ts'
 import { type GuardedRead, guardedReadOutcome } from './guard-reply.ts'
 import type { GuardedWriteOptions } from './guarded-set.ts'
 
-/** `value` is null where there is no data. `highest` is the fence that has been there: a later holder is at work. */
+/** `value` is null if there is no data. `highest` is the fence that was seen before: a later holder is at work. */
 export type GuardedGetOutcome =
   | { readonly read: true; readonly value: string | null }
   | { readonly read: false; readonly highest: number }
 
 /**
- * Reads what `guardedSet` writes, and refuses every lower fence from then on, in one atomic step. So nobody who had the lock before
- * changes the data behind its reader's back. Read with it, and not with `GET`, what a holder is about to change.
+ * Reads what `guardedSet` writes, and refuses every lower fence from then on, in one atomic step. So no former holder
+ * of the lock can change the data behind the reader's back. Use it instead of `GET` to read data that the holder is
+ * about to change.
  *
  * ```ts
  * const stock = await guardedGet(transport, 'stock:42', { fence: lease.fence })

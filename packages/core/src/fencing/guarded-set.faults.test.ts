@@ -9,7 +9,7 @@ const commandDeadlineMs = 2_000
 let server: RedisServer
 let admin: RedisAdmin
 let transport: RedisTransport
-/** Of the writes under test. Where it stands still no deadline passes, however slow the machine is. */
+/** The clock of the writes under test. While it stands still no deadline passes, however slow the machine is. */
 let clock: ManualClock
 
 beforeAll(async () => {
@@ -41,13 +41,15 @@ const send = ({ command, body, keys, args }: ScriptCall): Promise<ScriptReply> =
 
 const set = (over: RedisTransport, value: string, fence: number): Promise<GuardedSetOutcome> =>
   guardedSet(over, 'k', value, { fence, clock })
-/** Lets the time of the first attempt pass, so that the second is made. */
+/** Lets the first attempt run out of time, so that the second is made. */
 const firstAttemptEnds = (): Promise<void> => clock.advance(commandDeadlineMs / 2)
 
 const get = (key: string) => admin.command('GET', key)
 const unknown = (executed: 'no' | 'unknown'): ScriptReply => ({ type: 'unknown', executed })
 
-/** A network that gives the first calls to `faults`, one each, and carries the rest. A last fault may stay: see `lasting`. */
+/**
+ * A network that gives the first calls to `faults`, one each, and carries the rest. The last may stay: see `lasting`.
+ */
 function faulty(
   ...faults: ((call: ScriptCall, deadline: CallDeadline) => Promise<ScriptReply> | ScriptReply)[]
 ): RedisTransport {
@@ -60,7 +62,7 @@ function faulty(
   }
 }
 
-/** A fault that does not pass. */
+/** A fault that does not go away. */
 const lasting = <F>(fault: F): [F, F] => [fault, fault]
 
 const loseReply = async (call: ScriptCall): Promise<ScriptReply> => {
@@ -151,7 +153,7 @@ test("the server's own refusal is told at once, with its cause", async () => {
 })
 
 describe('a copy that arrives late', () => {
-  /** Writes "first", whose first request is on its way for so long that "second" is written before it arrives. */
+  /** Writes "first" with a first request that is in flight so long that "second" is written before it arrives. */
   async function overtaken(arrives: (call: ScriptCall) => Promise<ScriptReply>): Promise<ScriptReply> {
     await set(transport, 'warm', 1)
     const delayed: ScriptCall[] = []
@@ -179,7 +181,7 @@ describe('a copy that arrives late', () => {
 })
 
 describe('many writers in random order', () => {
-  /** Each writes its fence, all at once; between them the data is read. Answers the fences in the order they were seen. */
+  /** All write their fences at once, and the data is read in between. Resolves with the fences in the order seen. */
   async function race(random: () => number, write: (fence: number) => Promise<unknown>): Promise<readonly number[]> {
     const seen: number[] = []
     const fences = Array.from({ length: 100 }, () => 1 + Math.floor(random() * 40))
@@ -196,7 +198,7 @@ describe('many writers in random order', () => {
       let highest = 0
       const seen = await race(random, async (fence) => {
         const outcome = await set(transport, String(fence), fence)
-        // Replies come in the order in which the one connection's requests were carried out.
+        // Replies come in the order in which the requests of the single connection were carried out.
         highest = Math.max(highest, fence)
         const expected = fence < highest ? { stored: false, highest } : { stored: true }
         expect(outcome, `seed ${seed}, round ${round}`).toEqual(expected)

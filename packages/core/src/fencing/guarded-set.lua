@@ -1,12 +1,12 @@
 -- Writes each value unless a higher fence has written before, and remembers the highest fence beside the data.
--- @arg memory   how long to remember a fence, at least, once the data can vanish, ms
--- @arg writer   random part that tells the writing process from others
+-- @arg memory   the least time to remember a fence once the data can vanish, ms
+-- @arg writer   random part that identifies the writing process
 -- @key data     the guarded entry, a string
 -- @key record   the last write: "<fence>.<writer>.<turn>"
 -- @each fence   the fence of the holder who writes
 -- @each turn    this write's number among those of its writer, kept through retries
 -- @each value   what to write
--- @each ttl     milliseconds until the data expires; 0 deletes it, -1 keeps it for ever
+-- @each ttl     milliseconds until the data expires; 0 deletes it, -1 keeps it forever
 -- @returns {"stored"}           now or before; or the same writer with the same fence has overtaken this write
 -- @returns {"fenced", highest}  a higher fence has written; nothing is changed
 -- @returns {"other"}            an entry is of another kind; nothing is changed
@@ -18,18 +18,18 @@ local function isString(entry)
 end
 
 local function write(data, record, fence, turn, value, ttl)
-  -- First, because SET would replace an entry of any kind.
+  -- Checked first, because SET would replace an entry of any kind.
   if not isString(data) or not isString(record) then return {'other'} end
   local last = redis.call('GET', record)
   if last then
     local highest, lastWriter, lastTurn = string.match(last, '^(%d+)%.(%x+)%.(%d+)$')
     if not highest then return {'other'} end
     if tonumber(fence) < tonumber(highest) then return {'fenced', highest} end
-    -- A delayed request must not undo what its own writer wrote later.
+    -- A delayed request must not undo a later write of the same writer.
     if fence == highest and writer == lastWriter and turn <= tonumber(lastTurn) then return {'stored'} end
   end
 
-  -- The record first: if the server refuses one of the two, no write has slipped through unguarded.
+  -- The record comes first: if the server refuses one of the two, no unguarded write has slipped through.
   -- %.0f, because Lua would concatenate a large number in scientific notation.
   local wrote = string.format('%s.%s.%.0f', fence, writer, turn)
   if ttl < 0 then

@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 beforeEach(() => admin.command('FLUSHALL'))
 
-/** Core knows no client library, so its tests send scripts over the testkit's plain connection. */
+/** Core does not know any client library, so its tests send scripts over the testkit's plain connection. */
 function over(connection: RedisAdmin, commandDeadlineMs = 2_000): RedisTransport {
   const send = ({ command, body, keys, args }: ScriptCall): Promise<ScriptReply> =>
     connection.command(command, body, keys.length, ...keys, ...args).then(
@@ -48,7 +48,7 @@ const get = (key: string) => admin.command('GET', key)
 const pttl = async (key: string): Promise<number> => Number(await admin.command('PTTL', key))
 
 describe('a paused holder that comes after its successor', () => {
-  /** A's lease expires while A stands still; B gets the next one and writes; A goes on and writes too. */
+  /** A's lease expires while A is paused; B gets the next one and writes; A resumes and also writes. */
   async function story(write: (fence: number, value: string) => Promise<unknown>) {
     const locks = createLocker({ store: redisStore(transport) })
     const a = await locks.acquire('stock', { ttl: 300, renew: false })

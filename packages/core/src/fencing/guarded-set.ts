@@ -12,46 +12,46 @@ import { checkFence } from './fence.ts'
 import { guardedSet as script } from './generated/guarded-set.ts'
 import { type GuardOutcome, guardOutcome } from './guard-reply.ts'
 
-/** What a guarded write needs to know of its writer. */
+/** What a guarded write needs to know about its writer. */
 export interface GuardedWriteOptions {
   /** The fence of the lease that allows the write: `lease.fence`. */
   readonly fence: number
   /**
-   * How long the guard remembers the highest fence, at least, after a delete or after a write of data that expires. Default 10
-   * minutes. It lets through a holder that comes later than that and finds the data gone.
+   * How long, at least, the guard remembers the highest fence after a delete or a write of data that expires; default
+   * 10 minutes. A holder that comes later than that and finds the data gone is let through.
    */
   readonly fenceMemory?: Duration | undefined
-  /** Stops waiting for the answer; the call rejects with the signal's own reason, and the write may have happened. */
+  /** Stops waiting for the answer: the call rejects with the signal's own reason, and the write may have happened. */
   readonly signal?: AbortSignal | undefined
   /** Where time comes from; default: the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
 export interface GuardedSetOptions extends GuardedWriteOptions {
-  /** How long Redis keeps the data; default for ever. */
+  /** How long Redis keeps the data; default forever. */
   readonly ttl?: Duration | undefined
 }
 
 /**
- * `highest` is the fence that has written: a later holder is at work, and this one should stop. If the first answer to a write was
- * lost, the write may have been stored before that and overwritten since.
+ * `highest` is the fence that has written: a later holder is at work, and this one should stop. If the first answer to
+ * a write was lost, the write may have been stored at first and overwritten since.
  */
 export type GuardedSetOutcome = { readonly stored: true } | { readonly stored: false; readonly highest: number }
 
 export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly deleted: false; readonly highest: number }
 
 /**
- * Writes a string in Redis unless a holder with a higher fence has written there before, in one atomic step. So a holder that was
- * paused and comes too late cannot undo what its successor wrote. An equal fence is accepted.
+ * Writes a string to Redis unless a holder with a higher fence has written there before, in one atomic step. So a
+ * holder that was paused and comes too late cannot undo what its successor wrote. An equal fence is accepted.
  *
- * The data is a plain string under `key` itself; read it with `GET`. The highest fence lies beside it, in the same
- * cluster slot, under `{key}:guard` (`{42}:stock:{42}:guard` for a key with a hash tag). That record outlives the
- * data: beside data without a `ttl` it is kept for ever, otherwise for the longer of `ttl` and `fenceMemory`. The guard knows
- * only what goes through it. A plain `SET` or `DEL` passes it by, and a record that Redis evicts or loses in a failover is
- * forgotten.
+ * The data is a plain string under `key` itself; read it with `GET`. The highest fence is kept beside it, in the same
+ * cluster slot, under `{key}:guard` (`{42}:stock:{42}:guard` for a key with a hash tag). That record lasts at least as
+ * long as the data: for data without a `ttl` it is kept forever, otherwise for the longer of `ttl` and `fenceMemory`.
+ * The guard knows only what goes through it. A plain `SET` or `DEL` bypasses it, and a record that Redis evicts or
+ * loses in a failover is forgotten.
  *
- * Settles within the transport's command deadline. A request without an answer is repeated, which is safe: a copy
- * that arrives late, of this call or of an earlier one, does not undo a later write of the same process.
+ * Settles within the transport's command deadline. A request without an answer is repeated, which is safe: a copy that
+ * arrives late, of this call or of an earlier one, does not undo a later write of the same process.
  *
  * ```ts
  * const outcome = await guardedSet(transport, 'stock:42', '7', { fence: lease.fence })
@@ -60,7 +60,8 @@ export type GuardedDeleteOutcome = { readonly deleted: true } | { readonly delet
  *
  * @throws InvalidOptionError for a bad argument, before anything is sent
  * @throws StoreUnavailableError if no answer came; `executed` is `'unknown'` if the write may still happen
- * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something other than a string, or its record something else
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds anything but a string, or its record is not a
+ *   guard's
  */
 export async function guardedSet(
   transport: RedisTransport,
@@ -75,8 +76,8 @@ export async function guardedSet(
 }
 
 /**
- * Deletes what {@link guardedSet} wrote, by the same rule. The guard remembers the fence for `fenceMemory`, and then nothing is
- * left. Answers `deleted: true` also if there was nothing to delete.
+ * Deletes what {@link guardedSet} wrote, by the same rule. The guard remembers the fence for `fenceMemory`; after that
+ * nothing is left. Resolves with `deleted: true` even if there was nothing to delete.
  *
  * @throws what `guardedSet` throws
  */
@@ -93,7 +94,7 @@ export async function guardedDelete(
 const keptForEver = -1
 const expiredAtOnce = 0
 
-/** Answers null, or the higher fence that has written. */
+/** Resolves with null, or with the higher fence that has written. */
 async function write(
   transport: RedisTransport,
   key: string,

@@ -1,4 +1,6 @@
-/** Fencing: guards for whatever a lock protects. Each refuses a lower fence than it has seen, and accepts an equal one. */
+/**
+ * Fencing: guards for whatever a lock protects. Each refuses a fence below one it has seen, and accepts an equal one.
+ */
 export { type AcceptFence, type FenceGateOptions, fenceGate } from './fence-gate.ts'
 export { fenceHeader, readFence, writeFence } from './fence-header.ts'
 export { type FencePredicate, type FencePredicateOptions, fencePredicate } from './fence-predicate.ts'

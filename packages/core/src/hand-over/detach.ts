@@ -7,22 +7,23 @@ import type { DetachedLease } from './detached-lease.ts'
 
 export interface DetachOptions {
   /**
-   * How long the store keeps the lock from now: as long as the message may take to arrive and be resumed. A lease with more time
-   * left keeps it.
+   * How long the store keeps the lock from now on: as long as the message may take to arrive and be resumed. A lease
+   * with more time left keeps it.
    */
   readonly ttl: Duration
 }
 
 /**
- * Lets go of a lease without giving the lock back, for another process to take it over with {@link resume}. The lease is renewed
- * once, to `ttl`, and never again. Its hold ends here: its signal no longer fires, `release()` answers `detached`, and every other
- * call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free when the ttl is over. So if the message cannot be sent, resume
- * the lease and release it.
+ * Lets go of a lease without giving the lock back, so that another process can take it over with {@link resume}. The
+ * lease is renewed once, to `ttl`, and never again. Its hold ends here: its signal no longer fires, `release()`
+ * resolves with `detached`, and every other call fails with `LEASE_RELEASED`. If nobody resumes it, the lock is free
+ * once the ttl is over. So if the message cannot be sent, resume the lease and release it.
  *
- * A lease with nested holds is refused: their work would go on beside that of whoever resumes it. If such a hold begins while the request
- * is under way, the lease is refused as well, and is still held and renewed; the store may keep it for `ttl`.
+ * A lease with nested holds is refused: their work would go on beside that of whoever resumes it. If such a hold begins
+ * while the request is in flight, the lease is refused as well. It is then still held and renewed; the store may keep
+ * it for `ttl`.
  *
- * The answer is plain JSON with a secret token: see {@link DetachedLease}.
+ * The result is plain JSON with a secret token: see {@link DetachedLease}.
  *
  * @example
  * ```ts
@@ -30,10 +31,12 @@ export interface DetachOptions {
  * await queue.send(await detach(lease, { ttl: '5m' }))
  * ```
  *
- * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it for `ttl`
+ * @throws StoreUnavailableError if no answer came. The lease is still held and renewed as before; the store may keep it
+ *   for `ttl`
  * @throws LeaseLostError if the lease is no longer ours
- * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or meanwhile
- * @throws InvalidOptionError for a bad option, a lease with nested holds, or what is not a lease of a lock for one holder
+ * @throws LeaseholdError with code `LEASE_RELEASED` if it was released or detached before, or in the meantime
+ * @throws InvalidOptionError for a bad option, a lease with nested holds, or what is not a lease of a lock for one
+ *   holder
  */
 export async function detach(lease: Lease, options: DetachOptions): Promise<DetachedLease> {
   demandOption(isHeldLease(lease), 'lease', 'a lease of a locker, for one holder')
@@ -43,10 +46,10 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
   parseDuration('ttl', ttl)
   refuseNested(lease)
   await lease.renew({ ttl })
-  // Since the answer it may have been lost, or released and handed off, and nested holds may have begun.
+  // Since the answer, the lease may have been lost, or released and handed off, and nested holds may have begun.
   lease.assertValid()
   refuseNested(lease)
-  // Whoever reads the token keeps the lease from being handed off. In the same turn its hold ends.
+  // Reading the token keeps the lease from being handed off. Its hold ends in the same turn.
   const { key, token, fence } = lease
   void lease.end(leaveGrant)
   if (lease.lostBecause) throw lease.lostError()
@@ -54,8 +57,8 @@ export async function detach(lease: Lease, options: DetachOptions): Promise<Deta
 }
 
 /**
- * By a method that no other lease has, and not by its class: the other build of this package has a class of its own. Permits of a
- * semaphore are no lock that `resume` could take over.
+ * Looks for a method that no other lease has, not for the class: the other build of this package has a class of its
+ * own. Permits of a semaphore are not a lock that `resume` could take over.
  */
 const isHeldLease = (lease: Lease): lease is HeldLease =>
   typeof Object(lease).end === 'function' && Object(lease).permits === undefined
@@ -67,9 +70,9 @@ function refuseNested(lease: HeldLease): void {
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
 const leaveGrant: EndGrant = (context, grant, holder) => {
-  // Its validity was over in this very moment.
+  // Its validity ended at this very moment.
   if (grant.lostBecause) return releaseGrant(context, grant, holder)
-  // What is still asked about it may be answered "not yours" once somebody has taken it over: that is no loss.
+  // Requests in flight may be answered "not yours" once somebody has taken the lease over: that is not a loss.
   grant.end()
   // Nothing is given back, so nothing can be passed on.
   grant.passing = undefined

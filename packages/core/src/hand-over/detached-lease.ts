@@ -2,10 +2,11 @@ import { demandOption } from '../errors.ts'
 import { parseToken } from '../store/token.ts'
 
 /**
- * A lease on its way from the process that detached it to the one that resumes it: plain JSON, to be sent with the work.
+ * A lease on its way from the process that detached it to the one that resumes it: plain JSON, to be sent with the
+ * work.
  *
- * **Its token is a secret.** Whoever has it can take the lock over until somebody resumes it. Send it where the work itself may be
- * sent, and keep it out of logs.
+ * **Its token is a secret.** Whoever has it can take the lock over until somebody resumes it. Send it where the work
+ * itself may be sent, and keep it out of logs.
  */
 export interface DetachedLease {
   readonly key: string
@@ -16,9 +17,10 @@ export interface DetachedLease {
 }
 
 /**
- * Answers the message, without what else may have been sent with it. The error shows nothing of it: its token is a secret.
+ * Returns the message without anything else that was sent with it. The error shows nothing of the message: its token is
+ * a secret.
  *
- * @throws InvalidOptionError for what `detach` cannot have answered
+ * @throws InvalidOptionError for a message that `detach` cannot have returned
  */
 export function checkDetached(message: unknown): DetachedLease {
   const { key, token, fence } = Object(message) as DetachedLease

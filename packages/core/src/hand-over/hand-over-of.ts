@@ -5,7 +5,7 @@ import { handOverOffers } from '../store/offers.ts'
 import { redisHandOver } from './redis-hand-over.ts'
 
 /**
- * What resumes the leases of a store, if it offers that. The Redis store and the memory store do.
+ * The port that resumes the leases of a store, if the store offers it. The Redis store and the memory store do.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import type { HandOverStore, ResumeOutcome, ResumeRequest } from '../store/hand-
 import { parseToken } from '../store/token.ts'
 import { resume } from './generated/resume.ts'
 
-/** Resumes leases of a Redis store, each by one command. */
+/** Resumes leases of a Redis store, with one command for each. */
 export function redisHandOver([transport, memory]: Makings, keys: KeyLayout): HandOverStore {
   type Encoded = [string, string, string, string, string, string]
   const encode = ({ key, token, fence, acquisitionId, ttlMs }: ResumeRequest): Encoded => [

@@ -1,4 +1,5 @@
--- Takes a detached lease over: in place of its token there is a new one, with a fence above every fence reserved for the old.
+-- Takes a detached lease over: replaces its token with a new one, whose fence is above every fence reserved for the old
+-- one.
 -- @arg memory  how long to keep a fence record, at least, ms
 -- @key lock    the lock's entry (see acquire.lua)
 -- @key record  the fence record (see acquire.lua)
@@ -33,7 +34,8 @@ local function resume()
 
   local ms = math.max(tonumber(ttl), call('PTTL', lock))
   local kept = math.max(ms, tonumber(memory))
-  -- A full server refuses a SET, but not after a command that takes no memory. Neither SET here takes more than is taken already.
+  -- A full server refuses a SET, but not after a command that takes no memory. Neither SET here takes more memory than
+  -- is taken already.
   call('PEXPIRE', lock, ms)
   if isMine then
     if kept > call('PTTL', record) then call('PEXPIRE', record, kept) end

@@ -21,7 +21,7 @@ import { detach, handOverOf, resume } from './index.ts'
 
 const setUp = () => testLocker({ name: 'here' })
 let { locks, elsewhere, store, clock, events } = setUp()
-/** Detached elsewhere. */
+/** A lease that was detached elsewhere. */
 let message: DetachedLease
 beforeEach(async () => {
   ;({ locks, elsewhere, store, clock, events } = setUp())
@@ -356,7 +356,7 @@ it('bad messages and options are refused by name, before anything is sent', asyn
   }
   await expect(resume({} as Locker, message)).rejects.toMatchObject({ option: 'locks' })
   expect(store.calls).toEqual([])
-  // What else was sent with it does no harm.
+  // Anything else that was sent with it does no harm.
   await resume(locks, { ...message, attempt: 3 } as DetachedLease)
   expect(Object.keys(store.called('resume')[0]?.requests[0] ?? {}).sort()).toEqual(
     ['acquisitionId', 'fence', 'key', 'token', 'ttlMs'].sort(),

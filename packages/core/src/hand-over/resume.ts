@@ -10,14 +10,15 @@ import { handOverOf } from './hand-over-of.ts'
 import { Takeover } from './takeover.ts'
 
 /**
- * Takes a detached lease over. The lock is at no time free in between: in one step its token is replaced, which makes the message
- * worthless, and a higher fence is minted. The result is an ordinary lease of this locker, with the ttl and renewal that you ask for
- * here. The store never keeps it shorter than it would have kept the detached one.
+ * Takes a detached lease over. The lock is never free in between: one step replaces its token, which makes the message
+ * worthless, and mints a higher fence. The result is an ordinary lease of this locker, with the ttl and renewal that
+ * you ask for here. The store never keeps it for less time than it would have kept the detached one.
  *
- * Queues deliver twice. Of several that resume one message, one gets the lease; the others are refused with `reason: 'superseded'`.
+ * Queues may deliver a message twice. Of several calls that resume it, one gets the lease; the others are refused with
+ * `reason: 'superseded'`.
  *
- * A refusal says that this message brings no lease any more, not that its work was done: whoever resumed it may have died, and a
- * resume without an answer may have used it up. If the work still has to be done, acquire its key anew.
+ * A refusal means that this message no longer brings a lease, not that its work was done: whoever resumed it may have
+ * died, and a resume without an answer may have used it up. If the work still has to be done, acquire its key again.
  *
  * @example
  * ```ts
@@ -25,9 +26,9 @@ import { Takeover } from './takeover.ts'
  * await importRows({ fence: lease.fence, signal: lease.signal })
  * ```
  *
- * @throws LeaseLostError if the lease ended before (`gone`), or another has or had the lock since (`superseded`)
- * @throws StoreUnavailableError when the store did not answer. With `executed: 'no'` the message can be resumed later. With
- *   `unknown` it may be worth nothing; what it may have brought is given back in the background
+ * @throws LeaseLostError if the lease has ended (`gone`), or another has or had the lock since (`superseded`)
+ * @throws StoreUnavailableError when the store did not answer. With `executed: 'no'` the message can be resumed later.
+ *   With `unknown` it may be worthless; what it may have brought is given back in the background
  * @throws InvalidOptionError for a bad message or option, or a locker whose store offers no hand-over
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key holds something that is not a lock
@@ -41,13 +42,14 @@ export async function resume(
   const shared = sharedOf(locks)
   const handOver = shared && handOverOf(shared.context.store)
   demandOption(shared !== undefined && handOver !== undefined, 'locks', 'a locker whose store offers hand-over')
-  // Whoever resumes a lease has it already, and stands in no queue.
+  // Whoever resumes a lease already has it, and stands in no queue.
   demandOption(!Object(options).queue, 'queue', 'left out: a resume waits for nobody')
   const { queue: _, ...defaults } = shared.defaults
   const { context, jointRenewal } = shared
   const detached = checkDetached(message)
   const neighbours = shared.queue()
-  // To resume is a try whose grant comes from elsewhere. The waiters of this process do not know of it, and compete on the store.
+  // A resume is a try whose grant comes from elsewhere. The waiters of this process do not know of it, and compete at
+  // the store.
   const queue: LocalQueue = {
     acquire: (plan, since) => new Takeover(context, handOver, detached, plan, since).run(),
     handOff: () => false,

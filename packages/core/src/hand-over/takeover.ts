@@ -15,14 +15,15 @@ import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.t
 import type { DetachedLease } from './detached-lease.ts'
 
 /**
- * A resume under way, under one acquisition id, within one command deadline.
+ * A resume in progress, with one acquisition id, within one command deadline.
  *
- * A request without an answer may have been carried out. Then the detached token is worth nothing, and only this acquisition id
- * leads to the lease. So whoever ends without a lease releases by that id: its work comes again from its queue, finds the message
- * superseded or the lease gone, and acquires the key, which is free sooner than by its ttl.
+ * An unanswered request may have been carried out. Then the detached token is worthless, and only this acquisition id
+ * leads to the lease. So a takeover that ends without a lease releases by that id: when the queue delivers the work
+ * again, the message is superseded or the lease gone, and the work acquires the key, which is free before its ttl is
+ * over.
  *
- * A grant with too little validity left is not given back, as an acquire would do, while there is time: a repeat of the request finds
- * it and extends it.
+ * Unlike an acquire, it does not give back a grant with too little validity left while there is time: a repeat of the
+ * request finds and extends it.
  */
 export class Takeover {
   readonly #context: Context
@@ -31,7 +32,7 @@ export class Takeover {
   readonly #since: Instant
   readonly #request: ResumeRequest
   readonly #quiet: Quiet = { quietUntilMs: 0 }
-  /** It may have been granted, and nobody has that lease. */
+  /** Whether the lease may have been granted without anybody having it. */
   #open = false
   #ended: 'with a lease' | 'without' | undefined
 
@@ -46,8 +47,8 @@ export class Takeover {
   /**
    * Call it once.
    *
-   * @throws LeaseLostError if the lease cannot be taken over any more
-   * @throws StoreUnavailableError when the store did not answer, or only when it was too late
+   * @throws LeaseLostError if the lease can no longer be taken over
+   * @throws StoreUnavailableError when the store did not answer, or answered too late
    */
   async run(): Promise<Acquired> {
     const { clock, work } = this.#context
@@ -59,7 +60,7 @@ export class Takeover {
         this.#open = before === 'unknown' || isPossibleGrant(outcome)
         const found = answered('resume', key, outcome, before)
         if (found.type !== 'granted') {
-          // The detached token is not there and never will be again, so no attempt that arrives later takes anything over.
+          // The detached token is gone for good, so no attempt that arrives later takes anything over.
           this.#open = false
           throw new LeaseLostError(key, found.type === 'superseded' ? 'superseded' : 'gone')
         }
@@ -101,7 +102,7 @@ export class Takeover {
     return this.#plan.budget.left >= 1
   }
 
-  /** Somebody else's answer tells us nothing. */
+  /** An answer to somebody else's request tells us nothing. */
   #checked(given: ResumeOutcome | undefined): ResumeOutcome | Unknown {
     const isForeign = given?.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
     return isForeign || !given ? silence : given

@@ -1,6 +1,6 @@
 /*
- * The shortest messages that still say what to do. They replace the longer ones under `workerd`, `edge-light` and `browser`.
- * The functions that do nothing are declarations, because bundlers then remove even the calls.
+ * The shortest messages that still say what to do. They replace the longer ones under `workerd`, `edge-light` and
+ * `browser`. The functions that do nothing are declarations, because bundlers then remove even the calls.
  */
 
 export function hint(_option: string, _value: unknown): string | undefined {
@@ -12,7 +12,7 @@ export function unknownOption(_name: string): string | undefined {
 }
 
 export function printLeases(_leases: object): void {
-  // Only their plain fields are printed.
+  // Only a lease's plain fields are printed.
 }
 
 export const unavailable = (problem: string, words = 'check that it is reachable'): string =>

@@ -1,10 +1,11 @@
 /*
- * What error messages add to the fact: what was probably meant, and what to do. Under `workerd`, `edge-light` and `browser`,
- * where every byte is downloaded or adds to a cold start, the package's `imports` replace these messages with the shortest.
+ * What error messages add to the facts: what was probably meant, and what to do. Under `workerd`, `edge-light` and
+ * `browser`, where every byte is downloaded or adds to a cold start, the package's `imports` replace these messages
+ * with the shortest ones.
  */
 
 /**
- * What the caller probably meant by a bad value, as the rest of a sentence. Empty if that is not clear.
+ * Returns what the caller probably meant by a bad value, as the rest of a sentence. Empty if that is not clear.
  *
  * @param option the option that got the value
  */
@@ -38,7 +39,7 @@ const hints: Readonly<Record<string, (value: unknown) => string>> = {
 const isClient = (value: unknown): boolean =>
   ['eval', 'evalsha', 'sendCommand', 'call'].some((name) => typeof Object(value)[name] === 'function')
 
-/** Units as people write them, and how many of which unit of a `Duration` they are. */
+/** Units as people write them, and the number and unit of a `Duration` that each stands for. */
 const units: readonly (readonly [name: RegExp, factor: number, unit: string])[] = [
   [/^(ms|msecs?|millis|milliseconds?)$/, 1, 'ms'],
   [/^(s|secs?|seconds?)$/, 1, 's'],
@@ -58,7 +59,7 @@ function durationMeant(text: string): string {
   return meant && meant !== text ? `; write "${meant}"` : forms
 }
 
-/** What an option of another library is called here, as the rest of a sentence. Empty if it is not known. */
+/** Returns what another library's option is called here, as the rest of a sentence. Empty if it is not known. */
 export function unknownOption(name: string): string {
   const [, meaning] = otherNames.find(([names]) => names.test(name)) ?? []
   return meaning ? `; ${meaning}` : ''
@@ -87,7 +88,7 @@ const otherNames: readonly (readonly [names: RegExp, meaning: string])[] = [
 ]
 
 /**
- * The message of a `StoreUnavailableError`: why the store did not do what it was asked, and what to do.
+ * Returns the message of a `StoreUnavailableError`: why the store did not do what it was asked, and what to do.
  *
  * @param words   the store's own message, or the client's
  * @param refused whether the store refused the request for good
@@ -113,11 +114,11 @@ const remedies: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/; check |; send /, ''],
 ]
 
-/** Leaves out the fields that are not known: they would be printed as undefined. */
+/** Leaves out fields that are not known, which would be printed as undefined. */
 export const known = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** The message of an `AcquireTimeoutError`: why the lock was not granted in time, and what to do. */
+/** Returns the message of an `AcquireTimeoutError`: why the lock was not granted in time, and what to do. */
 export function notInTime(key: string, figures: Figures, { waitMs, budget }: Bounds = {}): string {
   const { waitedMs, commands, lateGrants, holder, heldHere } = figures
   const lock = `Lock "${key}"`
@@ -148,7 +149,7 @@ interface Bounds {
   readonly budget?: { readonly left: number }
 }
 
-/** The part of a lease that is printed. It has no secrets and nothing internal. */
+/** The part of a lease that is printed. It contains no secrets and nothing internal. */
 interface Printed {
   readonly key: string
   readonly fence: number
@@ -157,7 +158,7 @@ interface Printed {
   remaining(): number
 }
 
-/** Lets `JSON.stringify` and Node's `console.log` show a lease's remaining time beside its plain fields. */
+/** Makes `JSON.stringify` and Node's `console.log` show a lease's remaining time beside its plain fields. */
 export function printLeases({ prototype }: { readonly prototype: Printed }): void {
   const print = function (this: Printed): object {
     const { key, fence, waitedMs, commands } = this

@@ -1,6 +1,6 @@
 /**
- * What `await using` needs of a value. Declared here, because TypeScript 5.0 does not have the library `esnext.disposable`,
- * and later versions load it only for a project that asks for it. Where it is loaded, the two declarations merge.
+ * What `await using` needs of a value. Declared here because TypeScript 5.0 lacks the library `esnext.disposable`, and
+ * later versions load it only in projects that ask for it. Where it is loaded, the two declarations merge.
  */
 declare global {
   interface SymbolConstructor {

@@ -9,10 +9,10 @@ import type { Watchdog } from '../watchdog.ts'
 import type { Lease } from './lease.ts'
 
 const ttlMs = 120_000
-/** How long that ttl may be trusted, from the sending of what granted it. */
+/** How long that ttl may be trusted, from when the request that granted it was sent. */
 const validMs = ttlMs - 1_202
 
-/** Somebody else who renews, and what a test makes of it. */
+/** A watchdog elsewhere, under the control of a test. */
 class Elsewhere {
   readonly minTtlMs = ttlMs
   readonly adopted: DelegatedLease[] = []
@@ -22,7 +22,7 @@ class Elsewhere {
   adopt: (lease: DelegatedLease) => Promise<WatchdogLink> = async (lease) => this.link(lease)
   /** Answers a question. */
   answer: () => Promise<DelegatedValidity> = async () => ({ validForMs: validMs })
-  /** Ends the last link: with a reason, or by a crash without one. */
+  /** Ends the last link with a reason; without one, by a crash. */
   lose: (reason?: LossReason) => void = () => undefined
 
   get watchdog(): Watchdog {
@@ -98,7 +98,7 @@ describe('a lease that is renewed elsewhere', () => {
     expect(clock.monotonicMs()).toBeLessThan(46_000)
     const askedMs = clock.monotonicMs()
     await clock.advance(2_000)
-    // Short of it by 1 % and 2 ms, which are 1,189.98 ms.
+    // Short of it by 1 % and 2 ms, which is 1,189.98 ms.
     expect(lease.remaining()).toBeLessThanOrEqual(askedMs + validMs - 1_189 - clock.monotonicMs())
     expect(lease.remaining()).toBeGreaterThan(validMs - 4_000)
     await lease.release()

@@ -14,10 +14,10 @@ import { Renewal } from './renewal.ts'
 import type { Watch, WatchMaker } from './watch.ts'
 
 /**
- * Makes a watchdog of a port to whoever renews, for the option `renew`.
+ * Makes a watchdog, for the option `renew`, from a port to whatever renews.
  *
- * The acquire does not wait for the watchdog: the lease is valid by itself for a whole ttl, and a lease that is given back within a
- * second is never adopted at all.
+ * The acquire does not wait for the watchdog: the lease is valid by itself for a whole ttl, and a lease that is given
+ * back within a second is never adopted at all.
  *
  * @example
  * ```ts
@@ -36,9 +36,9 @@ export function delegatedRenewal(port: WatchdogPort): Watchdog {
 /**
  * Watches over one grant that is renewed elsewhere.
  *
- * It is a renewal like any other, but that it asks the watchdog in place of the store: due when a third of the ttl is over, paced
- * while it gets no answer, and lost as `unreachable` in the end. The first thing it asks is to be adopted, and so is the next after
- * the link was broken.
+ * It works like any other renewal, except that it asks the watchdog instead of the store: due when a third of the ttl
+ * is over, paced while unanswered, and in the end lost as `unreachable`. Its first request, and the first after a
+ * broken link, is to be adopted.
  */
 class DelegatedRenewal implements Watch {
   readonly #context: Context
@@ -58,13 +58,13 @@ class DelegatedRenewal implements Watch {
   }
 
   watch(grant: Grant, plan: Plan): void {
-    // Somebody outside this process will know it, so it may not be handed off.
+    // The token will be known outside this process, so the grant may not be handed off.
     grant.tokenLeft = true
     this.#plan = plan
     this.#watchFrom(grant, plan, 1)
   }
 
-  /** Watches it, and asks for it within a share of the time that a lease has before it is adopted. */
+  /** Watches the grant, and asks within a share of the time that a lease has before it is adopted. */
   #watchFrom(grant: Grant, plan: Plan, share: number): void {
     const waitMs = Math.min(adoptAfterMs, grant.ttlMs / 12) * share
     if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, this.#context.clock.monotonicMs() + waitMs)
@@ -78,20 +78,20 @@ class DelegatedRenewal implements Watch {
     if (this.#adopting !== undefined) this.#context.work.background(() => this.#end(grant))
   }
 
-  /** Tells the watchdog that the lease has ended, at once or when the adoption that is under way has brought a link. */
+  /** Tells the watchdog that the lease has ended, at once or when the adoption in flight has brought a link. */
   async #end({ ttlMs }: Grant): Promise<void> {
     const link = this.#link
-    // An adoption that comes to its end now tells the watchdog by itself.
+    // An adoption that completes from now on tells the watchdog by itself.
     const telling = link ? promised(link, 'end') : this.#adopting
     await settledWithin(this.#context.clock, commandDeadlineMs(this.#context, ttlMs), Promise.resolve(telling))
   }
 
-  /** Asks for one grant, and applies the answer, in time or late. */
+  /** Asks for one grant, and applies the answer, on time or late. */
   async #askFor(grant: Grant): Promise<Answer<readonly RenewOutcome[]>> {
     const { clock } = this.#context
     const sentAt = instant(clock)
     const link = this.#link
-    // It is repeated, so an attempt has the time of one of two.
+    // It is repeated, so each attempt gets half of a command deadline.
     const limitMs = commandDeadlineMs(this.#context, grant.ttlMs) / 2
     const asking = link ? this.#ask(grant, link) : this.#adopt(grant)
     const outcome = (await withDeadline(clock, limitMs, () => asking)) ?? silence
@@ -112,7 +112,7 @@ class DelegatedRenewal implements Watch {
     }
   }
 
-  /** Never rejects. A link that comes late serves as well. */
+  /** Never rejects. A link that arrives late is used all the same. */
   #adopt(grant: Grant): Promise<RenewOutcome> {
     const adopting = this.#adopted(grant)
     this.#adopting = adopting
@@ -131,7 +131,7 @@ class DelegatedRenewal implements Watch {
         () => this.#broken(grant, link),
       )
       this.#link = link
-      // The lease has ended meanwhile, and nobody waits for this link any more.
+      // The lease has ended meanwhile, and nobody waits for this link anymore.
       if (this.#isOver) await promised(link, 'end')
       return { type: 'renewed' }
     } catch (cause) {
@@ -139,15 +139,16 @@ class DelegatedRenewal implements Watch {
     }
   }
 
-  /** The watchdog renews no more. */
+  /** The watchdog has stopped renewing. */
   #ended(grant: Grant, link: WatchdogLink, reason: LossReason): void {
-    // The store has said so. Of time the holder judges by itself: it may have extended the lease, which the watchdog cannot know.
+    // The store itself said so. The holder judges time by itself: it may have extended the lease, which the watchdog
+    // cannot know.
     if (reason === 'gone' || reason === 'superseded') grant.lose(reason)
     else grant.check()
     this.#broken(grant, link)
   }
 
-  /** Adopts again soon, each at another moment: a watchdog that comes back may have lost a thousand links at once. */
+  /** Asks to be adopted again soon, with jitter: a watchdog that comes back may have lost a thousand links at once. */
   #broken(grant: Grant, link: WatchdogLink): void {
     if (this.#link !== link) return
     this.#link = undefined
@@ -155,13 +156,13 @@ class DelegatedRenewal implements Watch {
     const plan = this.#plan
     if (this.#isOver || !plan) return
     const now = instant(this.#context.clock)
-    // Watched anew, but with what it has left until it counts as held for long.
+    // Watched anew, but keeping the time that is left until the event `long-held`.
     const longHeldMs = grant.longHeldAtMs - now.monotonicMs + grant.heldMs(now)
     this.#watchFrom(grant, { ...plan, longHeldMs }, jitter())
   }
 }
 
-/** A call of a link. Async, so that one that throws rejects. */
+/** Calls a method of a link. Async, so that a method that throws rejects instead. */
 const promised = async <K extends 'remaining' | 'end'>(
   link: WatchdogLink,
   name: K,

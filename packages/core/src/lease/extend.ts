@@ -10,8 +10,8 @@ import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
 
 /**
- * What `renew` does, of a lease of its own or of one within another: it asks for more time for their grant, which applies the answer in
- * any case.
+ * Implements `renew`, for an ordinary lease and for a nested one: asks for more time for the grant, which applies the
+ * answer in any case.
  *
  * @param span ends the request when the lease ends
  */
@@ -30,7 +30,7 @@ export async function extend(
   const ttlMs = Math.ceil(askedMs + (by === undefined ? 0 : grant.expiresInMs()))
   const request = { key: grant.key, token: grant.token, ttlMs }
   const onLate = (outcome: RenewOutcome, sentAt: Instant): void => grant.take(outcome, { sentAt, ttlMs })
-  // It may stay unanswered for a third of the ttl that the lease has.
+  // The request may stay unanswered for a third of the lease's present ttl.
   const { outcome, sentAt } = await ask<RenewOutcome>(context, grant.ttlMs, {
     span,
     onLate,

@@ -23,7 +23,7 @@ beforeEach(() => {
   ;({ locks, store, clock, events, elsewhere } = setUp())
 })
 
-/** What the store says is left of the lock, past the locker. */
+/** What is left of the lock, by asking the store directly. */
 async function storedMs(): Promise<number | null> {
   const outcome = await store.inspect('k', callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held ? outcome.state.expiresInMs : 0

@@ -10,15 +10,15 @@ import type { Extension, Lease } from './lease.ts'
 import { type EndGrant, type Releasing, releaseGrant } from './release.ts'
 import type { Watch } from './watch.ts'
 
-/** The waiters of this process, who may get a grant when its holder gives it back. */
+/** The waiters of this process, which may get a grant when its holder gives it back. */
 export interface Successors {
-  /** Hands a grant off to the next waiter if possible. If not, answers false, and its holder gives it back to the store now. */
+  /** Hands a grant off to the next waiter if possible. If not, returns false, and its holder now gives it back. */
   handOff(grant: Grant): boolean
-  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if that is not known. */
+  /** A grant is no longer ours. `subscribers` is how many were notified of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void
 }
 
-/** What a lease is made of. */
+/** The parts that make up a lease. */
 export type Parts = readonly [context: Context, grant: Grant, watch: Watch, successors: Successors | undefined]
 
 /** A grant as its holder sees it. It may be handed off to another holder afterwards, who gets a lease of its own. */
@@ -27,28 +27,28 @@ export class HeldLease implements Lease, Releasing {
   declare readonly fence: number
   declare readonly waitedMs: number
   declare readonly commands: number
-  /** Where it is among the leases of its locker. */
+  /** Index in the roster of its locker's leases. */
   place = 0
-  /** Why it was lost, if it was lost by this holder. */
+  /** Why the grant was lost, if this holder lost it. */
   declare lostBecause: LossReason | undefined
   readonly #context: Context
   readonly #grant: Grant
   readonly #watch: Watch
   readonly #successors: Successors | undefined
-  /** Made when `signal` is first read: for most leases it never is. */
+  /** Made when `signal` is first read: most leases never need it. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
   #settle: ((result: ReleaseResult) => void) | undefined
-  /** How long it was held when it was given back, in milliseconds. */
+  /** How long the lease was held when it was given back, in milliseconds. */
   #heldMs = 0
-  /** Ends the calls of `renew` that are under way. Made by the first of them. */
+  /** Ends the calls of `renew` that are in flight. Made by the first of them. */
   #renewals: Span | undefined
 
   static {
     printLeases(this)
   }
 
-  /** @param successors none where calls share nothing */
+  /** @param successors undefined where calls share nothing */
   constructor(
     context: Context,
     watch: Watch,
@@ -102,10 +102,10 @@ export class HeldLease implements Lease, Releasing {
     return this.end(releaseGrant)
   }
 
-  /** Ends the hold, unless it has ended. Answers how it ended first. */
+  /** Ends the hold, unless it has ended. Returns how it ended the first time. */
   end(endGrant: EndGrant): Promise<ReleaseResult> {
     const now = instant(this.#context.clock)
-    // The timer may be late. A validity that is over is a loss, whoever notices it first.
+    // The timer may be late. A validity that has run out is a loss, whoever notices it first.
     if (!this.#released) this.#grant.check(now)
     if (!this.#released) {
       this.#released = new Promise((resolve) => {
@@ -114,7 +114,7 @@ export class HeldLease implements Lease, Releasing {
       this.#heldMs = Math.round(this.#grant.heldMs(now))
       // Pending calls of `renew` reject at once and send nothing more.
       this.#renewals?.end(this.#releasedError())
-      // After `#released` is set: a listener may call `release` again from within an event of this release.
+      // Only once `#released` is set: a listener may call `release` again from within an event of this release.
       this.#end(endGrant)
       this.#context.work.handOver(this.#released)
     }
@@ -129,16 +129,16 @@ export class HeldLease implements Lease, Releasing {
     this.#grant.lose(reason)
   }
 
-  /** What it is made of, for re-entry. */
+  /** The lease's parts, for re-entry. */
   parts(): Parts {
     return [this.#context, this.#grant, this.#watch, this.#successors]
   }
 
-  /** Leaves it to nested holds, gives it to the next waiter of this process, or ends it. */
+  /** Leaves the grant to nested holds, hands it off to the next waiter of this process, or ends it. */
   #end(endGrant: EndGrant): void {
     if (this.#grant.holds?.keep(endGrant) || this.#successors?.handOff(this.#grant)) this.#ended('released')
     else {
-      // It leaves the schedule first, so that no renewal can follow its release.
+      // The grant leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)
       void endGrant(this.#context, this.#grant, this)
     }
@@ -156,7 +156,7 @@ export class HeldLease implements Lease, Releasing {
     this.#settle?.(outcome)
   }
 
-  /** Its grant is lost. Tells the holder, through its signal, its pending calls of `renew` and the event `lost`. */
+  /** The grant is lost. Notifies the holder through its signal, its pending calls of `renew` and the event `lost`. */
   onLost(reason: LossReason): void {
     this.lostBecause = reason
     this.#watch.forget(this.#grant)

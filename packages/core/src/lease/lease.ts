@@ -3,7 +3,7 @@ import type { ReleaseResult } from '../store/lease-store.ts'
 import type { Duration } from '../timing/duration.ts'
 import type { BlockScoped } from './block-scoped.ts'
 
-/** How far to extend a lease: to `ttl` from now, or `by` so much beyond its present expiry. */
+/** How far to extend a lease: to `ttl` from now, or `by` this much beyond its present expiry. */
 export type Extension =
   | { readonly ttl: Duration; readonly by?: undefined }
   | { readonly by: Duration; readonly ttl?: undefined }
@@ -11,7 +11,7 @@ export type Extension =
 /**
  * A lock granted to this caller for a bounded time.
  *
- * A lease says what its holder may believe. It cannot stop a process that was paused from going on afterwards. Where that
+ * A lease says what its holder may believe. It cannot stop a paused process from going on afterwards. Where that
  * matters, pass `fence` to the guarded resource and let it refuse a lower one (`@leasehold/core/fencing`).
  */
 export interface Lease extends BlockScoped {
@@ -24,8 +24,8 @@ export interface Lease extends BlockScoped {
   /** Grows with every grant of this key. */
   readonly fence: number
   /**
-   * Aborted with a {@link LeaseLostError} when the lease is lost; never by a release. A held lease does not keep a process
-   * alive: a program that only waits for this signal needs something else that does.
+   * Aborted with a {@link LeaseLostError} when the lease is lost, never by a release. A held lease does not keep the
+   * process alive: a program that only waits for this signal needs something else to do so.
    *
    * @example
    * ```ts
@@ -37,11 +37,12 @@ export interface Lease extends BlockScoped {
   readonly waitedMs: number
   /** How many store commands the acquire used; 0 if the lease was handed off within this process. */
   readonly commands: number
-  /** How long the lease may still be trusted, in milliseconds, by our own clock; 0 when it may not. */
+  /** How long the lease may still be trusted, in milliseconds, by our own clock; 0 once it may not. */
   remaining(): number
   /**
-   * Throws unless the lease may still be trusted. Call it before each side effect: timers can be late, so the signal may fire
-   * after the validity is over. On Workers the clock stands still between I/O, so there the answer is as of the last I/O.
+   * Throws unless the lease may still be trusted. Call it before each side effect: timers can be late, so the signal
+   * may fire after the validity is over. On Workers the clock stands still between I/O, so there the result is as of
+   * the last I/O.
    *
    * @example
    * ```ts
@@ -56,7 +57,7 @@ export interface Lease extends BlockScoped {
    */
   assertValid(): void
   /**
-   * Extends the lease once. Scheduled renewal goes on with the ttl it had. An expiry is never shortened.
+   * Extends the lease once. Scheduled renewal continues with its own ttl. The expiry is never shortened.
    *
    * @example
    * ```ts
@@ -65,14 +66,14 @@ export interface Lease extends BlockScoped {
    * ```
    *
    * @throws LeaseLostError if the lease is no longer ours
-   * @throws StoreUnavailableError if no answer came: the lease may have been extended, and it is not lost
+   * @throws StoreUnavailableError if no answer came: the lease is not lost, and may have been extended
    * @throws InvalidOptionError for a bad extension
    * @throws LeaseholdError with code `LEASE_RELEASED` after release
    */
   renew(extension: Extension): Promise<void>
   /**
-   * Gives the lease back and answers how that ended. It never rejects, and settles within the store's command deadline. Called
-   * again, it gives the first answer.
+   * Gives the lease back and returns how that ended. It never rejects, and settles within the store's command deadline.
+   * Further calls return the first result.
    *
    * @example
    * ```ts
@@ -83,5 +84,5 @@ export interface Lease extends BlockScoped {
   release(): Promise<ReleaseResult>
 }
 
-/** What `withLock` runs under a lock. The lease is given back when it has settled. */
+/** What `withLock` runs under a lock. The lease is given back once it has settled. */
 export type Work<T> = (lease: Lease) => T | Promise<T>

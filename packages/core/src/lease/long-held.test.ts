@@ -15,7 +15,7 @@ const onEvent = (event: LockerEvent): void => {
 
 const locker = (options: Partial<LockerOptions> = {}) => createLocker({ store, clock, onEvent, ...options })
 
-/** The whole seconds in which it was told. */
+/** The whole seconds at which the event was emitted. */
 const seconds = (): number[] => told.map(({ atMs }) => Math.floor(atMs / 1_000))
 
 describe('a lease held for long', () => {

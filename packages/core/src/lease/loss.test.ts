@@ -5,7 +5,7 @@ import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
 
-/** How long the default ttl of 10 s may be trusted, from its sending. */
+/** How long the default ttl of 10 s may be trusted, from when it was sent. */
 const validMs = 10_000 - 102
 
 let { locks, store, clock, eventsOf, elsewhere } = testLocker()
@@ -70,7 +70,7 @@ describe('a lease is lost', () => {
   it('once: whatever is learnt later adds nothing', async () => {
     const lease = await locks.acquire('k')
     await elsewhere.revoke('k')
-    // Given up after a second each, so that the first is repeated before its answer comes.
+    // Each renewal is given up after a second, so that the first is repeated before its answer comes.
     store.always('renew', replyAfter(1_300))
     await clock.advance(60_000)
     expect(renewedAtMs().length).toBeGreaterThan(1)

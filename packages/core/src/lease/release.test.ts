@@ -30,7 +30,7 @@ const occupy = async (): Promise<void> => {
   await store.acquire([{ key: 'k', acquisitionId: 'foreign', ttlMs: 60_000, fences: 1 }], callUntil(unstopped))
 }
 
-/** The store knows nothing of how the lease ended: it has lost its record, or is of another make. */
+/** The store does not know how the lease ended: it has lost its record, or is a different implementation. */
 const forgotten =
   (resent: boolean): Fate =>
   async ({ execute }) =>
@@ -39,7 +39,7 @@ const forgotten =
 /** The client may have sent its request twice. */
 const resent: Fate = async ({ execute }) => (await execute()).map((outcome) => ({ ...outcome, resent: true }))
 
-/** Not within the rules of the port. */
+/** Breaks the rules of the port. */
 const broken: Fate = async () => {
   throw new Error('broken adapter')
 }

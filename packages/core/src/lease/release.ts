@@ -8,21 +8,21 @@ import type { Grant } from './grant.ts'
 
 /** The holder that gives a grant back. */
 export interface Releasing {
-  /** @param subscribers how many subscribers were told that the lock is free; null if that is not known */
+  /** @param subscribers how many subscribers were notified that the lock is free; null if that is not known */
   onReleased(result: ReleaseResult, subscribers: number | null): void
 }
 
-/** How a grant ends that is not handed off. It tells the holder before it settles. */
+/** Ends a grant that is not handed off. It notifies the holder before it settles. */
 export type EndGrant = (context: Context, grant: Grant, holder: Releasing) => ReleaseResult | Promise<ReleaseResult>
 
 /**
  * Gives a grant back. A lost grant is given back too, with a single attempt: the store may still have it, and the answer says
  * what became of it.
  *
- * A repeated release may find the lock gone, or held by another. *If our validity had not ended when the first attempt was
- * sent*, then that attempt freed the lock, because nobody else could have taken it until then. Otherwise the result is
- * unknown. All this applies only where the store does not know how the lease ended. Where it knows, its answer decides: a
- * revocation is a loss, even if the release was sent twice.
+ * A repeated release may find the lock gone, or held by another. *If our validity had not ended when the first attempt
+ * was sent*, that attempt freed the lock, because nobody else could have taken it until then. Otherwise the result is
+ * unknown. This reasoning applies only where the store does not know how the lease ended. Where it knows, its answer
+ * decides: a revocation is a loss, even if the release was sent twice.
  */
 export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
   const { key, token } = grant

@@ -16,8 +16,9 @@ export const outcomeAt = (outcomes: Outcomes, index: number): RenewOutcome =>
 export type AskForTime = typeof renewGrants
 
 /**
- * Asks for more time for several grants with one request. Each grant applies the store's answer, in time or late, even if its
- * lease was given back meanwhile: the grant may have been handed off, and then the answer is about its present holder.
+ * Asks for more time for several grants with one request. Each grant applies the store's answer, on time or late, even
+ * if its lease was given back meanwhile: the grant may have been handed off, and then the answer is about its present
+ * holder.
  *
  * @param ttlMs         the ttl to ask for; by the time of the answer the grant may have a holder with another ttl
  * @param boundingTtlMs the request may stay unanswered for a third of it
@@ -43,6 +44,6 @@ export async function renewGrants(
   return answer
 }
 
-/** Without an answer for any of them, the request itself has none: so it is repeated. */
+/** If no grant got an answer, neither did the request itself: so it is repeated. */
 const unlessUnanswered = (outcomes: readonly RenewOutcome[]): Outcomes | undefined =>
   outcomes.every(isUnknown) ? outcomes[0] : outcomes

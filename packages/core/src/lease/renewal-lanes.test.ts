@@ -17,7 +17,7 @@ beforeEach(() => {
 const nodes = 3
 const nodeOf = (key: string): number => Number(key) % nodes
 
-/** A store of several nodes, of which some have fallen silent. Told to stop, it answers what it has. */
+/** A store of several nodes, some of which have fallen silent. When a call is over, it returns the answers it has. */
 class Nodes implements LeaseStore {
   readonly commandDeadlineMs = 2_000
   readonly silent = new Set<number>()
@@ -67,7 +67,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve())
   })
 
-/** Holds many leases, and lets a node be silent for two ttls. */
+/** Holds many leases while a node is silent for two ttls. */
 async function hold(store: Nodes, count: number, ttl: number): Promise<{ lost: number[]; unanswered: number[] }> {
   const locks = createLocker({ store, clock, ttl, onEvent: (event) => events.push(event) })
   await Promise.all(Array.from({ length: count }, (_, at) => locks.acquire(String(at))))

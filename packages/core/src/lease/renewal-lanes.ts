@@ -7,9 +7,9 @@ import type { Grant } from './grant.ts'
 export type RenewBatch = (grants: readonly Grant[]) => Promise<void>
 
 /**
- * Splits the grants that are due into commands. The grants of one node share a lane. Those whose last renewal it left
- * unanswered have a lane of their own, so that a silent node holds up no renewal on a healthy one, even where the store does
- * not tell nodes apart.
+ * Splits the grants that are due into commands. The grants of one node share a lane. Grants whose last renewal the node
+ * left unanswered have a lane of their own, so that a silent node holds up no renewal on a healthy one, even where the
+ * store does not tell nodes apart.
  */
 export function renewalLanes(
   context: Context,
@@ -38,20 +38,20 @@ export function renewalLanes(
   }
 }
 
-/** Renews grants that are likely to be answered alike, such as those of one node: in batches, a few of them at once. */
+/** Renews grants that are likely to be answered alike, such as those of one node: in batches, a few batches at once. */
 class RenewalLane {
   readonly #renew: RenewBatch
   readonly #isWatched: (grant: Grant) => boolean
   readonly #attemptMs: (grant: Grant) => number
   readonly #onIdle: () => void
-  /** Waiting for a free place, the shortest ttl first. */
+  /** Grants that wait for a free place in flight, the shortest ttl first. */
   #queue: Grant[] = []
   #inFlight = 0
 
   /**
    * @param isWatched whether a grant is still to be renewed
    * @param attemptMs how long an attempt to renew a grant may stay unanswered, in milliseconds
-   * @param onIdle    called when no renewal is under way or queued
+   * @param onIdle    called when no renewal is in flight or queued
    */
   constructor(
     renew: RenewBatch,
@@ -71,7 +71,7 @@ class RenewalLane {
   }
 
   send(): void {
-    // Some may have ended while they waited.
+    // Some grants may have ended while they waited.
     this.#queue = this.#queue.filter(this.#isWatched).sort((a, b) => a.ttlMs - b.ttlMs)
     while (this.#inFlight < mostInFlight && this.#queue.length > 0) {
       this.#inFlight++
@@ -84,8 +84,8 @@ class RenewalLane {
   }
 
   /**
-   * Takes the grants that may share a command off the queue, the most urgent first. The shortest ttl among them bounds the time
-   * for the answer, so a grant that allows more than twice that time goes into another command.
+   * Takes from the queue the grants that may share a command, the most urgent first. The shortest ttl among them bounds
+   * the time for the answer, so a grant that allows more than twice that time goes into another command.
    */
   #nextChunk(): readonly Grant[] {
     const [first] = this.#queue

@@ -2,7 +2,7 @@ import { ManualClock, ScriptedStore } from '@leasehold/testkit'
 import { afterEach, expect, it, vi } from 'vitest'
 import { createLocker } from '../locker.ts'
 
-// What the package's imports choose under `workerd`: no lanes, and a watchdog for each lease.
+// What the package's imports select under `workerd`: no lanes, and a watchdog for each lease.
 vi.mock('#renewal-lanes', () => import('./renewal-lanes.workerd.ts'))
 
 afterEach(() => {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseholdError, type LeaseLostError } from '../errors.ts'
 import type { Lease } from './lease.ts'
 
-/** How long the default ttl of 10 s may be trusted, from its sending. */
+/** How long the default ttl of 10 s may be trusted, from when it was sent. */
 const validMs = 10_000 - 102
 
 let { locks, store, clock, events, eventsOf } = testLocker()

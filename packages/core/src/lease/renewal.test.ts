@@ -4,7 +4,7 @@ import type { LeaseLostError } from '../errors.ts'
 import { createLocker } from '../locker.ts'
 import type { Lease } from './lease.ts'
 
-/** How long the default ttl of 10 s may be trusted, from its sending. */
+/** How long the default ttl of 10 s may be trusted, from when it was sent. */
 const validMs = 10_000 - 102
 
 const dayMs = 86_400_000
@@ -148,7 +148,7 @@ describe('a renewed lease', () => {
 describe('many leases', () => {
   it('are renewed together: 250 in 3 commands of at most 100 per interval', async () => {
     await takeMany(250)
-    // They are spread over two batches at first, whose jitter brings them together sooner or later.
+    // They are spread over two batches at first, which jitter merges sooner or later.
     await clock.advance(1_200_000)
     store.calls.length = 0
     await clock.advance(100_000)
@@ -216,7 +216,7 @@ describe('many leases', () => {
   })
 
   it('with short ttls do not shorten the time in which the others are answered', async () => {
-    // It has 500 ms for an answer, so an attempt 250; the others have a second.
+    // Its renewal has 500 ms for an answer, so an attempt has 250; the others have a second.
     const short = await locks.acquire('short', { ttl: '1500ms' })
     const long = await takeMany(20)
     store.always('renew', replyAfter(600))

@@ -16,10 +16,10 @@ import { type AskForTime, outcomeAt, renewGrants } from './renew.ts'
 /**
  * The watchdog: renews many grants in few commands and notices when one is lost.
  *
- * A renewal is due a third of the ttl after the last answered one, and never while one is under way. When a renewal falls due,
- * it takes along all grants that would fall due within a quarter of their interval. Jitter is drawn per batch, so grants that
- * were renewed together stay together. An unanswered renewal is not a loss: it is repeated until the grant's own validity is
- * over. One timer serves all grants. It does not keep a process alive.
+ * A renewal is due a third of the ttl after the last answered one, and never while one is in flight. When a renewal
+ * falls due, it takes along all grants that would fall due within a quarter of their interval. Jitter is drawn per
+ * batch, so grants that were renewed together stay together. An unanswered renewal is not a loss: it is repeated until
+ * the grant's own validity is over. One timer serves all grants. It does not keep the process alive.
  */
 export class Renewal {
   readonly #context: Context
@@ -29,8 +29,8 @@ export class Renewal {
   readonly #timer: StandingTimer
 
   /**
-   * @param isJoint whether it is for all grants of a locker, and not for those of one call
-   * @param ask     asks for more time, of the store by default
+   * @param isJoint whether it serves all grants of a locker, not only those of one call
+   * @param ask     asks for more time; by default it asks the store
    */
   constructor(context: Context, isJoint = false, ask: AskForTime = renewGrants) {
     this.#context = context
@@ -47,7 +47,7 @@ export class Renewal {
   watch(grant: Grant, { renew, maxHoldMs = Infinity, longHeldMs }: Plan): void {
     const now = instant(this.#context.clock)
     const sinceMs = now.monotonicMs - grant.heldMs(now)
-    // The first renewal comes anywhere in the second half of its interval. Otherwise leases taken in a burst renew in a burst.
+    // The first renewal comes anywhere in the second half of its interval. Otherwise bursts of leases renew in bursts.
     const firstMs = renew ? now.monotonicMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2) : sinceMs + grant.ttlMs * warnAt
     // A grant that was handed off keeps its due time. Otherwise hand-offs could put off its renewal again and again.
     if (!grant.renewing) grant.dueMs = Math.min(grant.dueMs, firstMs)
@@ -64,14 +64,14 @@ export class Renewal {
     if (this.#watched.size === 0) this.#timer.rest()
   }
 
-  /** Makes sure that the timer fires no later than this grant needs it. */
+  /** Ensures that the timer fires no later than this grant needs it. */
   #arm(grant: Grant, now: Instant): void {
     const longHeldAtMs = Math.ceil(grant.longHeldAtMs / longHeldWithinMs) * longHeldWithinMs
     const atMs = Math.min(grant.dueMs, now.monotonicMs + grant.remainingMs(now), longHeldAtMs)
     this.#timer.setBy(atMs, now.monotonicMs)
   }
 
-  /** Goes through all grants: which are lost, what must be told, which are renewed now. */
+  /** Goes through all grants: marks lost ones, emits what is due, and renews those that are due. */
   #onTimer(): void {
     const now = instant(this.#context.clock)
     const nowMs = now.monotonicMs
@@ -80,7 +80,7 @@ export class Renewal {
     for (const grant of this.#watched.all()) {
       grant.check(now)
       if (this.#watched.has(grant) && grant.longHeldAtMs <= nowMs) this.#emitLongHeld(grant, now)
-      // It was lost, or whoever was told has released it: then no renewal may follow.
+      // It was lost, or a listener released it: then no renewal may follow.
       if (!this.#watched.has(grant)) continue
       if (grant.renews) {
         isDue ||= grant.dueMs <= nowMs
@@ -104,7 +104,7 @@ export class Renewal {
     this.#context.emit?.({ type: 'long-held', key, fence, heldMs: Math.round(heldMs) })
   }
 
-  /** Most of the time of a grant without renewal is over: emits `expiring`. */
+  /** Emits `expiring`: most of the time of a grant without renewal is over. */
   #emitExpiring(grant: Grant, now: Instant): void {
     const { key, fence } = grant
     // Its holder may have extended it since.
@@ -113,11 +113,11 @@ export class Renewal {
     if (earlyMs <= 1) this.#context.emit?.({ type: 'expiring', key, fence, remainingMs: grant.remainingMs(now) })
   }
 
-  /** Renews some grants with one request, the shortest ttl first, and sets when each comes next. */
+  /** Renews some grants with one request, the shortest ttl first, and sets when each is due next. */
   async #renew(grants: readonly Grant[]): Promise<void> {
     const { clock } = this.#context
     const [{ ttlMs: leastMs } = { ttlMs: 0 }] = grants
-    // The schedule repeats it, so an attempt has the time of one of two.
+    // The schedule repeats it, so each attempt gets half of a command deadline.
     const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
     const options = { once: true, leftMs }
     const { outcome } = await this.#ask(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
@@ -134,20 +134,20 @@ export class Renewal {
     }
   }
 
-  /** How long after this outcome the next renewal is due, in milliseconds. Emits `renewal-unanswered` without an answer. */
+  /** Time from this outcome to the next renewal, in milliseconds. Emits `renewal-unanswered` if there was no answer. */
   #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number, now: Instant): number {
     const intervalMs = grant.ttlMs / 3
     if (outcome.type === 'renewed') {
       grant.unanswered = 0
       grant.trouble = undefined
-      // An answer from elsewhere may leave it with less than a whole ttl.
+      // An answer from a watchdog elsewhere may leave the grant with less than a whole ttl.
       return Math.min(intervalMs, grant.expiresInMs(now) / 2) * spread
     }
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }
     const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
     grant.trouble = error ?? cause
     this.#context.emit?.({ type: 'renewal-unanswered', key: grant.key, cause: grant.trouble })
-    // A quiet time is observed for one interval at most: the lease must not end without another try.
+    // A quiet time is respected for one interval at most: the lease must not end without another try.
     return Math.max(leastRenewalPauseMs, restMs, Math.min(retryAfterMs(outcome), intervalMs))
   }
 }

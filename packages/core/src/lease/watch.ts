@@ -4,23 +4,23 @@ import type { Watchdog } from '../watchdog.ts'
 import type { Grant } from './grant.ts'
 import { Renewal } from './renewal.ts'
 
-/** What keeps a grant valid, and notices when it is lost. */
+/** Keeps a grant valid, and notices when it is lost. */
 export interface Watch {
   /** Watches a grant for its present holder. */
   watch(grant: Grant, plan: Plan): void
-  /** Watches it no more. Nothing renews it after that. */
+  /** Stops watching the grant. Nothing renews it after that. */
   forget(grant: Grant): void
 }
 
-/** A watchdog as core knows it. */
+/** A `Watchdog` as core sees it. */
 export interface WatchMaker extends Watchdog {
   readonly watchFor: (context: Context) => Watch
 }
 
 /**
- * Chooses what watches over a grant: the plan's watchdog if it has one.
+ * Chooses what watches over a grant: the plan's watchdog, if it has one.
  *
- * @param joint what watches over all grants where calls may share a timer
+ * @param joint watches over all grants where calls may share a timer
  */
 export const watchFor = (context: Context, { renew }: Plan, joint: Watch | false | undefined): Watch =>
   (renew as WatchMaker).watchFor?.(context) ?? (joint || new Renewal(context))

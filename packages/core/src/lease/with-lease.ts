@@ -4,13 +4,13 @@ import { settledWithin } from '../timing/deadline.ts'
 import { lostReleaseMs } from './figures.ts'
 import type { HeldLease } from './held-lease.ts'
 
-/** What it takes to end a lease after its work. */
+/** What is needed to end a lease after its work. */
 type Ending = Pick<HeldLease, 'release' | 'lostBecause' | 'lostError'>
 
 /**
- * Runs work under a lease, once it is acquired, and gives the lease back whatever happens.
+ * Runs work under a lease once it is acquired, and gives the lease back whatever happens.
  *
- * @throws the work's own error, which wins over every other
+ * @throws the work's own error, which takes precedence over any other
  * @throws LeaseLostError, with the work's `result`, if the lease was lost meanwhile. The loss may show only at the release.
  */
 export async function withLease<L extends Ending, T>(

@@ -1,11 +1,11 @@
--- Finds names of locks and of queues, from where the last call ended. It ends soon, so that it holds up nobody else.
+-- Finds names of locks and of queues, from where the last call ended. Returns soon, so that it holds up nobody else.
 -- @arg cursor   where the last call ended; "0" to begin
--- @arg pattern  what the names match: those of locks, and of what lies beside them
+-- @arg pattern  matches the names of locks, and of the keys beside them
 -- @arg prefix   what the name of a lock begins with
--- @key node     any key that would lie on the node which is to be searched
--- @returns {"found", cursor, name, ...}  cursor "0" at the end; a name may come again
+-- @key node     any key that would lie on the node to search
+-- @returns {"found", cursor, name, ...}  cursor "0" at the end; a name may come more than once
 local cursor, pattern, prefix, node = ARGV[1], ARGV[2], ARGV[3], KEYS[1]
--- Each step walks so many keys. A call takes so many steps, and fewer if they take long or find many.
+-- The number of keys that a step walks, and the most steps of a call: fewer if they take long or find many names.
 local step, mostSteps, mostMicros, mostNames = 500, 10, 1500, 500
 local call, sub = redis.call, string.sub
 

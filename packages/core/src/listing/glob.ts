@@ -1,9 +1,10 @@
-/** A part of a pattern: any text, or one character that fits. */
+/** A part of a pattern: any text, or one character that passes the test. */
 type Part = 'any' | ((character: string) => boolean)
 
 /**
- * Whether a key matches a pattern, as Redis patterns do: `*` any text, `?` one character, `[ab]`, `[a-z]`, `[^a]` one of some, and
- * `\` before a character that stands for itself. It takes time in proportion to key and pattern, whatever they are.
+ * Makes a function that returns whether a key matches a Redis pattern: `*` is any text, `?` one character, `[ab]`,
+ * `[a-z]` and `[^a]` one of a set, and `\` goes before a character that stands for itself. Matching takes, at worst,
+ * time in proportion to the key's length times the pattern's.
  *
  * @example
  * ```ts
@@ -17,7 +18,7 @@ export function globMatcher(pattern: string): (key: string) => boolean {
 
 function matches(parts: readonly Part[], key: readonly string[]): boolean {
   let [part, at] = [0, 0]
-  // Where the last `*` stands, and how much of the key it takes so far: if the rest does not fit, it takes one more.
+  // The place of the last `*`, and up to where it covers the key: one character more if the rest does not match.
   let [star, taken] = [-1, 0]
   while (at < key.length) {
     const next = parts[part]
@@ -53,7 +54,7 @@ function partsOf(pattern: readonly string[]): readonly Part[] {
   return parts
 }
 
-/** As in Redis, a set that is not closed reaches to the end. */
+/** As in Redis, an unclosed set extends to the end. */
 function endOfSet(pattern: readonly string[], from: number): number {
   let at = from + 1
   while (at < pattern.length && pattern[at] !== ']') at += pattern[at] === '\\' ? 2 : 1

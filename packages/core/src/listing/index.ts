@@ -1,4 +1,4 @@
-/** Listing: which locks there are, who holds them and how many wait; and a revocation from the holder that was seen. */
+/** Listing: which locks there are, who holds them and how many wait; and revoking a lock from one particular holder. */
 
 export type {
   FindOutcome,

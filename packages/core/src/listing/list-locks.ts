@@ -8,8 +8,8 @@ import { readSome } from './read-locks.ts'
 
 export interface ListOptions {
   /**
-   * Which keys, as a pattern of Redis: `*` any text, `?` one character, `[ab]` one of some, `\` before a character that stands for
-   * itself. Default `*`, all.
+   * The keys to list, as a Redis pattern: `*` is any text, `?` one character, `[ab]` one of a set, and `\` goes before
+   * a character that stands for itself. Default `*`, all keys.
    */
   readonly pattern?: string | undefined
   /** Ends the list, which then throws the signal's reason. */
@@ -17,19 +17,20 @@ export interface ListOptions {
 }
 
 /**
- * Lists the locks of a locker's store that are held or waited for, of every kind and whoever holds them, in no order. Each comes once.
+ * Lists the locks in a locker's store that are held or waited for, of every kind and whoever holds them, in no
+ * particular order. Each comes once.
  *
- * The list is no snapshot: a lock that is there from the beginning to the end is in it, and one that comes or goes meanwhile may be.
- * On a cluster it goes through every node; a lock whose slot moves meanwhile may be missed. Redis is asked by `SCAN`, in requests
- * that take a millisecond or two each, one for some 5,000 keys of the database. What else the prefix covers is left out, except
- * strings: they look like locks of a foreign holder.
+ * The list is not a snapshot: a lock that exists from beginning to end is in it, and one that comes or goes meanwhile
+ * may be. On a cluster the list covers every node; a lock whose slot moves meanwhile may be missed. It uses `SCAN`, in
+ * requests that take a millisecond or two each, one for some 5,000 keys of the database. Other entries under the prefix
+ * are left out, except strings, which look like locks of a foreign holder.
  *
  * @example
  * ```ts
  * for await (const { key, holder, expiresInMs } of listLocks(locks, { pattern: 'order:*' })) console.log(key, holder, expiresInMs)
  * ```
  *
- * @throws StoreUnavailableError when the store did not answer
+ * @throws StoreUnavailableError if the store did not answer
  * @throws InvalidOptionError for a bad pattern, or a locker whose store cannot list its locks
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  */

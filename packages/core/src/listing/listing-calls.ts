@@ -10,7 +10,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import { Span } from '../timing/span.ts'
 import { listingOf } from './listing-of.ts'
 
-/** A locker's store, as it is listed. */
+/** What a list needs of a locker: its context, and the listing port of its store. */
 export interface Listed {
   readonly context: Context
   readonly listing: ListingStore
@@ -25,7 +25,7 @@ export function listingContext(locks: Locker): Listed {
 }
 
 /**
- * Repeats a question until it is answered, within the store's deadline. No question changes anything.
+ * Repeats a question until it is answered, within the store's command deadline. No question changes anything.
  *
  * @throws the signal's reason
  * @throws StoreUnavailableError if there was no answer

@@ -5,7 +5,7 @@ import { listingOffers } from '../store/offers.ts'
 import { redisListing } from './redis-listing.ts'
 
 /**
- * What lists the locks of a store, if the store offers that. The Redis store and the memory store do.
+ * The port that lists a store's locks, if the store offers it. The Redis store and the memory store do.
  *
  * @example
  * ```ts

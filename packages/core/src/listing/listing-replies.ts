@@ -5,9 +5,9 @@ import type { Refused, Unknown } from '../store/lease-store.ts'
 import type { ListedLock } from '../store/listing.ts'
 import { shownHolder } from '../store/shown-holder.ts'
 
-/* Turns the replies of the scripts into outcomes. As with the other scripts, the shape of each reply is checked. */
+/* Turns the scripts' replies into outcomes. As with the other scripts, the shape of each reply is checked. */
 
-/** A part of a search; the cursor of its end is `0`. */
+/** One part of a search. The last part's cursor is `0`. */
 export type Found = { readonly type: 'found'; readonly cursor: string; readonly keys: readonly string[] }
 
 export const foundOutcome = (keys: KeyLayout): ((reply: ScriptReply) => Found | Unknown | Refused) =>
@@ -20,7 +20,7 @@ export const foundOutcome = (keys: KeyLayout): ((reply: ScriptReply) => Found | 
       },
   })
 
-/** One lock, without its key, which no reply repeats. */
+/** One lock, without its key, which the replies do not repeat. */
 export type Read = { readonly type: 'lock'; readonly lock: Omit<ListedLock, 'key'> } | { readonly type: 'none' }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
@@ -31,7 +31,7 @@ export const readOutcome: (reply: ScriptReply) => Read | Unknown | Refused = dec
   lock: ([kind, value, ...numbers]) =>
     kinds.includes(kind) && numbers.length === 5 && numbers.every(isNumber) && locked(kind as Kind, value, numbers),
   none: itself,
-  // Something else is stored there.
+  // Something other than a lock is stored there.
   other: () => ({ type: 'none' }),
 })
 

@@ -7,7 +7,7 @@ import { mostRestarts, tagsATurn } from './figures.ts'
 import { beginning, following } from './place.ts'
 import { redisListing } from './redis-listing.ts'
 
-/** A cluster as its client knows it: who has a slot. */
+/** A cluster as its client knows it: which node has a slot. */
 const cluster = (nodeOf: (slot: number) => string): RedisTransport =>
   ({ cluster: true, nodeOf: (key: string) => nodeOf(keySlot(key)) }) as RedisTransport
 

@@ -3,7 +3,7 @@ import type { ListingPlace } from '../store/listing.ts'
 import { systemClock } from '../timing/clock.ts'
 import { firstTag, tagsATurn } from './figures.ts'
 
-/** Where a search begins: with the first of all nodes, as the client knows them now. Each is reached by a key that lies on it. */
+/** The beginning of a search: the first of the nodes that the client knows now. Each is reached by a key on it. */
 export async function beginning(transport: RedisTransport, prefix: string, restarts: number): Promise<ListingPlace> {
   const nodes = new Map<string, string>()
   const tags = transport.cluster ? firstTag : 1
@@ -19,8 +19,8 @@ export async function beginning(transport: RedisTransport, prefix: string, resta
 const nextTurn = (): Promise<void> => new Promise((resolve) => void systemClock.schedule(resolve, 0))
 
 /**
- * Where it goes on after an answer. A cursor is one node's own: if another node serves the key now, nobody knows what was missed, and
- * it begins again. Undefined at the end.
+ * The place where a search goes on after an answer; undefined at the end. A cursor is valid only for its node: if
+ * another node serves the key now, nobody knows what was missed, so the search begins again.
  */
 export async function following(
   transport: RedisTransport,

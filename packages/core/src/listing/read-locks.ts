@@ -5,7 +5,7 @@ import { mostRead } from './figures.ts'
 import { askListing, type Listed, listingContext } from './listing-calls.ts'
 
 /**
- * Reads locks by their keys, in as few requests as the store allows. Those that nobody holds or waits for are left out.
+ * Reads locks by their keys, in as few requests as the store allows. Locks that nobody holds or waits for are left out.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export async function readSome(
 ): Promise<readonly ListedLock[]> {
   const { locks } = await askListing<Read>(listed, signal, async (call) => {
     const outcomes = await listed.listing.read(keys, call)
-    // On a cluster one node may be silent. Then all are asked again.
+    // On a cluster, one node may be silent. All are then asked again.
     const unanswered = outcomes.find((outcome) => outcome.type === 'unknown' || outcome.type === 'refused')
     return (
       unanswered ?? { type: 'read', locks: outcomes.flatMap((outcome) => ('lock' in outcome ? [outcome.lock] : [])) }

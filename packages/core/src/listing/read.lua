@@ -1,10 +1,11 @@
--- Reads what a list shows of each lock, of any kind; changes nothing.
+-- Reads what a list shows of each lock, of any kind, and changes nothing.
 -- @key lock      the lock's entry (see turns.part.lua for this and the following)
 -- @key queue     who waits, in order
 -- @key state     what is known of the lock
 -- @each channel  where its releases are announced
--- @returns {"lock", kind, value, capacity, holders, pttl, waiting, listeners}  value is the token of its one holder, or ""; pttl is
---                               that of the last holder, -1 without expiry; listeners are subscribers, -1 if they cannot be counted
+-- @returns {"lock", kind, value, capacity, holders, pttl, waiting, listeners}  value is the only holder's token, or "";
+--                               pttl is that of the last holder, -1 without expiry; listeners counts subscribers, -1 if
+--                               that is not possible
 -- @returns {"none"}             nobody holds it or waits for it
 -- @returns {"failed", error}    the server's own error about a key; WRONGTYPE: something else is there
 local call, pcall, match, floor = redis.call, redis.pcall, string.match, math.floor

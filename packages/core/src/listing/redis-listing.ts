@@ -13,8 +13,8 @@ import { foundOutcome, readOutcome } from './listing-replies.ts'
 import { beginning, following } from './place.ts'
 
 /**
- * The locks of a Redis store, found by `SCAN`, one node after the other. One pass finds locks and queues, because a lock that is
- * about to pass to a waiter has no entry.
+ * Lists the locks of a Redis store by `SCAN`, one node after the other. One pass finds both locks and queues, because a
+ * lock that is about to pass to a waiter has no entry.
  */
 export function redisListing([transport]: Makings, keys: KeyLayout): ListingStore {
   const { prefix } = keys
@@ -26,7 +26,7 @@ export function redisListing([transport]: Makings, keys: KeyLayout): ListingStor
   }
   return {
     async find(pattern, from, call) {
-      // A cluster client that is still connecting knows no nodes.
+      // A cluster client that is still connecting does not know any nodes.
       const reply = from ? undefined : await transport.whenReady(prefix, call)
       if (reply) return unsent(reply)
       const place = from ?? (await beginning(transport, prefix, 0))

@@ -8,7 +8,7 @@ import { only } from '../store/answered.ts'
 import type { RevokeFromOutcome, RevokeFromStore } from '../store/revoke-from.ts'
 import { parseToken } from '../store/token.ts'
 
-/** Revocations in a Redis store: a read, and a release of exactly the value that was read. */
+/** Revokes locks of a Redis store from one holder: a read, and then a release of exactly the value that was read. */
 export const redisRevokeFrom = ([transport]: Makings, keys: KeyLayout): RevokeFromStore => ({
   async revokeFrom(key, fence, call) {
     const name = keys.lock(key)

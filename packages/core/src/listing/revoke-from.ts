@@ -11,7 +11,7 @@ import type { RevokeFromOutcome, RevokeFromStore } from '../store/revoke-from.ts
 import { redisRevokeFrom } from './redis-revoke-from.ts'
 
 /**
- * What revokes from one holder of a store's locks, if the store offers that. The Redis store and the memory store do.
+ * The port that revokes a store's locks from one holder, if the store offers it, as the Redis and memory stores do.
  *
  * @example
  * ```ts
@@ -22,10 +22,12 @@ export const revokeFromOf = (store: LeaseStore): RevokeFromStore | undefined =>
   portOf(store, revokeFromOffers, redisRevokeFrom)
 
 /**
- * Takes a lock away from the holder that was seen, and from nobody who came after: `locks.revoke` takes it from whoever has it by then.
- * `held` says that somebody else has it, or that several have, and that nothing was done. It is not repeated.
+ * Takes a lock away from one particular holder, and from nobody who came after it, whereas `locks.revoke` takes it from
+ * whoever has it by then. `held` means that somebody else has the lock, or several do, and that nothing was done. The
+ * request is not repeated.
  *
- * @param fence that of the holder, as `inspect`, `listLocks` and `inspectQueue` show it; null for a foreign holder, of whom any is hit
+ * @param fence the holder's fence, as `inspect`, `listLocks` and `inspectQueue` show it; null for a foreign holder,
+ *   whichever it is
  *
  * @example
  * ```ts
@@ -33,7 +35,8 @@ export const revokeFromOf = (store: LeaseStore): RevokeFromStore | undefined =>
  * if (state.held) console.log(await revokeFrom(locks, 'order:1', state.fence))
  * ```
  *
- * @throws StoreUnavailableError when the store did not answer; `executed` is `'unknown'` if it may have been done
+ * @throws StoreUnavailableError if the store did not answer; `executed` is `'unknown'` if the lock may have been
+ *   revoked
  * @throws InvalidOptionError for a bad key, or a locker whose store cannot do this
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  */

@@ -18,7 +18,7 @@ describe('calls of one process that compete for a key', () => {
     await clock.advance(1_000)
     store.always('acquire', requestLost)
     await clock.advance(20_000)
-    // The one that checks rarely was answered to the end: somebody has the lock. The other has met the outage.
+    // The call that checks rarely was answered to the end: somebody has the lock. The other has met the outage.
     expect(rare.reason).toMatchObject({ code: 'ACQUIRE_TIMEOUT', heldHere: false })
     expect(often.reason).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
@@ -39,7 +39,7 @@ describe('a call that waits behind a holder of its own process', () => {
     const waiting = follow(locks.acquire('k', { wait: '1s' }), clock)
     await clock.advance(900)
     store.always('acquire', requestLost)
-    // Whoever has read the token gives the lease back to the store, and not to the next in line.
+    // A caller that has read the token gives the lease back to the store, not to the next in line.
     expect(lease?.token).toBeDefined()
     await lease?.release()
     await clock.advance(200)

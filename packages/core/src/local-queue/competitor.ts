@@ -6,36 +6,36 @@ import type { Instant } from '../timing/validity.ts'
 import { alike, fences } from './figures.ts'
 import type { Caller } from './waiting-line.ts'
 
-/** The calls of this process for one key, which a competitor is one of. */
+/** The calls of this process for one key; a competitor is one of them. */
 export interface Contest {
-  /** Read and kept up to date. */
+  /** The competitor reads it and keeps it up to date. */
   readonly known: Knowledge
-  /** The grant by which one of them holds the key. */
+  /** The grant by which one of these calls holds the key. */
   readonly grant: Grant | undefined
   hold(grant: Grant): void
   onFinding(): void
   onEnd(competitor: Competitor): void
 }
 
-/** A call that tries the store, while others of its process wait for what it finds. */
+/** A call that tries the store while other calls of its process wait for what it finds. */
 export class Competitor implements Terms {
   readonly since: Instant
   readonly fences: number = fences
   readonly known: Knowledge
   readonly toldContended: boolean
   readonly begun: string | undefined
-  /** Its last grant came too late or its last try got no answer, so it may well never get the lock. */
+  /** Its last grant came too late, or its last try got no answer, so it may never get the lock. */
   isFailing = false
   readonly #patienceMs: number
   readonly #slackMs: number
   readonly #contest: Contest
   readonly #acquisition: Acquisition
-  /** It tries now, and has no answer yet. */
+  /** It was woken to try now and has no answer yet. */
   #woken = false
 
   /**
    * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
-   * @param begun         an acquisition id under which a try has been sent already, and may have been granted
+   * @param begun         an acquisition id under which a try has been sent already and may have been granted
    * @throws what the constructor of `Acquisition` throws
    */
   constructor(
@@ -56,15 +56,15 @@ export class Competitor implements Terms {
   }
 
   /**
-   * Whether this call can leave the store to it: it checks about as often as the call would, and is not failing where the call
-   * might succeed.
+   * Whether a call can leave the store to this competitor: it checks about as often as the call would, and is not
+   * failing where the call might succeed.
    */
   standsInFor({ plan, patienceMs }: Caller): boolean {
     const isWorse = this.isFailing && slackMs(plan) > this.#slackMs
     return this.#woken || (this.#patienceMs <= alike * patienceMs && !isWorse)
   }
 
-  /** The lock may be free: it tries now, and stands in for every call until it has its answer. */
+  /** The lock may be free: it tries now, and stands in for every call until it has an answer. */
   wake(): void {
     this.#woken = true
     this.#acquisition.wake()

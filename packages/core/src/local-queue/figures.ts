@@ -1,9 +1,9 @@
 /*
- * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
- * modules only.
+ * The figures of this room. They are in a module that imports nothing, because bundlers inline only the constants of
+ * such modules.
  */
 
-/** The timer of a line checks all its calls for waits that are over. This many per millisecond, on average, at most. */
+/** The timer of a line checks all its calls for waits that are over: at most this many per millisecond, on average. */
 export const callsPerMs = 1_000
 /** The most hand-offs in a run, before other processes get a chance. */
 export const mostHandOffs = 16
@@ -11,18 +11,18 @@ export const mostHandOffs = 16
 export const longestRunMs = 1_000
 /** How many consecutive fences to reserve with a grant, so that each of its holders has its own. */
 export const fences: number = mostHandOffs + 1
-/** The head start on our next waiter that the other subscribers get after a run of hand-offs, in milliseconds. */
+/** The head start that other subscribers get over our next waiter after a run of hand-offs, in milliseconds. */
 export const headStartMs = 2
 /**
- * The head start after grants were passed on, in milliseconds. It comes once in `longestRunMs`, and is the only chance of other
- * processes that poll, because no release reaches them.
+ * The head start after grants were passed on, in milliseconds. It comes once in `longestRunMs`, and is the only chance
+ * for other processes that poll, because no release reaches them.
  */
 export const pollersHeadStartMs = 10
 /** The share of the store's command deadline after which our next waiter stops waiting for the answer to a release. */
 export const releaseShare = 0.05
-/** Without a notifier that says so, how often the waiters behind our own holder check the store, in milliseconds. */
+/** How often the waiters behind our own holder check the store without a notifier, in milliseconds. */
 export const pollingCheckMs = 1_000
-/** Waiters that check within twice each other's time are alike: or each of many plans would have a competitor of its own. */
+/** Waiters whose check intervals differ at most twofold are alike. Otherwise many plans would mean many competitors. */
 export const alike = 2
-/** So many keys are kept although nobody holds or wants them. Each takes about 400 bytes. */
+/** How many keys are kept although nobody holds or wants them. Each takes about 400 bytes. */
 export const mostIdle = 256

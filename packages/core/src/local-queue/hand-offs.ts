@@ -4,13 +4,13 @@ import { elapsedMs, type Instant } from '../timing/validity.ts'
 import { longestRunMs, mostHandOffs } from './figures.ts'
 
 /**
- * A run of hand-offs: how many hand-offs of one grant there have been in this process, and when the first one was. When the lock
- * is passed on, the count begins anew, and the time goes on: the lock has not been free.
+ * A run of hand-offs: how many hand-offs of one grant this process has made, and when it made the first. When the lock
+ * is passed on, the count starts anew but the time keeps running: the lock has not been free.
  */
 export class HandOffs {
   #count = 0
   #first: Instant | undefined
-  /** The lock has been passed on, so it has not been free since the time began. */
+  /** The lock has been passed on, so it has not been free since the run began. */
   hasPassed = false
 
   /** Counts a hand-off. */
@@ -26,12 +26,14 @@ export class HandOffs {
     this.hasPassed = true
   }
 
-  /** The run has reached its limit, in number or in time: other processes get a chance now. */
+  /** Whether the run has reached its limit in number or in time: then other processes get a chance. */
   isOver(now: Instant): boolean {
     return this.#count >= mostHandOffs || this.isLong(now)
   }
 
-  /** The run has reached its limit in time: other processes that poll, which no release reaches, get a chance too. */
+  /**
+   * Whether the run has reached its time limit: then other processes that poll get a chance; no release reaches them.
+   */
   isLong(now: Instant): boolean {
     return !!this.#first && elapsedMs(now, this.#first) >= longestRunMs
   }
@@ -39,10 +41,10 @@ export class HandOffs {
 
 /** Whether a grant serves the next holder as well as a new one from the store would. */
 export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: Instant): boolean {
-  // A watchdog elsewhere would have to be told of the new holder.
+  // A watchdog elsewhere would need to be told about the new holder.
   if (renew !== true || grant.tokenLeft) return false
   if (grant.remainingMs(now) < Math.max(ttlMs / 2, minValidityMs)) return false
-  // If the next holder dies, it must not block others for much longer than the ttl it asked for.
+  // If the next holder dies, it must not block others for much longer than the ttl that it asked for.
   return grant.expiresInMs(now) <= 2 * ttlMs
 }
 

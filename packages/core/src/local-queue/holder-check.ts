@@ -12,21 +12,21 @@ import type { Caller, WaitingLine } from './waiting-line.ts'
 /** The calls of this process for one key. */
 export interface CheckedCalls {
   readonly known: Quiet
-  /** Those that wait behind our own holder, once there was one. */
+  /** The calls that wait behind our own holder; undefined until the first has waited. */
   readonly line: WaitingLine | undefined
   /** Called with null when the store has not answered the release of a grant in time. */
   ended(grant: Grant, subscribers: null): void
 }
 
 /**
- * The one timer under the calls that wait behind our own holder. They send nothing to the store, so they would not notice that
- * the lock was revoked elsewhere: the timer checks that now and then. It also bounds how long they wait for the answer to the
- * holder's release.
+ * The single timer for the calls that wait behind our own holder. They send nothing to the store, so they would not
+ * notice that the lock was revoked elsewhere: the timer checks that now and then. It also bounds how long they wait for
+ * the answer to the holder's release.
  *
  * States:
  * - *off*: no grant is watched.
  * - *held*: the grant is checked when the store's last answer about it is too old for one of the waiting calls.
- * - *being released*: the grant is given up if the store takes long to answer.
+ * - *being released*: the grant is given up if the store takes too long to answer.
  *
  * No timer runs while no call waits.
  */
@@ -34,7 +34,7 @@ export class HolderCheck {
   readonly #context: Context
   readonly #calls: CheckedCalls
   #grant: Grant | undefined
-  /** When its release began, in monotonic milliseconds. */
+  /** When the grant's release began, in monotonic milliseconds. */
   #releasingSinceMs: number | undefined
   #timer: { readonly atMs: number; cancel(): void } | undefined
 
@@ -57,12 +57,12 @@ export class HolderCheck {
     this.#arm(0)
   }
 
-  /** A call has begun to wait. It may need a check sooner than the others. */
+  /** A call has started to wait. It may need a check sooner than the others. */
   added(caller: Caller): void {
     this.#arm(this.#everyMs([caller]))
   }
 
-  /** The grant is no longer ours, or no call waits any more. */
+  /** The grant is no longer ours, or the locker is being closed. */
   stop(): void {
     this.#disarm()
     this.#grant = undefined
@@ -74,7 +74,7 @@ export class HolderCheck {
     this.#timer = undefined
   }
 
-  /** @param delayMs how far off the check may be at most, from now */
+  /** @param delayMs the check comes at most this long from now, in milliseconds */
   #arm(delayMs: number): void {
     const { store, clock, background } = this.#context
     const grant = this.#grant
@@ -104,7 +104,7 @@ export class HolderCheck {
     return leastMs
   }
 
-  /** How long until the store's last answer about our grant is too old for one of the waiting calls, in milliseconds. */
+  /** Time until the store's last answer about our grant is too old for one of the waiting calls, in milliseconds. */
   #untilDueMs(grant: Grant): number {
     return Math.max(0, this.#everyMs() - grant.sinceAnswerMs())
   }
@@ -117,7 +117,8 @@ export class HolderCheck {
       return
     }
     const { store } = this.#context
-    // Nobody awaits this check. Without the catch, a store that rejects would cause an unhandled rejection and end the checks.
+    // Nobody awaits this check. Without the catch, a rejecting store would cause an unhandled rejection and end the
+    // checks.
     const { outcome } = await ask<InspectOutcome>(this.#context, grant.ttlMs, {
       once: true,
       quiet: this.#calls.known,

@@ -26,11 +26,11 @@ describe('a head start', () => {
       locks.withLock('k', { strategy: poll({ every: '10s' }), signal: stop.signal }, nothing),
       clock,
     )
-    // A whole run of hand-offs, and then a head start of 5 to 15 s before the one that is left.
+    // A whole run of hand-offs, then a head start of 5 to 15 s before the one remaining call.
     await first.release()
     await clock.advance(0)
     stop.abort()
-    // Somebody takes the free lock meanwhile, and others whom that head start would not cover wait behind.
+    // Meanwhile somebody takes the free lock, and calls that the head start would not cover wait behind.
     const turn = await locks.tryAcquire('k')
     enqueue(18, '10ms')
     await turn?.release()
@@ -127,7 +127,7 @@ describe('a lock that was revoked elsewhere', () => {
     expect(waiting.map(({ state }) => state)).toEqual(waiting.map(() => 'rejected'))
     expect(store.called('inspect').length).toBeLessThanOrEqual(10)
     expect(store.called('inspect').length).toBeGreaterThanOrEqual(9)
-    // Nobody waits any more.
+    // Nobody waits anymore.
     await holder.release()
     expect(clock.pending).toBe(0)
   })

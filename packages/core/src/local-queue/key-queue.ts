@@ -20,13 +20,14 @@ import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
  * States:
  * - *held*: one of our calls has the grant, or is giving it back. All others stand in line.
  * - *head start*: a run of hand-offs has ended, and the key is left to other processes for a moment.
- * - *contested*: some of our calls compete for the key on the store. A call stands in line if a competitor stands in for it.
+ * - *contested*: some of our calls compete for the key at the store. A call stands in line if a competitor stands in
+ *   for it.
  * - *idle*: none of these, and no call in line.
  *
- * Steps: a grant by the store makes the key *held*. On release the grant is either handed off to the next call in line, and the
- * key stays *held*; or it goes back to the store, and the calls in line *contest* the key, after a *head start* if one is due.
- * A release that reaches nobody may bring the next call in line a new grant with its answer: then the key stays *held*, too, but
- * for a second at most before it really goes back.
+ * Transitions: a grant by the store makes the key *held*. On release the grant is either handed off to the next call in
+ * line, and the key stays *held*; or it goes back to the store, and the calls in line *contest* the key, after a *head
+ * start* if one is due. The answer to a release that reaches nobody may bring the next call in line a new grant: then
+ * the key stays *held*, too, but for at most a second before it really goes back.
  */
 export class KeyQueue implements CheckedCalls, Contest {
   readonly #context: Context
@@ -42,7 +43,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   readonly #competitors: Competitor[] = []
   /** Made when the first call has to wait: for most keys none ever does. */
   line: WaitingLine | undefined
-  /** Shared by all our calls. Otherwise each call of a long line would have to ask the store itself. */
+  /** Shared by all our calls. Otherwise each call in a long line would have to ask the store itself. */
   known: Knowledge = nothingKnown()
   readonly #check: HolderCheck
 
@@ -58,7 +59,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     return this.#grant
   }
 
-  /** An acquire that may wait. */
+  /** Acquires for a call that may wait. */
   acquire(plan: Plan, since: Instant): Promise<Acquired> {
     const caller = { plan, since, patienceMs: patienceMs(plan, this.#context.notifier) }
     // If its try brings no lease, the next call in line may try.
@@ -69,7 +70,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   hold(grant: Grant, handOffs: HandOffs = new HandOffs()): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
-      // This answer came late: our present holder's grant is newer, so this one has ended already.
+      // This answer came late: our present holder's grant is newer, so this grant has ended already.
       grant.lose('superseded')
       return
     }
@@ -84,7 +85,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     this.#emitWanted()
   }
 
-  /** Hands a grant off to the next waiter if possible. If not, answers false, and its holder gives it back to the store now. */
+  /** Hands a grant off to the next waiter if possible. If not, returns false, and its holder now gives it back. */
   handOff(grant: Grant): boolean {
     if (this.#grant !== grant) return false
     const next = this.line?.first
@@ -93,7 +94,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       return false
     }
     const now = instant(this.#context.clock)
-    // A competitor came before the calls in line: one that stands in for the next call goes first.
+    // Competitors came before the calls in line: one that stands in for the next call goes first.
     if (this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
       this.#check.releasing()
       this.#askToPassOn(grant, next, now)
@@ -108,28 +109,28 @@ export class KeyQueue implements CheckedCalls, Contest {
     return true
   }
 
-  /** Lets the release of our grant bring one for the next call in line, if the store can do that and the lock was free lately. */
+  /** Lets our release bring a grant for the next call in line, if the store can do so and the lock was free lately. */
   #askToPassOn(grant: Grant, { plan: { key, ttlMs } }: WaitingCall, now: Instant): void {
     const { store, notifier, name } = this.#context
-    // Without a notifier nobody is known to listen, and a competitor came before the calls in line.
+    // Without a notifier nobody is known to listen, and competitors came before the calls in line.
     if (!notifier || this.#competitors.length > 0 || this.#handOffs.isLong(now)) return
     grant.passing = offers.get(store)?.begin({ key, acquisitionId: drawAcquisitionId(name), ttlMs, fences })
   }
 
-  /** A grant is no longer ours. `subscribers` is how many were told of its release, null if that is not known. */
+  /** A grant is no longer ours. `subscribers` is how many were notified of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void {
     const { passing } = grant
     grant.passing = undefined
     if (this.#grant !== grant) {
       if (passing?.isOpen) this.#undo(passing)
-      // Our next waiter is competing already. Its last try may have found the very entry that is gone now.
+      // Our next waiter is competing already. Its last try may have found the entry that is now gone.
       if (!this.#grant) this.#resume()
       return
     }
     const { clock, notifier } = this.#context
     const now = instant(clock)
     this.#grant = undefined
-    // The store has answered our holder: a silence that a competitor met before is no longer the last word.
+    // The store has answered our holder, so an earlier silence that a competitor met is no longer the last word.
     if (subscribers !== null) this.known.finding = 'held'
     this.#check.stop()
     if (passing?.isOpen) {
@@ -138,13 +139,13 @@ export class KeyQueue implements CheckedCalls, Contest {
     }
     const next = this.line?.first
     const reachedNobody = subscribers === 0
-    // A process that polls is reached by no release, and had no chance while the lock was passed on.
+    // No release reaches a process that polls, and it had no chance while the lock was passed on.
     const isNobodyElse = notifier && reachedNobody && !this.#handOffs.hasPassed
     if (next && !isNobodyElse && this.#handOffs.isOver(now)) this.#beginHeadStart(next.plan, reachedNobody)
     else this.#resume()
   }
 
-  /** Gives the grant that a release brought to the next call in line. If it does not suit that call, the call asks the store. */
+  /** Gives the next call in line the grant that a release brought. A call that it does not suit asks the store. */
   #take(passing: Passing, now: Instant): void {
     const { clock } = this.#context
     const { request, granted, sentAt } = passing
@@ -178,11 +179,12 @@ export class KeyQueue implements CheckedCalls, Contest {
     this.#check.stop()
   }
 
-  /** @param reachedNobody whether the release has reached no subscriber, so that it is only for those who poll */
+  /** @param reachedNobody whether the release reached no subscriber, so that the head start is only for pollers */
   #beginHeadStart(plan: Plan, reachedNobody: boolean): void {
     const { notifier, background } = this.#context
     const startMs = reachedNobody ? pollersHeadStartMs : headStartMs
-    // Without a notifier other processes poll, and nobody can wake them. So our next waiter pauses as after a contended try.
+    // Without a notifier, other processes poll and nobody can wake them. So our next waiter pauses as after a contended
+    // try.
     const pauseMs = notifier ? startMs : restHintMs(plan, 1, jitter(), 0)
     const end = (): void => {
       this.#headStart = undefined
@@ -199,7 +201,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   }
 
   /**
-   * Whether this call need not try the store itself: a competitor stands in for it, or a head start will end within its
+   * Whether a call need not try the store itself: a competitor stands in for it, or a head start will end within its
    * patience.
    */
   #covers(caller: Caller): boolean {
@@ -209,38 +211,38 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   /** The lock may be free: pausing competitors try first, then the next call in line. */
   #resume(): void {
-    // A notifier wakes each of them itself.
+    // A notifier wakes each competitor itself.
     if (!this.#context.notifier) for (const each of this.#competitors) each.wake()
     this.#advance()
   }
 
-  /** Makes competitors of the calls in line that nothing covers, unless we hold the key. */
+  /** Turns the calls in line that nothing covers into competitors, unless we hold the key. */
   #advance(): void {
     for (let call = this.#uncovered(); call; call = this.#uncovered()) this.#enter(call)
     if (!this.isIdle) return
-    // What calls have found is of no use to those who come later. An acquire that is still being undone goes on with it.
+    // What calls have found does not help later ones. An acquire that is still being undone keeps using it.
     this.known = nothingKnown()
     this.#onIdle()
   }
 
-  /** Nobody holds the key or wants it. */
+  /** Whether nobody holds the key or wants it. */
   get isIdle(): boolean {
     return !this.#grant && !this.#headStart && !this.line?.size && this.#competitors.length === 0
   }
 
-  /** Makes a competitor of a call in line. */
+  /** Turns a call in line into a competitor. */
   #enter(call: WaitingCall, begun?: string): void {
     const { resolve } = call
     this.line?.leave(call)
     const added = this.#addCompetitor(call, true, begun)
-    // In the locker's async context: the call that happened to lead here must not be kept alive by another call's wait.
+    // In the locker's async context: another call's wait must not keep alive the call that happened to lead here.
     void this.#context.home(() => resolve(added.run()))
   }
 
   /**
-   * The call in line that should try the store next, if any: the first that nothing covers. While a competitor is failing, it
-   * is the one whose grant may come latest. That one then stands in for the rest; otherwise each of many ttls would get a
-   * competitor of its own.
+   * The call in line that should try the store next, if any: the first that nothing covers. While a competitor is
+   * failing, it is instead the uncovered call whose grant may come latest. That call then stands in for the rest;
+   * otherwise each of many ttls would get a competitor of its own.
    */
   #uncovered(): WaitingCall | undefined {
     if (this.#grant || !this.line?.size) return undefined
@@ -248,7 +250,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     const isFailing = this.#competitors.some((each) => each.isFailing)
     let next: WaitingCall | undefined
     for (const call of this.line) {
-      // A wait that is all but over is not worth a command.
+      // A wait that is almost over is not worth a command.
       if (this.#covers(call) || call.plan.waitMs - elapsedMs(now, call.since) <= 1) continue
       if (!isFailing) return call
       if (!next || slackMs(call.plan) > slackMs(next.plan)) next = call
@@ -261,14 +263,14 @@ export class KeyQueue implements CheckedCalls, Contest {
     const line = this.line
     return new Promise((resolve, reject) => {
       line.add({ ...caller, resolve, reject })
-      // After it is in line: a listener may release the very lease that this call waits for.
+      // Only once the call is in line: a listener may release the very lease that it waits for.
       this.#context.emit?.({ type: 'contended', key: this.#key })
       this.#emitWanted()
       this.#check.added(caller)
     })
   }
 
-  /** How a wait in line ends when its time is over. */
+  /** The result of a wait in line whose time is over. */
   async #inVain({ since }: Caller): Promise<Acquired> {
     const { finding, lateGrants, holder } = this.known
     const heldHere = this.#grant !== undefined
@@ -283,19 +285,19 @@ export class KeyQueue implements CheckedCalls, Contest {
     }
   }
 
-  /** @param fromLine whether this call stood in line before, and so its event `contended` has been emitted */
+  /** @param fromLine whether the call stood in line before, so that its event `contended` has been emitted */
   #addCompetitor(caller: Caller, fromLine = false, begun?: string): Competitor {
     const added = new Competitor(this.#context, caller, this, fromLine, begun)
     this.#competitors.push(added)
     return added
   }
 
-  /** A competitor has learnt something, and brings no lease yet. */
+  /** A competitor has learned something but has no lease yet. */
   onFinding(): void {
     this.#advance()
   }
 
-  /** A competitor has its answer. */
+  /** A competitor's acquire has ended. */
   onEnd(competitor: Competitor): void {
     this.#competitors.splice(this.#competitors.indexOf(competitor), 1)
     this.#advance()

@@ -16,12 +16,12 @@ beforeEach(() => {
   ;({ locks, store, clock, events, elsewhere: others } = testLocker())
 })
 
-/** How long the default ttl of 10 s may be trusted, from its sending. */
+/** How long the default ttl of 10 s may be trusted, from when it was sent. */
 const validMs = 10_000 - 102
 
 const { signal: unstopped } = new AbortController()
 
-/** Whether a lock is held, asked past the locker. */
+/** Whether a lock is held, by asking the store directly. */
 async function held(key: string): Promise<boolean> {
   const outcome = await store.inspect(key, callUntil(unstopped))
   return outcome.type === 'state' && outcome.state.held
@@ -336,7 +336,7 @@ describe('a line with somebody ahead of it', () => {
     const all = [acquire('10s'), ...Array.from({ length: 50 }, () => acquire('1s'))]
     store.calls.length = 0
     await clock.advance(20_000)
-    // One that polls each 10 s, and one that polls each second.
+    // One that polls every 10 s, and one that polls every second.
     expect(calls('acquire')).toBeGreaterThanOrEqual(15)
     expect(calls('acquire')).toBeLessThanOrEqual(45)
     stop.abort()
@@ -352,7 +352,7 @@ describe('a line with somebody ahead of it', () => {
     })
     store.calls.length = 0
     await clock.advance(10_000)
-    // One of them alone would try about 10 times.
+    // A single one of them would try about 10 times.
     expect(calls('acquire')).toBeLessThan(40)
     stop.abort()
     await Promise.all(all)
@@ -433,7 +433,7 @@ describe('a line with somebody ahead of it', () => {
 })
 
 describe('the head start of others after a run of hand-offs', () => {
-  /** Ends a run: what follows `acquire` waits in line then. */
+  /** Ends a run of hand-offs while calls with the options in `next` wait in line. */
   async function afterRun(wait: (options?: AcquireOptions) => void, ...next: AcquireOptions[]): Promise<void> {
     let lease = await locks.acquire('k')
     for (let handOff = 0; handOff < 16; handOff++) {

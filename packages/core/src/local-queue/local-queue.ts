@@ -11,9 +11,10 @@ import { KeyQueue } from './key-queue.ts'
 /**
  * The waiters of one process, key by key.
  *
- * While this process holds a key, or one of its calls competes for it on the store, its other calls wait here, in order and
- * without any command. When a lease is given back while one of them waits, the grant is handed off to it without a round trip,
- * with the next of its reserved fences. The limits on a run of hand-offs let other processes in.
+ * While this process holds a key, or one of its calls competes for it at the store, its other calls wait here, in order
+ * and without any command. When a lease is given back while one of them waits, the grant is handed off to that call
+ * without a round trip, with the next of the grant's reserved fences. The limits on a run of hand-offs let other
+ * processes in.
  *
  * No call's options hold up another call. A call does not wait behind a competitor that checks far less often than the call
  * would, nor behind one whose grants come too late while the call's own might not. A run of hand-offs passes over a slow
@@ -32,7 +33,7 @@ export function localQueue(context: Context): LocalQueue {
   const { work } = context
   const queues = new Map<string, KeyQueue>()
 
-  /** How often a key became idle since idle keys were last removed. */
+  /** How many times a key has become idle since idle keys were last removed. */
   let idle = 0
 
   function queueFor(key: string): KeyQueue {
@@ -43,7 +44,7 @@ export function localQueue(context: Context): LocalQueue {
     return queue
   }
 
-  /** Removes idle keys only when there are many: a map is slow if keys are added and removed all the time. */
+  /** Removes idle keys only when there are many: a map is slow when keys are added and removed all the time. */
   function onIdle(): void {
     if (++idle < mostIdle || queues.size <= mostIdle) return
     idle = 0

@@ -8,13 +8,13 @@ import type { PassOnOutcome, PassOnRequest } from '../store/pass-on.ts'
 const garbled = { type: 'unknown', executed: 'unknown' } as const
 const never = callUntil(new AbortController().signal)
 
-/** What becomes of a request that passes the lock on. */
+/** What happens to a request that passes the lock on. */
 type Fate = 'answered' | 'request lost' | 'reply lost' | 'slow' | 'heard' | 'garbled' | 'foreign'
 
-/** A locker over a store that passes locks on, which the memory store behind it carries out as two requests. */
+/** A locker over a store that passes locks on; the memory store behind it carries that out as two requests. */
 function setUp() {
   const clock = new ManualClock()
-  // Its timers only free memory.
+  // The store's timers only free memory.
   const behind = memoryStore({
     clock: { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs(), schedule: () => () => undefined },
   })
@@ -50,7 +50,7 @@ beforeEach(() => {
 const calls = (name: 'acquire' | 'release'): number => store.called(name).length
 const isHeld = async (): Promise<boolean> => (await elsewhere.inspect('k')).held
 
-/** Does the work of as many callers, one after the other, and answers their fences. */
+/** Does the work of `count` callers, one after the other, and returns their fences. */
 async function work(count: number, heldMs = 0): Promise<readonly number[]> {
   const fences: number[] = []
   const turns = Array.from({ length: count }, () =>
@@ -79,7 +79,7 @@ async function atTheEndOfARun(waiting: number, options: object = {}) {
   return { last, behind: behind as [(typeof behind)[0], ...typeof behind] }
 }
 
-/** Gives a lease back while the store takes its time, and answers how that ended. */
+/** Gives a lease back while the store is slow, and returns how that ended. */
 async function givenBack(lease: Lease, meanwhile: () => unknown = () => undefined): Promise<ReleaseResult> {
   const released = lease.release()
   meanwhile()

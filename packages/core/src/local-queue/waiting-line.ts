@@ -13,7 +13,7 @@ export interface Caller {
   readonly patienceMs: number
 }
 
-/** A call that waits in line, with what ends its wait. */
+/** A call that waits in line, with the functions that end its wait. */
 export interface WaitingCall extends Caller {
   resolve(acquired: Acquired | Promise<Acquired>): void
   reject(reason: unknown): void
@@ -21,7 +21,8 @@ export interface WaitingCall extends Caller {
 
 /**
  * The calls of one process that wait for one key, in order of arrival. There may be thousands, so each costs little: no
- * command, no timer and no promise but its caller's own. One timer, set for the earliest end of a wait, serves them all.
+ * command, no timer and no promise except its caller's own. One timer, set for the earliest end of a wait, serves them
+ * all.
  */
 export class WaitingLine {
   readonly #clock: Clock
@@ -80,8 +81,8 @@ export class WaitingLine {
   }
 
   /**
-   * Makes sure that the timer fires no later than this call needs it. In a long line, which takes time to walk through, it may
-   * be a few milliseconds late. A call that leaves does not change the timer.
+   * Ensures that the timer fires no later than this call needs it. In a long line, which takes time to walk through, it
+   * may be a few milliseconds late. A call that leaves does not change the timer.
    */
   #arm(call: WaitingCall, now: Instant): void {
     const leftMs = Math.max(Math.trunc(this.#calls.size / callsPerMs), this.#leftMs(call, now))

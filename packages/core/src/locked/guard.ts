@@ -4,7 +4,7 @@ import { LockContendedError } from './lock-contended-error.ts'
 import type { Lockable, LockCalls, LockedOptions } from './locked-options.ts'
 
 /**
- * Makes what a guarded function is to its callers: it calls `fn` under the lock, with the `this` and the arguments of the call.
+ * Makes the guarded function that callers get: it calls `fn` under the lock, with the call's `this` and arguments.
  *
  * @throws InvalidOptionError naming the first option that is unknown or bad
  */
@@ -24,7 +24,7 @@ export function guarded<This, F extends Lockable>(
         return Reflect.apply(fn, this, args)
       })
     } catch (error) {
-      // What `fn` itself could not lock is its own error.
+      // If `fn` itself could not acquire a lock, that is an error of its own.
       if (began || !(error instanceof AcquireTimeoutError)) throw error
       const contended = new LockContendedError(of(failureMessage) ?? error.message, error)
       if (!onContended) throw contended

@@ -1,8 +1,8 @@
 import { type AcquireTimeoutError, LeaseholdError } from '../errors.ts'
 
 /**
- * A guarded function was not called, because somebody held its lock until the wait was over. The message is the `failureMessage`;
- * the `cause` says how long the call waited, and for whom.
+ * A guarded function was not called, because somebody held its lock until the wait was over. The message is the
+ * `failureMessage`; the `cause` says how long the call waited, and for which holder.
  */
 export class LockContendedError extends LeaseholdError {
   static override readonly code = 'CONTENDED' as const

@@ -3,12 +3,12 @@ import { guarded } from './guard.ts'
 import type { Lockable, LockedOptions } from './locked-options.ts'
 
 /**
- * Makes a function that takes a lock, calls `fn`, and gives the lock back whatever happens. It has the `this`, the arguments, the
- * name and the length of `fn`, and answers a promise.
+ * Makes a function that acquires a lock, calls `fn`, and releases the lock whatever happens. It has the `this`, the
+ * arguments, the name and the length of `fn`, and returns a promise.
  *
- * The lock is held until what `fn` returns has settled. An iterator or a stream that it returns is not covered. A guarded function
- * that calls itself, or another one with the same key, waits for itself in vain. Where the work has to pass the lease's fence on,
- * or to stop when the lease is lost, call `withLock`, which gives it the lease.
+ * The lock is held until the value that `fn` returns has settled. An iterator or a stream that it returns is not
+ * covered. A guarded function that calls itself, or another one with the same key, waits for itself in vain. If the
+ * work must pass on the lease's fence, or stop when the lease is lost, call `withLock`, which gives it the lease.
  *
  * @example
  * ```ts

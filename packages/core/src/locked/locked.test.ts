@@ -3,8 +3,8 @@ import { testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 
 /*
- * Vitest does not compile standard decorators, so this calls one as compiled code does. The packages are compiled with real
- * ones where they are tried as published.
+ * Vitest does not compile standard decorators, so this calls one the way compiled code does. Real ones are compiled
+ * where the packages are tested as published.
  */
 const decorated = <This, M extends AsyncMethod<This>>(method: M, options: LockedOptions<This, M>): M =>
   locked<This, M>(options)(method, { kind: 'method', name: method.name } as ClassMethodDecoratorContext<This>)

@@ -2,14 +2,14 @@ import { demandOption } from '../errors.ts'
 import { guarded } from './guard.ts'
 import type { LockedOptions } from './locked-options.ts'
 
-/** A method that answers a promise. */
+/** A method that returns a promise. */
 export type AsyncMethod<This> = (this: This, ...args: never[]) => Promise<unknown>
 
 /**
- * Makes a decorator for methods that answer a promise: each call takes the lock, and gives it back when it has ended, as
- * `lockedFunction` does. The arguments of `key` have the types of the method's.
+ * Makes a decorator for methods that return a promise: each call acquires the lock, and releases it when it has ended,
+ * as with `lockedFunction`. The arguments of `key` have the types of the method's.
  *
- * It is a standard decorator: of TypeScript 5 and later, without `experimentalDecorators`.
+ * It is a standard decorator, for TypeScript 5 and later without `experimentalDecorators`.
  *
  * @example
  * ```ts
@@ -23,8 +23,8 @@ export type AsyncMethod<This> = (this: This, ...args: never[]) => Promise<unknow
  * }
  * ```
  *
- * @throws InvalidOptionError naming the first option that is unknown or bad, or if it does not decorate a method. The method
- *   rejects with what a function of `lockedFunction` rejects with
+ * @throws InvalidOptionError naming the first option that is unknown or bad, or if what it decorates is not a method.
+ *   The method rejects with the same errors as a function made by `lockedFunction`
  */
 export function locked<This, M extends AsyncMethod<This>>(
   options: LockedOptions<This, M>,

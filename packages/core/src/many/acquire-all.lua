@@ -1,19 +1,19 @@
--- Grants several locks, all of them or none, and mints a fence for each in the same step. A set that has waited for long is an
--- elder: while it is known, those that came much later leave its locks to it.
+-- Grants several locks, all of them or none, and mints a fence for each in the same step. A set that has waited for
+-- long is an elder: while the store knows it, sets that came much later leave its locks to it.
 -- @arg memory   how long to keep a fence record, at least, ms
--- @arg ttl      milliseconds until the locks free themselves; 0 for a set that has ceased to wait, which is granted nothing
+-- @arg ttl      milliseconds until the locks free themselves; 0 for a set that has stopped waiting, which is granted nothing
 -- @arg waited   how long the set has waited, ms
--- @arg later    after how long it is an elder, and how much later another must have come to stand back for one, ms
--- @arg known    how long an elder is known that does not ask again, ms
+-- @arg later    how long a set waits until it is an elder, and how much later another must have come to stand back for it, ms
+-- @arg known    how long an elder that does not ask again stays known, ms
 -- @arg comes    when to ask again for a lock that is left to an elder, ms
 -- @key lock     the lock's entry (see acquire.lua)
 -- @key record   the fence record (see acquire.lua)
--- @key elder    the elder: "<since when it waits, ms>.<random part of its acquisition id>". The elders come after all locks and records
+-- @key elder    the elder: "<when it began to wait, ms>.<random part of its acquisition id>". The elders come after all locks and records
 -- @each id      the acquisition id of this lock, kept through retries
 -- @returns {"granted", token, ...}               now or before, in order; then each expiry is extended, and none is shortened
 -- @returns {"held", at, pttl, fence, name, elder}  nothing is granted; the lock at this place is another's, as in acquire.lua, or left
 --                                                to an elder, with fence "-" and no name; elder is 1 if the set is the elder now, null otherwise
--- @returns {"spent"}                             these were granted, and some are not ours any more; nothing is granted
+-- @returns {"spent"}                             these were granted, and some are no longer ours; nothing is granted
 -- @returns {"failed", error, at}                 the server's own error about this lock; WRONGTYPE: something else is there
 local call, pcall, match, sub, format = redis.call, redis.pcall, string.match, string.sub, string.format
 local memory, ttl, waited, later, known, comes = unpack(ARGV)
@@ -34,7 +34,7 @@ local function acquireAll()
     if holder and match(holder, '^(.*)%.%d+$') == id then
       ours = ours + 1
     elseif lastRandom == random then
-      -- It was granted, for they are granted together.
+      -- Granted before, and so were the others: they are granted together.
       isSpent = true
     elseif holder then
       heldAt = heldAt or at
@@ -55,13 +55,13 @@ local function acquireAll()
   local micros = now[1] * 1000000 + now[2]
   local since = micros / 1000 - waited
   local isElder, leftAt = waited - later >= 0
-  -- What is of another type, or may not be read or written, is no elder.
+  -- A key that is of another type, or may not be read or written, counts as no elder.
   local elders = pcall('MGET', unpack(KEYS, 2 * count + 1))
   for at = 1, count do
     if elders[at] then
       local elder, began, random = KEYS[2 * count + at], match(elders[at], '^(%d+)%.(%x+)$')
       if random == randoms[at] then
-        -- If it goes on waiting, it is one again below.
+        -- If this set goes on waiting, it becomes an elder again below.
         pcall('DEL', elder)
       elseif began and began + 0 <= since then
         isElder = false
@@ -77,7 +77,7 @@ local function acquireAll()
       pcall('SET', KEYS[2 * count + i], format('%.0f.%s', since, randoms[i]), 'PX', known)
     end
     local id, fence = match(heldAt and holders[at] or '', '^(.*)%.(%d+)$')
-    -- As in acquire.lua: a cursor has at most 128 characters, and of a foreign holder's value nothing is told.
+    -- As in acquire.lua: a cursor has at most 128 characters, and nothing of a foreign holder's value is revealed.
     local name, random = match(id or '', '^([%w_-]+)%.(%x+)$')
     local cursor = fence and #fence <= 128 and fence or '-'
     local pttl = heldAt and call('PTTL', KEYS[2 * at - 1]) or comes + 0
@@ -92,10 +92,10 @@ local function acquireAll()
     -- The ending is carried over, as in acquire.lua.
     records[at] = randoms[at] .. '.' .. fence .. (endings[at] or '')
   end
-  -- If any is refused, it is the first: a server that has carried out one write of a script carries out the others.
+  -- If any SET is refused, it is the first: a server that has carried out one write of a script carries out the others.
   for at = 1, count do
     local set = pcall('SET', KEYS[2 * at - 1], tokens[at], 'PX', ttl)
-    -- As in acquire.lua: of a replica, say, the whole call is told.
+    -- As in acquire.lua: any other error, such as a replica's, fails the whole call.
     if set.err then return match(set.err, 'OOM') and {'failed', set.err, at} or set end
   end
   for at = 1, count do call('SET', KEYS[2 * at], records[at], 'PX', kept) end

@@ -58,7 +58,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
   })
 
   it('has a lease of each key, once, in the order of their bytes', async () => {
-    // As UTF-16 units the last two would come the other way round.
+    // As UTF-16 units, the last two would come in the reverse order.
     const set = await acquireAll(locks, ['b', '\u{1f511}', 'a', '\u{ff21}', 'b'])
     expect([...set.leases.keys()]).toEqual(['a', 'b', '\u{ff21}', '\u{1f511}'])
     for (const [key, { fence }] of set.leases) expect(await locks.inspect(key)).toMatchObject({ holder: 'here', fence })
@@ -239,7 +239,7 @@ describe.each(['one request', 'a request for each key'])('a set that takes %s', 
   })
 
   it('takes part when a key goes from hand to hand within this process', async () => {
-    // Sixteen hand-offs in a row are the most. Then the lock is free for a moment, and the set hears of it.
+    // At most sixteen hand-offs come in a row. Then the lock is free for a moment, and the set hears of it.
     const first = await locks.acquire('b')
     let isOver = false
     async function next(): Promise<void> {
@@ -351,7 +351,7 @@ describe('a set of several requests', () => {
     await elsewhere.revoke('b')
     await clock.advance(1_000)
     expect(call.state).toBe('fulfilled')
-    // None of them is renewed any more, as the call has asked.
+    // None of them is renewed any longer, as the call asked.
     const renewed = store.called('renew').length
     await clock.advance(4_000)
     expect(call.value?.signal.reason).toMatchObject({ reason: 'expired' })

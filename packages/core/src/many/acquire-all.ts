@@ -11,18 +11,20 @@ import { HeldSet, type LeaseSet } from './lease-set.ts'
 import { lineFor } from './set-line.ts'
 import type { SetPlan } from './set-plan.ts'
 
-/** The options of an acquire, but for `queue`: several locks at once stand in none. */
+/** The options of an acquire, except `queue`: sets do not queue. */
 export type SetOptions = Omit<AcquireOptions, 'queue'>
 
 /**
- * Acquires several locks, all of them or none, and waits until that is possible. Keys may repeat and come in any order.
+ * Acquires several locks, all of them or none, waiting until that is possible. Keys may repeat and come in any order.
  *
- * Where one request can span the keys, which is on a single server and for keys with one hash tag on a cluster, one script grants
- * them: whoever waits holds none of them. Otherwise they are taken one after another, in the order of their UTF-8 bytes, and whoever
- * waits for one holds those before it. Either way no two calls wait for each other, and a call that ends in vain leaves nothing behind.
+ * Where one request can span the keys (on a single server, or for keys with one hash tag on a cluster), one script
+ * grants them, and a waiting call holds none of them. Otherwise the locks are taken one after another, in the order of
+ * their keys' UTF-8 bytes, and a call that waits for one holds those before it. Either way, no two calls wait for each
+ * other, and a call that fails leaves nothing behind.
  *
- * A set waits until all of its locks are free at one moment. Once it has waited for a second, sets that came more than a second after it
- * leave them to it. Single calls do not: where those take the locks all the time, it may take long.
+ * A set waits until all of its locks are free at the same moment. Once it has waited for a second, sets that came more
+ * than a second after it leave its locks to it. Single acquires do not: if they take the locks all the time, the set
+ * may wait for long.
  *
  * @example
  * ```ts
@@ -31,8 +33,8 @@ export type SetOptions = Omit<AcquireOptions, 'queue'>
  * await move({ fence: both.leases.get('stock:1')?.fence, signal: both.signal })
  * ```
  *
- * @throws AcquireTimeoutError when the wait or the budget was over. Its `key` is that of the lock that was in the way
- * @throws InvalidOptionError for bad keys or options, or what is not a locker
+ * @throws AcquireTimeoutError when the wait or the budget ran out. Its `key` names the lock that was in the way
+ * @throws InvalidOptionError for bad keys or options, or if `locks` is not a locker
  * @throws everything else that `acquire` of a locker throws; what was taken is given back
  */
 export async function acquireAll(locks: Locker, keys: Iterable<string>, options?: SetOptions): Promise<LeaseSet> {
@@ -40,8 +42,8 @@ export async function acquireAll(locks: Locker, keys: Iterable<string>, options?
 }
 
 /**
- * Tries once to acquire several locks, all of them or none. Null means that somebody holds one of them, or that one is left to a set
- * that has waited for long.
+ * Tries once to acquire several locks, all of them or none. Null means that somebody holds one of them, or that one is
+ * left to a set that has waited for more than a second.
  *
  * @example
  * ```ts
@@ -60,7 +62,7 @@ export async function tryAcquireAll(
   return acquireSet(locks, keys, options, 0)
 }
 
-/** @param waitMs 0 for a call that does not wait, which then may answer null */
+/** @param waitMs 0 for a call that does not wait; only such a call may resolve with null */
 export async function acquireSet(
   locks: Locker,
   keys: Iterable<string>,
@@ -83,7 +85,7 @@ export async function acquireSet(
   }
 }
 
-/** Acquires the set when it is this call's turn. Answers how that ended if it was in vain. */
+/** Acquires the set when it is this call's turn. Resolves with how the attempt ended if it brought no set. */
 async function inTurn(
   shared: Shared,
   keys: readonly string[],
@@ -110,12 +112,12 @@ async function inTurn(
   }
 }
 
-/** @throws InvalidOptionError for a queue. That of the locker's defaults is passed over: sets stand in none */
+/** @throws InvalidOptionError for a queue. One in the locker's defaults is ignored: sets do not queue */
 export function refuseQueue(options: AcquireOptions | undefined): void {
   demandOption(options?.queue === undefined, 'queue', 'left out: several locks at once stand in no queue')
 }
 
-/** @throws InvalidOptionError for what is not a locker */
+/** @throws InvalidOptionError if `locks` is not a locker */
 export function sharedForSets(locks: Locker): Shared {
   const shared = sharedOf(Object(locks))
   demandOption(shared !== undefined, 'locks', 'a locker')

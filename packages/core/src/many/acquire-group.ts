@@ -26,7 +26,7 @@ export const apart: unique symbol = Symbol('apart')
 
 type GroupTerms = Pick<Terms, 'since' | 'known' | 'toldContended' | 'onFinding'>
 
-/** Acquires the locks of one group, one request for all. */
+/** Acquires the locks of one group, with one request for all. */
 export async function acquireGroup(
   context: Context,
   many: ManyStore | undefined,
@@ -44,7 +44,7 @@ export async function acquireGroup(
   } catch (error) {
     if (group && keys.length > 1) {
       if (group.isApart) return apart
-      // It is not known which lock the error is about, unless the store has said so.
+      // Unless the store has said so, nobody knows which lock the error is about.
       if (!group.isAboutOne) throw error
     }
     throw naming(plan.key, error)
@@ -54,27 +54,27 @@ export async function acquireGroup(
 }
 
 /**
- * A group of locks, which to an acquisition look like one: it tries, waits, tries again, and undoes, as for any lock. Behind each of its
- * requests is one for all of the locks. Behind its acquisition id is one for each of them, so that whoever is told one token has no
- * power over the other locks.
+ * A group of locks that looks like one lock to an acquisition, which tries, waits, tries again and undoes as for any
+ * lock. Each of its requests stands for one request for all of the locks. Its acquisition id stands for one id per
+ * lock, so that whoever learns one token has no power over the other locks.
  */
 class Group {
-  /** What the acquisition runs in. */
+  /** The context that the acquisition runs in. */
   readonly context: Context
-  /** The store has turned out to keep its keys apart. */
+  /** Whether it turned out that one request cannot span the keys. */
   isApart = false
-  /** The store's last answer was about one of the locks, which the plan names. */
+  /** Whether the store's last answer was about one of the locks, which the plan then names. */
   isAboutOne = false
   readonly #context: Context
   readonly #many: ManyStore
   readonly #keys: readonly string[]
   readonly #plan: SetPlan
   readonly #since: Instant
-  /** What the store may know it by as an elder. */
+  /** The keys and acquisition ids by which the store may know the group as an elder. */
   #marked: AcquireAllRequest['locks'] | undefined
-  /** The acquisition ids of the locks, by that of the acquisition. */
+  /** The acquisition ids of the locks, by the id of the acquisition. */
   readonly #ids = new Map<string, readonly string[]>()
-  /** What was granted, likewise. */
+  /** The tokens and fences that were granted, by the id of the acquisition. */
   readonly #granted = new Map<string, readonly { readonly token: string; readonly fence: number }[]>()
 
   constructor(context: Context, many: ManyStore, keys: readonly string[], plan: SetPlan, since: Instant) {
@@ -87,13 +87,13 @@ class Group {
     const waiter: ReleaseNotifier['waiter'] = (clock) => setWaiter(notifier, clock, plan)
     this.context = {
       ...context,
-      // An acquisition asks it for a waiter, and for nothing else.
+      // An acquisition asks its notifier only for a waiter.
       notifier: { waiter } as ReleaseNotifier,
       calls: { send: (verb, request, attempt) => this.#send(verb, request, attempt) },
     }
   }
 
-  /** The grants of the locks, of which the acquisition's is a stand-in. */
+  /** The grants of the locks that the acquisition's own grant stands for. */
   grantsBehind({ token, heldSince }: Grant): readonly Grant[] {
     const granted = this.#granted.get(acquisitionIdOf(token)) ?? []
     const validity = { sentAt: heldSince, ttlMs: this.#plan.ttlMs }
@@ -125,13 +125,14 @@ class Group {
     const outcome = await this.#many.acquireAll({ locks, ttlMs, waitedMs }, call)
     if (outcome.type === 'apart') {
       this.isApart = true
-      // An answer, so that nothing has to be undone.
+      // This is an answer, so nothing has to be undone.
       return { type: 'refused', error: new LeaseholdError('INVALID_OPTION', 'The keys lie apart') }
     }
     if (outcome.type === 'granted') return this.#grantedFor(acquisitionId, ids, outcome)
     if (outcome.type === 'held') this.#plan.isElder = outcome.isElder
     if (this.#plan.isElder) this.#marked = locks
-    // What is left of them would keep others out. No attempt need have been unanswered: a client may send a request twice.
+    // Whatever is left of the grants would keep others out. Every attempt may have been answered: a client may send a
+    // request twice.
     if (outcome.type === 'spent') {
       const request = { key: this.#plan.key, acquisitionId, ttlMs, fences: 1 }
       this.#context.work.background(() => undoAcquire(this.context, request, { quietUntilMs: 0 }))
@@ -141,7 +142,7 @@ class Group {
     return outcome
   }
 
-  /** Somebody else's answer tells us nothing. */
+  /** An answer to somebody else's request tells us nothing. */
   #grantedFor(
     acquisitionId: string,
     ids: readonly string[],
@@ -153,7 +154,7 @@ class Group {
     return { type: 'granted', token: `${acquisitionId}.0`, fence: 0 }
   }
 
-  /** It waits no longer: nobody needs to stand back for it. */
+  /** Tells the store that the group has stopped waiting, so nobody needs to stand back for it. */
   leave(): void {
     if (!this.#marked) return
     const request = { locks: this.#marked, ttlMs: 0, waitedMs: 0 }

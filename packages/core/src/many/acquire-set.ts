@@ -16,20 +16,22 @@ import type { SetPlan } from './set-plan.ts'
 
 interface SetTerms {
   readonly since: Instant
-  /** Whether its event `contended` has been emitted already, because it stood in line. */
+  /** Whether the event `contended` has already been emitted, because the call stood in line. */
   readonly toldContended: boolean
-  /** Those behind it learn what it finds. */
+  /** The calls behind this one in line learn what it finds. */
   readonly line: SetLine | undefined
 }
 
 /**
- * Acquires a set, all of it or nothing, group after group, in the order of the keys. Whoever waits holds only what comes before that
- * for which it waits. So no two wait for each other, and the last in order can always go on.
+ * Acquires a set, all of it or nothing, group after group, in the order of the keys. A call that waits for a lock holds
+ * only locks that come before it. So no two calls wait for each other, and the one that is furthest along can always go
+ * on.
  *
- * What is held meanwhile is renewed, whatever the plan says of the lease. If it is lost, or too little validity is left in the end,
- * all of it is given back, and the set is acquired anew, as long as there is time.
+ * Locks that are held in the meantime are renewed, whatever the plan says about the lease. If one is lost, or too
+ * little validity is left in the end, all of them are given back, and the set is acquired anew as long as there is
+ * time.
  *
- * Call it once.
+ * Create one for each call.
  */
 export class SetAcquisition {
   readonly #shared: Shared
@@ -37,7 +39,7 @@ export class SetAcquisition {
   readonly #keys: readonly string[]
   readonly #plan: SetPlan
   readonly #since: Instant
-  /** Renews what is held while the rest is waited for. */
+  /** Renews what is held while the call waits for the rest. */
   readonly #watch: Watch
   #lateGrants = 0
   #toldContended: boolean
@@ -72,7 +74,7 @@ export class SetAcquisition {
     }
   }
 
-  /** Takes group after group. Undefined if what was taken is not of use. */
+  /** Takes group after group. Resolves with undefined if what was taken is of no use. */
   async #round(
     many: ReturnType<typeof manyOf>,
     groups: readonly (readonly string[])[],
@@ -107,7 +109,7 @@ export class SetAcquisition {
   }
 
   /**
-   * How the call ends when its time was over before it had the turn.
+   * How the call ends if its time ran out before it had the turn.
    *
    * @throws StoreUnavailableError if nobody can say that the set is held
    */
@@ -133,14 +135,14 @@ export class SetAcquisition {
     return taken.every((grant) => grant.remainingMs(now) >= this.#plan.minValidityMs)
   }
 
-  /** Keeps a grant while others are waited for. */
+  /** Keeps a grant while the call waits for others. */
   #keep(grant: Grant): void {
     grant.holder = { onLost: () => this.#watch.forget(grant) }
     this.#watch.watch(grant, { ...this.#plan, renew: true, maxHoldMs: undefined, longHeldMs: Infinity })
   }
 
   #complete(taken: readonly Grant[]): SetAcquired {
-    // They are held from when the last of them was granted.
+    // All of them count as held from when the last was granted.
     const heldSince = taken[taken.length - 1]?.heldSince as Instant
     for (const grant of taken) {
       this.#watch.forget(grant)

@@ -97,7 +97,7 @@ describe('the elder of a set of locks', () => {
       await using _ = await acquireAll(by, pair, { wait: '1h' })
       order.push(name)
     }
-    // The second polls, and may well ask first.
+    // The second polls, and may ask first.
     const all = [work('first', elsewhere)]
     await clock.advance(1_500)
     all.push(work('second', locks))

@@ -3,7 +3,7 @@ import type { Grant } from '../lease/grant.ts'
 import { releaseGrant } from '../lease/release.ts'
 import { together } from './together.ts'
 
-/** Gives grants back that no caller will have, in the background; settles when that has ended. */
+/** Gives back, in the background, grants that no caller will get. Settles when that has ended. */
 export function giveBack({ context, queue }: Shared, grants: readonly Grant[]): Promise<void> {
   const joined = together(context)
   const release = (grant: Grant): Promise<unknown> =>

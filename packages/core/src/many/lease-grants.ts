@@ -8,11 +8,12 @@ import type { Plan } from '../options.ts'
 import { together } from './together.ts'
 
 /**
- * Makes the caller's leases of grants that came together. They are renewed together, on Workers too: they are of one call. None is handed
- * off to another call of this process; that a lock is free is told to those who wait for it there.
+ * Turns grants that came together into the caller's leases. They are renewed together, on Workers too, because they
+ * belong to one call. None is handed off to another call of this process, but calls that wait for the lock there are
+ * told when it is free.
  *
- * @param onEnded called when one of them has ended, and perhaps again
- * @throws the signal's own reason if the caller gave up at the very moment of the grants; then they are given back
+ * @param onEnded called when a lease has ended; it may be called more than once
+ * @throws the signal's own reason if the caller gave up at the very moment of the grants, which are then given back
  */
 export function leaseGrants(
   { context: locker, queue, jointRenewal }: Shared,
@@ -36,7 +37,7 @@ export function leaseGrants(
     leases.set(grant.key, lease)
     if (!lease.lostBecause && !plan.signal?.aborted) watch.watch(grant, plan)
   }
-  // One beat for all of them, so that they are renewed together.
+  // All are due at the same time, so that they are renewed together.
   for (const grant of grants) grant.dueMs = grants[0]?.dueMs as number
   if (plan.signal?.aborted) {
     for (const lease of leases.values()) context.work.background(() => lease.release())

@@ -8,13 +8,13 @@ import { naming } from './naming.ts'
 /**
  * Several locks, granted together to one caller.
  *
- * Each of them is a lease of its own. If one is lost, the set's signal fires, and the others stay until they are released. A set is
- * never handed off within a process: its release goes to the store.
+ * Each lock has a lease of its own. If one is lost, the set's signal fires, and the others stay until they are
+ * released. A set is never handed off within a process: its release goes to the store.
  */
 export interface LeaseSet extends BlockScoped {
-  /** By key, in the order in which the locks are taken. The fences are theirs: each key has one of its own. */
+  /** The leases by key, in the order in which the locks are taken. Each has the fence of its own key. */
   readonly leases: ReadonlyMap<string, Lease>
-  /** Aborted with the `LeaseLostError` of the first lease that is lost; never by a release. */
+  /** Aborted with the `LeaseLostError` of the first lease that is lost; a release never aborts it. */
   readonly signal: AbortSignal
   /** How long the acquire took, in whole milliseconds. */
   readonly waitedMs: number
@@ -26,7 +26,7 @@ export interface LeaseSet extends BlockScoped {
    * Throws unless all of the leases may still be trusted: see `Lease`.
    *
    * @throws LeaseLostError if one of them is no longer ours
-   * @throws LeaseholdError with code `LEASE_RELEASED` after release of the set, or of one of them
+   * @throws LeaseholdError with code `LEASE_RELEASED` after release of the set, or of one of its leases
    */
   assertValid(): void
   /**
@@ -35,12 +35,12 @@ export interface LeaseSet extends BlockScoped {
    * @throws LeaseLostError if one of them is no longer ours. The others may have been extended
    * @throws StoreUnavailableError if no answer came for one of them
    * @throws InvalidOptionError for a bad extension
-   * @throws LeaseholdError with code `LEASE_RELEASED` after release of the set, or of one of them
+   * @throws LeaseholdError with code `LEASE_RELEASED` after release of the set, or of one of its leases
    */
   renew(extension: Extension): Promise<void>
   /**
-   * Gives all of the leases back, with one command for each node, and answers for each key how that ended. It never rejects, and
-   * settles within the store's command deadline. Called again, it gives the first answer.
+   * Gives all of the leases back, with one command for each node, and resolves with how that ended for each key. It
+   * never rejects, and settles within the store's command deadline. Called again, it gives the first answer.
    *
    * @example
    * ```ts
@@ -51,7 +51,10 @@ export interface LeaseSet extends BlockScoped {
   release(): Promise<ReadonlyMap<string, ReleaseResult>>
 }
 
-/** A set as its holder sees it. The requests that its leases make in one turn leave together, because their context sees to that. */
+/**
+ * A set as its holder sees it. The requests that its leases make in one turn leave together; their context sees to
+ * that.
+ */
 export class HeldSet implements LeaseSet {
   readonly leases: ReadonlyMap<string, HeldLease>
   readonly waitedMs: number
@@ -96,7 +99,7 @@ export class HeldSet implements LeaseSet {
     const reasons = renewed.flatMap((each, at): unknown[] =>
       each.status === 'rejected' ? [naming((leases[at] as Lease).key, each.reason)] : [],
     )
-    // That one is lost is worth more than that another got no answer.
+    // A lost lease matters more than a missing answer for another.
     if (reasons.length > 0) throw reasons.find((reason) => reason instanceof LeaseLostError) ?? reasons[0]
   }
 

@@ -5,7 +5,8 @@ import { manyOffers } from '../store/offers.ts'
 import { redisMany } from './redis-many.ts'
 
 /**
- * What takes several locks of a store in one request, if the store offers that. The Redis store and the memory store do.
+ * The port that acquires several locks of a store in one request, if the store offers it. The Redis store and the
+ * memory store do.
  *
  * @example
  * ```ts

@@ -1,6 +1,9 @@
 import { about, LeaseholdError } from '../errors.ts'
 
-/** Makes the store's error about one lock of several say in its text which, because the caller has named more than one. */
+/**
+ * Puts the key into the message of a store's error about one lock of several, because the caller has named more than
+ * one.
+ */
 export function naming(key: string, error: unknown): unknown {
   if (!(error instanceof LeaseholdError) || !ofStore.includes(error.code)) return error
   return about(key, error, { message: `Lock "${key}": ${error.message}` })

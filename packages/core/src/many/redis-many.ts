@@ -9,10 +9,10 @@ import { elderAfterMs, elderComesMs, elderKeptMs } from '../store/many-figures.t
 import { parseToken } from '../store/token.ts'
 import { acquireAll } from './generated/acquire-all.ts'
 
-/** To whoever runs it, the script serves one request, which has as many keys as it has locks. */
+/** To `runScript`, the script serves one request, whose number of keys depends on its locks. */
 const script = acquireAll as unknown as Script<string[], string[], string[]>
 
-/** Several locks of a Redis store at once: one command for those that one script can reach. */
+/** Several locks of a Redis store at once: one command for all that one script can reach. */
 export function redisMany([transport, memory]: Makings, keys: KeyLayout): ManyStore {
   const isSplit = (): boolean => transport.cluster || splitTransports.has(transport)
   const tagOf = (key: string): string => hashTag(keys.lock(key)) ?? keys.lock(key)

@@ -8,11 +8,11 @@ import type { LeaseSet } from './lease-set.ts'
 import { together } from './together.ts'
 
 /**
- * Gives leases back, with one command for each node, and answers for each how that ended, in their order. The store compares each
- * token and deletes the lock in one step: a lock that has changed hands stays with its new holder.
+ * Gives leases back, with one command for each node, and resolves with how that ended for each, in their order. The
+ * store compares each token and deletes the lock in one step: a lock that has changed hands stays with its new holder.
  *
- * Leases of any kind and of several lockers may be among them. It never rejects for what the store says, and settles within the
- * store's command deadline. A lease that was released before gives its first answer.
+ * The leases may be of any kind and of several lockers. It never rejects because of what the store says, and settles
+ * within the store's command deadline. A lease that was released before gives its first answer.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ import { together } from './together.ts'
  * const results = await releaseAll(free.values())
  * ```
  *
- * @throws InvalidOptionError for what is no list of leases, before anything is released
+ * @throws InvalidOptionError for anything but a list or set of leases, before anything is released
  */
 export async function releaseAll(leases: Iterable<Lease> | LeaseSet): Promise<readonly ReleaseResult[]> {
   const given = (leases as Partial<LeaseSet> | undefined)?.leases?.values() ?? (leases as Iterable<Lease>)
@@ -35,7 +35,7 @@ export async function releaseAll(leases: Iterable<Lease> | LeaseSet): Promise<re
   return Promise.all(all.map((lease) => (endsGrants(lease) ? lease.end(end) : lease.release())))
 }
 
-/** Ends grants of one turn with one command for each node, whichever locker has them. */
+/** Ends grants of one turn with one command for each node, whichever lockers they belong to. */
 function endTogether(): EndGrant {
   const callsTo = new Map<LeaseStore, Context['calls']>()
   return (context, grant, holder) => {
@@ -45,5 +45,5 @@ function endTogether(): EndGrant {
   }
 }
 
-/** By its method, and not by its class: see `detach`. A lease of another kind is given back in its own way. */
+/** Looks for the method, not the class: see `detach`. A lease of another kind is given back in its own way. */
 const endsGrants = (lease: Lease): lease is HeldLease => typeof (lease as Partial<HeldLease>).end === 'function'

@@ -53,7 +53,7 @@ describe('calls of one process for the same set', () => {
     await other.release()
     await clock.advance(1_000)
     expect([third.state, fourth.state]).toEqual(['fulfilled', 'pending'])
-    // It is not renewed, and ends by its time.
+    // It is not renewed, so it expires.
     await clock.advance(12_000)
     expect(fourth.state).toBe('fulfilled')
   })

@@ -7,15 +7,16 @@ import { patienceMs } from '../waiting/pacing.ts'
 import type { SetPlan } from './set-plan.ts'
 
 /**
- * The calls of one process for the same set, in order of arrival. One of them has the *turn*: it asks the store, and keeps the turn
- * while it has the set. The others wait behind it without any command, so that a release does not wake all of them.
+ * The calls of one process for the same set, in order of arrival. One of them has the *turn*: it asks the store, and
+ * keeps the turn while it has the set. The others wait behind it without sending commands, so that a release does not
+ * wake all of them.
  */
 export class SetLine {
-  /** What the call with the turn has found last, about the lock that was in the way. */
+  /** What the call with the turn last found out about the lock that was in the way. */
   finding: Finding | undefined
   key = ''
   holder: string | null = null
-  /** The call with the turn has the set. */
+  /** Whether the call with the turn has the set. */
   isHeld = false
   readonly #context: Context
   readonly #onIdle: () => void
@@ -28,10 +29,11 @@ export class SetLine {
   }
 
   /**
-   * Waits for the turn. Answers what passes it on, once; undefined if the time of the call is over first.
+   * Waits for the turn. Resolves with a function that passes it on, once; with undefined if the call's time runs out
+   * first.
    *
    * @throws LeaseholdError with code `CLOSED` when the locker is closed
-   * @throws the plan's signal's own reason when that is aborted
+   * @throws the reason of the plan's signal when that is aborted
    */
   async turn(plan: SetPlan, since: Instant, onWait: () => void): Promise<(() => void) | undefined> {
     const { clock, work } = this.#context
@@ -67,7 +69,7 @@ export class SetLine {
     this.finding = 'held'
   }
 
-  /** @throws StoreUnavailableError if the store has fallen silent since anybody knew of a holder */
+  /** @throws StoreUnavailableError if the store has fallen silent since a holder was last known */
   assertAnswered(): void {
     if (!this.isHeld) assertAnswered(this.finding, 'no')
   }
@@ -89,8 +91,8 @@ export class SetLine {
 const lines = new WeakMap<Shared, Map<string, SetLine>>()
 
 /**
- * The line of a set; none where calls share nothing, and for a call that does not wait. Calls with other options stand in another
- * line: whoever checks less often, or can use a later grant, does not stand in for them.
+ * The line of a set; undefined where calls share nothing, and for a call that does not wait. Calls with other options
+ * stand in another line: a call that checks less often, or can use a later grant, cannot stand in for them.
  */
 export function lineFor(shared: Shared, keys: readonly string[], plan: SetPlan): SetLine | undefined {
   const { context, queue } = shared

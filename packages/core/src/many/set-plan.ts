@@ -1,8 +1,10 @@
 import type { Plan } from '../options.ts'
 
-/** The options of one acquire of a set. Its key is that of the lock that was in the way last: events and errors name it. */
+/**
+ * The options of one acquire of a set. Its key is that of the lock that was last in the way: events and errors name it.
+ */
 export interface SetPlan extends Plan {
   key: string
-  /** At the last try, the store knew it as the elder of its locks. */
+  /** Whether the store knew the set as the elder of its locks at the last try. */
   isElder?: boolean
 }

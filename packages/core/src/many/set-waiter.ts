@@ -4,16 +4,17 @@ import { pollingWaiter } from '../waiting/polling-waiter.ts'
 import type { ReleaseNotifier, Waiter } from '../waiting/release-notifier.ts'
 import type { SetPlan } from './set-plan.ts'
 
-/** The cursor of a lock that is left to an elder; and of a foreign holder, for whose expiry it does no harm to look. */
+/** The cursor of a lock that is left to an elder. A foreign holder has it too; checking at its expiry does no harm. */
 const left = '-'
 
 /**
- * Waits for a set: each pause is for the lock that was in the way of the last try, which the plan names. So a release of that lock ends
- * it, and the next pause may be for another.
+ * Waits for a set: each pause is for the lock that was in the way of the last try, which the plan names. So a release
+ * of that lock ends the pause, and the next pause may be for another lock.
  *
- * A notifier knows nothing of elders. For a lock that is left to one, which need not come, the pause is as long as the store says. An
- * elder, for which others stand back, relies neither on its notifier alone nor on its strategy: it asks soon after the lock has changed
- * hands, and then after twice the time again and again. So nobody uses a lock that is free for no longer than others had it before.
+ * A notifier knows nothing of elders. For a lock that is left to an elder, which may never come, the pause is as long
+ * as the store says. An elder, for which others stand back, relies neither on its notifier alone nor on its strategy:
+ * it asks soon after the lock has changed hands, and then at intervals that double. So a free lock stays unused for no
+ * longer than others had it before.
  */
 export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: SetPlan): Waiter {
   const waiters = new Map<string, Waiter>()
@@ -24,7 +25,7 @@ export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, p
   function waiterFor(key: string): Waiter {
     const known = waiters.get(key)
     if (known) return known
-    // A notifier that checks may have a connection for each subscription, and a Worker has six of them.
+    // A notifier that checks may have a connection for each subscription, and a Worker has only six connections.
     if (notifier?.checks) close()
     const made = notifier?.waiter(clock, { ...plan, key }) ?? pollingWaiter(clock, plan)
     waiters.set(key, made)
@@ -45,7 +46,7 @@ export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, p
       present = waiterFor(plan.key)
       return present.pause(contention, () => Math.min(mostMs, leftMs()), signal)
     },
-    // Who is woken before its first pause makes no pause: the acquisition tells each waiter that it makes.
+    // Before the first pause there is nothing to wake.
     wake: () => present?.wake(),
     granted: () => present?.granted?.(),
     close,

@@ -6,14 +6,14 @@ import { type AnyVerb, sendAlone, type Verb } from '../store/lone-call.ts'
 import { mostKeys } from './figures.ts'
 
 /**
- * A context whose requests leave together: those that one turn makes are one command for each verb and node. They all belong to one
- * call, so this is for Workers too.
+ * A context whose requests leave together: those of one turn become one command for each verb and node. They all belong
+ * to one call, so this also works on Workers.
  */
 export function together(context: Context): Context {
   const { store, clock } = context
   const anyVerb = store as unknown as AnyVerb
   const times = new CommandTimes(clock)
-  /** Not sent yet, by verb and node. The last of each may be joined. */
+  /** Commands not sent yet, by verb and node. Only the last of each may be joined. */
   const open = new Map<string, { readonly verb: Verb; readonly commands: Command[] }>()
 
   function send(verb: Verb, request: { readonly key: string }, attempt: Attempt<unknown>): void {
@@ -22,7 +22,7 @@ export function together(context: Context): Context {
     const lane = open.get(name) ?? { verb, commands: [] }
     open.set(name, lane)
     const { commands } = lane
-    // Those whose deadlines differ too much go apart.
+    // Requests whose deadlines differ too much are sent separately.
     if (!commands[commands.length - 1]?.join(request, attempt, mostKeys))
       commands.push(new Command(times, request, attempt))
   }

@@ -12,8 +12,9 @@ import { naming } from './naming.ts'
 import { together } from './together.ts'
 
 /**
- * Tries once to acquire each of several locks, and answers the leases of those that were free, by key. It takes one round trip, with
- * one command for each node. Each lease is independent of the others. `releaseAll` gives them back with as few commands.
+ * Tries once to acquire each of several locks, and resolves with the leases of those that were free, by key. It takes
+ * one round trip, with one command for each node. The leases are independent of each other. `releaseAll` gives them
+ * back with as few commands.
  *
  * @example
  * ```ts
@@ -22,8 +23,9 @@ import { together } from './together.ts'
  * await releaseAll(free.values())
  * ```
  *
- * @throws InvalidOptionError for bad keys or options, or what is not a locker
- * @throws everything else that `tryAcquire` of a locker throws, if that is the answer for one of the keys; what was taken is given back
+ * @throws InvalidOptionError for bad keys or options, or if `locks` is not a locker
+ * @throws everything else that `tryAcquire` of a locker throws, if one of the keys meets with it; what was taken is
+ *   given back
  */
 export async function tryAcquireEach(
   locks: Locker,

@@ -6,12 +6,12 @@ import { acquireSet, type SetOptions, sharedForSets } from './acquire-all.ts'
 import { lostReleaseMs } from './figures.ts'
 import type { HeldSet, LeaseSet } from './lease-set.ts'
 
-/** What `withLocks` runs under several locks. They are given back when it has settled. */
+/** What `withLocks` runs under several locks. They are given back when it settles. */
 export type SetWork<T> = (set: LeaseSet) => T | Promise<T>
 
 /**
- * Runs work under several locks and gives them back whatever happens, as `withLock` does with one. The options are those of
- * `acquireAll`.
+ * Runs work under several locks and gives them back whatever happens, as `withLock` does for one. The options are those
+ * of `acquireAll`.
  *
  * @example
  * ```ts

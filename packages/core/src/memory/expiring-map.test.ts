@@ -143,7 +143,7 @@ describe('a map whose entries expire', () => {
         map.delete(key)
         model.delete(key)
       } else {
-        // Sometimes with the timers, sometimes with all of them late.
+        // Sometimes with the timers on time, sometimes with all of them late.
         const passMs = Math.floor(random() ** 6 * 3_000_000)
         if (random() < 0.5) await clock.advance(passMs)
         else clock.block(passMs)

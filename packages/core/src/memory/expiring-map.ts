@@ -1,18 +1,18 @@
 import type { Expiring, ExpiryWheel } from './expiry-wheel.ts'
 
-/** Each entry that is put in frees up to this many expired ones. More than one, so that a backlog shrinks without a timer. */
+/** Each `set` frees up to this many expired entries. More than one, so that a backlog shrinks without a timer. */
 const freedPerPut = 4
 
-/** One entry: read `value` and `expiresAtMs`; everything else goes through the map. */
+/** One entry. Read `value` and `expiresAtMs`; do everything else through the map. */
 export interface MapEntry<V> {
   readonly value: V
-  /** When it expires, by the monotonic clock; `Infinity` for never. */
+  /** When the entry expires, in milliseconds of the monotonic clock; `Infinity` for never. */
   readonly expiresAtMs: number
 }
 
 /**
- * A map whose entries expire. Nobody sees an expired entry again, and its memory is freed whether or not anybody asks for it. The
- * caller reads the clock, once per request, so that one request sees one moment.
+ * A map whose entries expire. An expired entry is never seen again, and its memory is freed whether or not anybody asks
+ * for it. The caller reads the clock once per request, so that the whole request sees one moment.
  */
 export class ExpiringMap<V> {
   readonly #wheel: ExpiryWheel
@@ -23,7 +23,7 @@ export class ExpiringMap<V> {
     this.#wheel = wheel
   }
 
-  /** How many entries are in memory, including expired ones that are not freed yet. */
+  /** The number of entries in memory, including expired ones not yet freed. */
   get size(): number {
     return this.#entries.size
   }

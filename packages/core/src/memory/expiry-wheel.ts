@@ -1,31 +1,31 @@
 import { sharesBetweenCalls } from '#sharing'
 import type { Clock } from '../timing/clock.ts'
 
-/** Something that is freed once its time is over. A node of the doubly linked list of its slot. */
+/** Something that is freed once it has expired. A node in the doubly linked list of its slot. */
 export interface Expiring {
   expiresAtMs: number
-  /** The list it is in; -1 for none. */
+  /** Index of the list it is in; -1 for none. */
   slot: number
   previous: Expiring | null
   next: Expiring | null
   free(): void
 }
 
-/** How finely expiry is grouped. An expired entry is absent at once; this decides only when its memory goes. */
+/** The granularity of expiry. An expired entry is absent at once; this decides only when its memory is freed. */
 const slotMs = 1_000
 
-/** Slots in the ring: about 17 minutes. That is longer than the default fence memory, so most entries are placed once. */
+/** Slots in the ring: about 17 minutes. This exceeds the default fence memory, so most entries are placed once. */
 const slots = 1_024
 
 /** How many entries one run of the background timer frees, so that a mass expiry never blocks the event loop. */
 const freedPerTurn = 5_000
 
 /**
- * Frees expired entries in constant time each: a timing wheel. A slot of the ring is the list of the entries that expire within
- * one second. An entry that lies beyond the ring waits in the last slot and is placed again from there.
+ * A timing wheel: frees each expired entry in constant time. A slot of the ring is the list of the entries that expire
+ * within the same second. An entry beyond the ring waits in the last slot and is placed again from there.
  *
- * Whoever puts something in does a little of the work each time; one background timer, which exists only while there is something
- * to free, does the rest. Where calls share no timers (Workers) there is no timer: later calls free the memory, or it ends with
+ * Each insertion does a little of the work; one background timer, which exists only while there is something to free,
+ * does the rest. Where calls share no timers (Workers) there is no timer: later calls free the memory, or it goes with
  * the isolate.
  *
  * Source: Varghese and Lauck, Hashed and Hierarchical Timing Wheels (SOSP 1987).
@@ -33,7 +33,7 @@ const freedPerTurn = 5_000
 export class ExpiryWheel {
   readonly #clock: Clock
   readonly #ring: (Expiring | null)[] = new Array<Expiring | null>(slots).fill(null)
-  /** The first slot not yet emptied, counted from the clock's start; the ring covers this one and those after it. */
+  /** The first slot not yet emptied, counted from the clock's start; the ring covers this slot and those after it. */
   #first = 0
   #count = 0
   #armedFor = Infinity
@@ -43,7 +43,7 @@ export class ExpiryWheel {
     this.#clock = clock
   }
 
-  /** Takes an entry in, or moves it after its expiry has changed. */
+  /** Adds an entry, or moves it after its expiry has changed. */
   put(entry: Expiring, nowMs: number): void {
     this.remove(entry)
     if (this.#count === 0) this.#first = Math.floor(nowMs / slotMs)

@@ -35,6 +35,6 @@ it('20,000 names never touched again: locks are freed soon after expiry, records
   await clock.advance(600_000)
   expect([tables.locks.size, tables.fences.size]).toEqual([0, 0])
   expect(clock.pending).toBe(0)
-  // A heap is never back to the byte; a tenth is far from keeping the entries.
+  // A heap never shrinks back to the byte; a tenth is far less than keeping the entries.
   expect(heapBytes() - before).toBeLessThan(taken / 10)
 })

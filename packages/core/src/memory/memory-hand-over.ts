@@ -4,7 +4,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer } from './tables.ts'
 
-/** Resumes leases of a memory store. It follows the Redis script, step by step. */
+/** Resumes leases of a memory store, following the Redis script step by step. */
 export function memoryHandOver({ clock, tables, grant, extend }: LockKeeper): HandOverStore {
   const { locks, fences } = tables
 

@@ -3,7 +3,7 @@ import { shownHolder } from '../store/shown-holder.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { answer } from './tables.ts'
 
-/** The locks of a memory store. It has all of them at hand, so it names them in one piece. */
+/** Lists the locks of a memory store. All of them are at hand, so one call names them all. */
 export function memoryListing({ clock, tables }: LockKeeper, listeners: (key: string) => number): ListingStore {
   function read(key: string): ReadOutcome {
     const nowMs = clock.monotonicMs()

@@ -5,7 +5,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer, present } from './tables.ts'
 
-/** Several locks of a memory store at once. It follows the Redis script, step by step. */
+/** Acquires several locks of a memory store at once, following the Redis script step by step. */
 export function memoryMany({ clock, tables, grant, extend }: LockKeeper): ManyStore {
   function acquireAll({ locks, ttlMs, waitedMs }: AcquireAllRequest): AcquireAllOutcome {
     const nowMs = clock.monotonicMs()

@@ -19,7 +19,7 @@ describe('memory notifier', () => {
     vi.unstubAllGlobals()
   })
 
-  /** Acquires and releases; how many were listening. */
+  /** Acquires and releases. Resolves with how many were listening. */
   const release = async (key: string): Promise<number | null> => {
     const acquisitionId = drawAcquisitionId()
     await store.acquire([{ key, acquisitionId, ttlMs: 1_000, fences: 1 }], callUntil(signal))

@@ -6,14 +6,15 @@ import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.
 import { SignalCount } from '../waiting/signal-count.ts'
 import type { MemoryStore } from './memory-store.ts'
 
-/** How long a waiter relies on it, in milliseconds. No message gets lost here, but every wait has a timer all the same. */
+/** How long a waiter relies on notifications, in milliseconds. None gets lost, but every wait has a timer anyway. */
 const recheckMs = 1_000
 
 /**
- * Wakes the waiters of one memory store. Listening begins within `subscribe`, so it is live at once.
+ * Makes a notifier that wakes the waiters of one memory store. A subscription listens from `subscribe` on, so it is
+ * live at once.
  *
- * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: to wake the waiter of one
- * request from within another hangs it.
+ * Where calls share nothing (Workers) it hears nothing, and waiters check by themselves: waking the waiter of one
+ * request from within another would hang it.
  */
 export function memoryNotifier(store: Pick<MemoryStore, 'listen' | 'listenInbox'>): ReleaseNotifier {
   demandOption(typeof store?.listen === 'function', 'store', 'the memory store of the locker')
@@ -33,7 +34,7 @@ export function memoryNotifier(store: Pick<MemoryStore, 'listen' | 'listenInbox'
     waiter(clock, plan) {
       return notifiedWaiter(this, clock, plan)
     },
-    // Nothing lies between the store and the subscriber.
+    // Nothing between the store and the subscriber can fail.
     onStateChange: () => () => undefined,
     async close() {
       closed = true
@@ -77,7 +78,7 @@ class MemorySubscription implements Subscription {
     return this.#count.signals
   }
 
-  /** Any payload is a reason to check. */
+  /** Starts listening. Any payload is a reason to check. */
   hear(store: Pick<MemoryStore, 'listen'>, key: string): void {
     this.#stop = store.listen(key, () => this.#count.add())
   }
@@ -87,7 +88,7 @@ class MemorySubscription implements Subscription {
   }
 
   suspect(): void {
-    // Nothing gets lost on the way here: it changed hands by expiry, or was revoked.
+    // No message gets lost on the way here: the lock changed hands by expiry, or was revoked.
   }
 
   close(): void {

@@ -14,7 +14,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { type Entry, MemoryRoom, shown } from './memory-room.ts'
 import { answer } from './tables.ts'
 
-/** The rooms of a memory store. They follow the Redis scripts, step by step. */
+/** The rooms of a memory store, following the Redis scripts step by step. */
 export function memoryPresence({ clock, tables, announce }: LockKeeper): PresenceStore {
   const { rooms } = tables
   const read = (key: string, nowMs: number): MemoryRoom => rooms.get(key, nowMs)?.value ?? new MemoryRoom()

@@ -19,7 +19,7 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { answer, present, type RunRecord } from './tables.ts'
 
-/** The records of a memory store. They follow the Redis scripts, step by step. */
+/** The records of a memory store, following the Redis scripts step by step. */
 export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper): RecordStore {
   const { locks, fences, records } = tables
 
@@ -57,7 +57,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
 
     const token = grant(request, stored ? fenceOf(stored.token) : 0, nowMs)
     if (token === undefined) return { type: 'spent' }
-    // The runs in between are left out, for a chain of reruns may be long.
+    // The runs in between are left out, because a chain of reruns may be long.
     return run(token, stored && [stored.token, ...(stored.before?.slice(-1) ?? [])])
   }
 
@@ -68,7 +68,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
     if (stored?.token === token && stored.state !== 'running') return { type: 'completed', ...nobodyTold }
     if (stored ? stored.token !== token : !hasLock) return notMine(key, stored, nowMs)
     const state = result ? 'done' : 'too-large'
-    // A copy, because the caller may go on to write into its own.
+    // A copy, because the caller may go on writing into its own buffer.
     records.set(key, { state, token, fingerprint, result: result?.slice() }, nowMs + keepMs, nowMs)
     return { type: 'completed', ...nobodyTold, ...(hasLock && { subscribers: free(key, token, nowMs) }) }
   }
@@ -95,7 +95,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
     return notMine(key, stored, nowMs)
   }
 
-  /** Deletes the record of a run, or leaves it to the run in doubt that it had replaced. */
+  /** Deletes the record of a run, or restores that of the run in doubt that it had replaced. */
   function undo(key: string, { before: [token, ...before] = [], ...record }: RunRecord, nowMs: number): void {
     const { expiresAtMs = nowMs } = records.get(key, nowMs) ?? {}
     records.delete(key)
@@ -139,7 +139,7 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
   }
 }
 
-/** What nobody was told of, or nobody knows who was. */
+/** For outcomes of which nobody was notified, or nobody knows how many were. */
 const nobodyTold = { announced: true, subscribers: null } as const
 
 const fenceOf = (token: string): number => Number(cursorOf(token))

@@ -5,9 +5,9 @@ import type { LockKeeper } from './lock-keeper.ts'
 import { answer } from './tables.ts'
 
 /**
- * Releases of a memory store that take effect later. They follow the Redis script.
+ * Releases in a memory store that take effect later, following the Redis script.
  *
- * @param release carries an ordinary release out
+ * @param release carries out an ordinary release
  */
 export function memoryReleaseAfter(
   { clock, tables }: LockKeeper,
@@ -20,7 +20,7 @@ export function memoryReleaseAfter(
           const nowMs = clock.monotonicMs()
           const isMine = tables.locks.get(key, nowMs)?.value === token
           const outcome = release({ key, token })
-          // Subscribers are told after the present call, so they find it taken.
+          // Subscribers are notified after the current call, so they find the lock taken.
           if (isMine) tables.locks.set(key, nobodysToken(token), nowMs + afterMs, nowMs)
           return outcome
         }),

@@ -6,9 +6,9 @@ import { heldBySeveral } from './queue/several-holders.ts'
 import { answer } from './tables.ts'
 
 /**
- * Revocations in a memory store, from one holder.
+ * Revokes locks of a memory store from one particular holder.
  *
- * @param revoke takes the lock from whoever has it
+ * @param revoke takes the lock from any holder
  */
 export const memoryRevokeFrom = (
   { clock, tables }: LockKeeper,

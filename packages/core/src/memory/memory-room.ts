@@ -1,23 +1,23 @@
 import type { EnterRequest, RoomEntry } from '../store/presence.ts'
 import { parseToken, randomPart } from '../store/token.ts'
 
-/** An entry of a room. Who leaves, or is displaced, is marked and stays until it would have expired. */
+/** An entry of a room. One that leaves or is displaced is marked, and stays until it would have expired. */
 export interface Entry extends Entrant {
   readonly acquisitionId: string
   readonly fence: number
   readonly sinceMs: number
   state: 'in' | 'left' | 'taken'
-  /** When it expires, by the monotonic clock. */
+  /** When the entry expires, in milliseconds of the monotonic clock. */
   till: number
 }
 
 type Entrant = Pick<EnterRequest, 'role' | 'exclusive' | 'userId' | 'sessionId' | 'takeOver'>
 
-/** The rules of a room, which are the model of the scripts. */
+/** The rules of a room. They are the model for the scripts. */
 export class MemoryRoom {
-  /** By the random parts of their acquisition ids, the oldest first. */
+  /** By the random part of the acquisition id, oldest first. */
   readonly #entries = new Map<string, Entry>()
-  /** The same entries, by their users. */
+  /** The same entries, by user. */
   readonly #byUser = new Map<string, Set<Entry>>()
   #lastChange = 0
   #lastTill = 0
@@ -26,7 +26,7 @@ export class MemoryRoom {
     return this.#entries.size
   }
 
-  /** An entry that has not expired. */
+  /** The entry of this acquisition, unless it has expired. */
   entry(random: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(random)
     return entry && entry.till > nowMs ? entry : undefined
@@ -36,13 +36,13 @@ export class MemoryRoom {
     return Array.from(this.#entries.values()).filter(isPresent(nowMs))
   }
 
-  /** An entry of who has the role that this entrant may not have. */
+  /** An entry of another user with the exclusive role that this entrant wants and may not take over. */
   holderFor({ role, exclusive, userId, takeOver }: Entrant, nowMs: number): Entry | undefined {
     if (!exclusive || takeOver === 'anyone') return undefined
     return this.#holders(role, nowMs).find((entry) => entry.userId !== userId)
   }
 
-  /** Displaces whom this entrant may displace, and the earlier entry of its session. */
+  /** Displaces the entries that this entrant may displace, and the earlier entry of its session. */
   displaceFor({ role, exclusive, userId, sessionId, takeOver }: Entrant, nowMs: number): void {
     const others = exclusive && takeOver !== 'nobody' ? this.#holders(role, nowMs) : []
     for (const entry of others) entry.state = 'taken'
@@ -55,7 +55,7 @@ export class MemoryRoom {
     this.#byUser.set(entry.userId, own.add(entry))
   }
 
-  /** Drops who has expired. */
+  /** Drops expired entries. */
   drop(nowMs: number): void {
     for (const [random, entry] of this.#entries) {
       if (entry.till > nowMs) continue
@@ -77,18 +77,18 @@ export class MemoryRoom {
     return `${this.#lastChange}.${alive}`
   }
 
-  /** Gives an entry more time, and never less. */
+  /** Extends an entry, and never shortens it. */
   extend(entry: Entry, till: number): void {
     entry.till = Math.max(entry.till, till)
     this.#lastTill = Math.max(this.#lastTill, till)
   }
 
-  /** When the last of its entries expires, at the latest. */
+  /** The latest time at which an entry expires, in milliseconds of the monotonic clock. */
   get lastTill(): number {
     return this.#lastTill
   }
 
-  /** Those of the user who has an exclusive role. */
+  /** The entries of the user who has this exclusive role. */
   #holders(role: string, nowMs: number): readonly Entry[] {
     return this.present(nowMs).filter((entry) => entry.exclusive && entry.role === role)
   }

@@ -7,7 +7,7 @@ import { memoryStore } from './memory-store.ts'
 
 const { signal } = new AbortController()
 
-// What every store has to do is in the conformance suite; this is what only the memory store does.
+// The conformance suite tests what every store must do. These tests are for what only the memory store does.
 describe('memory store', () => {
   it('reads no clock, draws no randomness and sets no timer when it is created', () => {
     const clock: Clock = { monotonicMs: vi.fn(), wallMs: vi.fn(), schedule: vi.fn() }

@@ -41,7 +41,7 @@ import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
 import { Subscribers } from './subscribers.ts'
 import { answer, type Ending, openTables, present, type Tables } from './tables.ts'
 
-/** All that there is to say of it: nothing lies between this store and its locks. */
+/** The only finding: nothing lies between this store and its locks. */
 const oneProcess: Finding = {
   code: 'ONE_PROCESS',
   severity: 'info',
@@ -52,18 +52,20 @@ const oneProcess: Finding = {
 export interface MemoryStoreOptions {
   /** Where time comes from; default: the runtime's clock. Its monotonic reading decides what has expired. */
   readonly clock?: Clock | undefined
-  /** How long a key's last fence is kept after the last grant or renewal; the ttl if that is longer. Default 10 minutes. */
+  /**
+   * How long a key's last fence is kept after its last grant or renewal, unless the ttl is longer; default 10 minutes.
+   */
   readonly fenceMemory?: Duration | undefined
 }
 
 /**
- * Keeps leases in the memory of **one process**: for tests, for development, and for programs that never run twice. Two processes
- * with a memory store each do not exclude each other.
+ * Makes a store that keeps leases in the memory of **one process**: for tests, for development, and for programs that
+ * never run in two processes. Two processes, each with a memory store of its own, do not exclude each other.
  *
- * It follows the rules of the Redis scripts, request by request. Making one does no I/O, draws no randomness and sets no timer.
- * While it holds entries, one background timer frees those that have expired.
+ * It follows the rules of the Redis scripts, request by request. Making one does no I/O, draws no randomness and sets
+ * no timer. While it holds entries, one background timer frees those that have expired.
  *
- * @throws InvalidOptionError for a bad duration, or an option that is not known
+ * @throws InvalidOptionError for a bad duration or an unknown option
  * @example
  * const store = memoryStore()
  * const locks = createLocker({ store, notifier: memoryNotifier(store) })
@@ -76,7 +78,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 export class MemoryStore implements LeaseStore {
-  /** It answers at once. Core plans with this bound all the same. */
+  /** The store answers at once, but core plans with this bound anyway. */
   readonly commandDeadlineMs = 2_000
   readonly prefix: undefined = undefined
 
@@ -158,14 +160,14 @@ export class MemoryStore implements LeaseStore {
   }
 
   /**
-   * Hears `released <fence>` and `revoked <fence>` of one key, as a Redis channel would carry them, after the call that
-   * caused them. Returns what stops it.
+   * Listens for `released <fence>` and `revoked <fence>` of one key, as a Redis channel would carry them. They arrive
+   * after the call that caused them. Returns a function that stops listening.
    */
   listen(key: string, listener: (payload: string) => void): () => void {
     return this.#subscribers.listen(key, listener)
   }
 
-  /** Hears `turn <number>` of the waiters of one inbox. */
+  /** Listens for `turn <number>` of the waiters of one inbox. Returns a function that stops listening. */
   listenInbox(inbox: string, listener: (payload: string) => void): () => void {
     return this.#inboxes.listen(inbox, listener)
   }
@@ -178,7 +180,7 @@ export class MemoryStore implements LeaseStore {
       if (acquisitionIdOf(holder.value) !== acquisitionId) {
         return { type: 'held', ...present(holder, nowMs), holder: parseToken(holder.value)?.name ?? null }
       }
-      // A retry is dated by its own sending, so the whole ttl has to run from here.
+      // A retry's lease counts from when the retry was sent, so the whole ttl must run from here.
       this.#extend(key, ttlMs, nowMs)
       return { type: 'granted', token: holder.value, fence: Number(cursorOf(holder.value)) }
     }
@@ -187,7 +189,7 @@ export class MemoryStore implements LeaseStore {
     return token === undefined ? { type: 'spent' } : { type: 'granted', token, fence: Number(cursorOf(token)) }
   }
 
-  /** Grants a lock that is free, or taken over, with a fence above `least`. Undefined if this acquisition's grant came and went already. */
+  /** Grants a lock that is free, or taken over, with a fence above `least`. Undefined if the acquisition is spent. */
   #grant(request: AcquireRequest, least: number, nowMs: number): string | undefined {
     const { key, acquisitionId, ttlMs } = request
     if (this.#isSpent(key, acquisitionId, nowMs)) return undefined
@@ -237,11 +239,11 @@ export class MemoryStore implements LeaseStore {
     return { type: holder === undefined ? 'gone' : 'superseded', resent: false }
   }
 
-  /** Frees a lock, records how for a repeat of the request, and answers how many subscribers are told. */
+  /** Frees a lock and records how it ended, for a repeat of the request. Returns how many subscribers are notified. */
   #end(key: string, holder: string, how: Ending['how'], nowMs: number): number {
     this.#tables.locks.delete(key)
     const random = randomPart(acquisitionIdOf(holder))
-    // The record is not about a foreign holder.
+    // The record is never about a foreign holder.
     if (this.#tables.fences.get(key, nowMs)?.value.random === random) this.#recordEnding(key, random, how, nowMs)
     return this.#subscribers.tell(key, `${how} ${cursorOf(holder)}`)
   }
@@ -274,7 +276,7 @@ export class MemoryStore implements LeaseStore {
       held: true,
       holder: token?.name ?? null,
       fence: token?.fence ?? null,
-      // A fence is the wall clock in microseconds when it was minted.
+      // A fence is the wall clock's time when it was minted, in microseconds.
       since: token ? new Date(token.fence / 1_000) : null,
       expiresInMs: present(holder, nowMs).expiresInMs,
     } as const
@@ -291,7 +293,7 @@ export class MemoryStore implements LeaseStore {
     return { type: 'revoked' }
   }
 
-  /** Extends the lock to the asked ttl and never shortens it. Its fence record is kept at least as long. */
+  /** Extends the lock to the requested ttl, and never shortens it. Its fence record is kept at least as long. */
   #extend(key: string, ttlMs: number, nowMs: number): void {
     this.#tables.locks.extend(key, nowMs + ttlMs, nowMs)
     this.#tables.fences.extend(key, nowMs + Math.max(ttlMs, this.#fenceMemoryMs), nowMs)

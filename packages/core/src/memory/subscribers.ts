@@ -1,8 +1,8 @@
-/** Who listens to what, as the channels of Redis. */
+/** The listeners of each channel, like pub/sub in Redis. */
 export class Subscribers {
   readonly #listeners: Map<string, Set<(payload: string) => void>> = new Map()
 
-  /** Returns what stops it. */
+  /** Returns a function that stops listening. */
   listen(channel: string, listener: (payload: string) => void): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set()
     this.#listeners.set(channel, listeners.add(listener))
@@ -17,8 +17,8 @@ export class Subscribers {
   }
 
   /**
-   * Tells them after the present call, so that no waiter runs inside somebody else's request, or makes it fail. Answers how many
-   * there are.
+   * Notifies listeners after the current call, so that no waiter runs inside somebody else's request or makes it fail.
+   * Returns how many there are.
    */
   tell(channel: string, payload: string): number {
     const listeners = this.#listeners.get(channel)

@@ -8,27 +8,27 @@ import { ExpiryWheel } from './expiry-wheel.ts'
 import type { MemoryRoom } from './memory-room.ts'
 import type { LockQueue } from './queue/lock-queue.ts'
 
-/** What the store keeps for each lock key. Every entry of a table has an expiry of its own, as a Redis key has. */
+/** What the store keeps for each lock key. Like a Redis key, every entry of a table has its own expiry. */
 export interface Tables {
   /** The holder's token, `<acquisition id>.<fence>`. */
   readonly locks: ExpiringMap<string>
-  /** Outlives the lock. */
+  /** Fence records. They outlive the lock. */
   readonly fences: ExpiringMap<FenceRecord>
-  /** Of work done or begun; they outlive the lock, too. */
+  /** Records of work begun or done. They also outlive the lock. */
   readonly records: ExpiringMap<RunRecord>
-  /** Of sets that have waited for long. */
+  /** Sets that have waited for a long time. */
   readonly elders: ExpiringMap<Elder>
-  /** Of locks that are waited for, and of those with several holders. */
+  /** Queues of locks that are waited for, and of locks with several holders. */
   readonly queues: ExpiringMap<LockQueue>
-  /** Who is in rooms. */
+  /** The rooms, with their entries. */
   readonly rooms: ExpiringMap<MemoryRoom>
 }
 
-/** The set that has waited for a lock for longest, if that is long. */
+/** The set that has waited longest for a lock, if that is long. */
 export interface Elder {
-  /** Since when it waits, by the monotonic clock. */
+  /** When its wait began, in milliseconds of the monotonic clock. */
   readonly sinceMs: number
-  /** What it asks for this lock with. */
+  /** The acquisition id with which it asks for this lock. */
   readonly acquisitionId: string
 }
 
@@ -37,7 +37,7 @@ export interface FenceRecord {
   readonly random: string
   /** The last fence reserved. */
   readonly last: number
-  /** How the last lease ended, unless it simply expired. It is the answer to a repeat of the request that ended it. */
+  /** How the last lease to be released or revoked ended. It answers a repeat of the request that ended it. */
   ended: Ending | undefined
 }
 
@@ -61,22 +61,22 @@ export function openTables(clock: Clock): Tables {
 /** A key's record, as the Redis scripts keep it. */
 export interface RunRecord {
   readonly state: StoredRecord['state']
-  /** That of its run. */
+  /** The token of the record's run. */
   readonly token: string
   readonly fingerprint: string
-  /** Of a run: the token of the run in doubt that it replaced, and then that of the first such run, if there were more. */
+  /** Of a run: the token of the run in doubt that it replaced, then that of the first such run if there were more. */
   readonly before?: readonly string[] | undefined
-  /** Of work that is done. */
+  /** The result of work that is done. */
   readonly result?: Uint8Array | undefined
 }
 
-/** A request is not carried out once its caller has stopped waiting. */
+/** Carries out a request, unless its caller has stopped waiting. */
 export const answer = <T>(call: CallDeadline, carryOut: () => T): T | Unknown =>
   call.isOver ? { type: 'unknown', executed: 'no', cause: notInTime } : carryOut()
 
 const notInTime = new Error('The call was over before it began')
 
-/** What a contended try learns of the holder. A started millisecond counts as a whole one, so that nobody checks too early. */
+/** What a contended try learns about the holder. Milliseconds are rounded up, so that nobody checks too early. */
 export const present = (
   { value, expiresAtMs }: MapEntry<string>,
   nowMs: number,

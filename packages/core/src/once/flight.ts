@@ -23,20 +23,21 @@ export interface OnceCall {
 
 /** A call that waits for the result. */
 interface Caller extends OnceCall {
-  /** Its work is run now. So it waits for nobody, and has all the time that its work takes. */
+  /** Called when its own work is run: from then on it waits for nobody, and has all the time it takes. */
   onRun(): void
   resolve(result: Uint8Array): void
   reject(error: unknown): void
 }
 
 /**
- * The calls of one process for one key that meet. They share a claim, and the result or the error that comes of it.
+ * The calls of one process for one key that meet. They share a claim, and the result or the error that it brings.
  *
- * States: *claiming*, while somebody elsewhere may be at it → *running*, the work of the call that has been here longest → *over*,
- * with a result or an error for all who are still here. A run that was lost or overtaken leads back to *claiming*.
+ * States: *claiming*, while a run may be under way elsewhere → *running*, the work of the call that has been here
+ * longest → *over*, with a result or an error for all calls that are still here. A run that was lost or overtaken leads
+ * back to *claiming*.
  *
- * Each call leaves when its signal or its own wait says so. When the last has gone, the claim is undone or the work told to stop,
- * and whoever comes next begins another flight: it must not inherit the end of this one.
+ * Each call leaves when its signal or its own wait says so. When the last has left, the claim is undone or the work is
+ * told to stop, and the next call begins another flight: it must not inherit the end of this one.
  */
 export class Flight {
   readonly #context: Context
@@ -50,7 +51,7 @@ export class Flight {
 
   /**
    * @param claim  claims the key's record, and waits for as long as the signal allows
-   * @param onOver called before anybody is told: nobody may join from now on
+   * @param onOver called before any call settles: nobody may join from then on
    */
   constructor(context: Context, key: string, claim: (signal: AbortSignal) => Claiming, onOver: () => void) {
     this.#context = context
@@ -59,7 +60,7 @@ export class Flight {
     this.#onOver = onOver
   }
 
-  /** Waits for the result as long as the call says. A call without a wait has as long as the claim takes. */
+  /** Waits for the result as long as the call says. A call that does not wait has as long as the claim takes. */
   join(call: OnceCall): Promise<Uint8Array> {
     const { clock } = this.#context
     const { signal, waitMs } = call
@@ -95,7 +96,7 @@ export class Flight {
   }
 
   /**
-   * Brings all who are here the result. Call it once, when the first has joined.
+   * Brings the result to all calls that are here. Call it once, when the first has joined.
    *
    * @param first the call that has joined. If it does not wait, or has a budget, no other joins
    */
@@ -126,7 +127,7 @@ export class Flight {
     }
   }
 
-  /** Answers nothing if the run has lost its lease, and another may have the result or must bring it. */
+  /** Resolves with undefined if the run has lost its lease: another may have the result, or must bring it. */
   async #run(run: Run): Promise<Uint8Array | undefined> {
     const { key, fence, overtook } = run
     const deserted = this.#deserted.signal
@@ -173,15 +174,16 @@ export class Flight {
   }
 
   /**
-   * The error of a call whose wait or budget is over.
+   * The error of a call whose wait or budget has run out.
    *
-   * @param holder the name of whoever is at it elsewhere, null if that has none; undefined if nobody was seen
+   * @param holder the name of the locker whose run is under way elsewhere, null if it has none; undefined if none was
+   *   seen
    */
   #timeout(call: OnceCall, since: Instant, holder = this.#claiming?.seen?.holder): unknown {
     const { clock, name } = this.#context
     const heldHere = this.#isRunning
     const at = heldHere ? (name ?? null) : holder
-    // The store has not said yet whether somebody is at it.
+    // The store has not yet said whether a run is under way.
     if (at === undefined) return about(this.#key, unanswered('claim'))
     return notInTime(this.#key, { waitedMs: waitedMs(clock, since), holder: at, heldHere }, call.budget.left < 1)
   }

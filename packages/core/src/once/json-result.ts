@@ -2,8 +2,9 @@ import { demandOption, InvalidOptionError, LeaseholdError } from '../errors.ts'
 import { mostJsonBytes } from './figures.ts'
 
 /**
- * Writes a result as JSON, for the store and for the callers of this process alike: so all of them read the same. What JSON would
- * change in silence is refused, such as a Date, which others would read as text. No bytes stand for undefined.
+ * Writes a result as JSON, for the store and for the callers of this process alike, so that all of them read the same.
+ * What JSON would silently change is refused, such as a Date, which others would read as text. Zero bytes stand for
+ * undefined.
  *
  * @throws InvalidOptionError for anything but plain data, or more than `mostJsonBytes` of it
  */
@@ -29,11 +30,11 @@ function jsonOf(result: unknown): string {
 }
 
 /**
- * Makes a replacer that replaces nothing, and refuses what is not plain, by its path. It looks at the value itself, and not at what
- * `toJSON` made of that.
+ * Makes a replacer that replaces nothing, and refuses what is not plain data, naming its path. It looks at the value
+ * itself, not at what `toJSON` made of it.
  */
 function plainOnly(): (this: object, name: string) => unknown {
-  // Of an object that is in several places, this has the last to be entered: its fields come next.
+  // If an object is in several places, this has the place that was entered last: its fields come next.
   const paths = new Map<unknown, string>()
   return function (name) {
     const value: unknown = (this as Record<string, unknown>)[name]
@@ -45,14 +46,14 @@ function plainOnly(): (this: object, name: string) => unknown {
   }
 }
 
-/** A step of a path, as one writes it in code. */
+/** A step of a path, as written in code. */
 function step(name: string, within: object, path: string): string {
   if (Array.isArray(within)) return `[${name}]`
   if (!/^[\w$]+$/.test(name)) return `[${JSON.stringify(name)}]`
   return path === '' ? name : `.${name}`
 }
 
-/** Whether a reader of the JSON finds the value again. */
+/** Whether a reader of the JSON gets the same value. */
 function survives(value: unknown, within: object): boolean {
   switch (typeof value) {
     case 'string':
@@ -61,7 +62,7 @@ function survives(value: unknown, within: object): boolean {
     case 'number':
       return Number.isFinite(value)
     case 'undefined':
-      // A field is left out. In an array it would become null.
+      // As a field, it is left out. In an array, it would become null.
       return !Array.isArray(within)
     case 'object':
       return value === null || Array.isArray(value) || isPlain(value)
@@ -70,13 +71,13 @@ function survives(value: unknown, within: object): boolean {
   }
 }
 
-/** Also an object of another realm, whose prototype is not ours. */
+/** An object of another realm counts, too, although its prototype is not ours. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** A noun for a value. It shows nothing of what is in it. */
+/** A noun for a value, which shows nothing of its content. */
 function describe(value: unknown): string {
   if (value === undefined || typeof value === 'number') return String(value)
   const noun = typeof value === 'object' ? value?.constructor?.name || 'object of a class' : typeof value

@@ -2,16 +2,17 @@ import { AcquireTimeoutError, LeaseholdError } from '../errors.ts'
 
 interface Figures {
   readonly waitedMs: number
-  /** The name of the locker whose run it has waited for, null if that has none. */
+  /** The name of the locker whose run the call has waited for; null if it has none. */
   readonly holder: string | null
-  /** It is a run of this same locker. */
+  /** Whether it is a run of this same locker. */
   readonly heldHere: boolean
 }
 
 /**
- * The error of a call whose wait or budget is over. That of an acquire would speak of a lease to release, and here nobody has one.
+ * The error of a call whose wait or budget has run out. The error of an acquire would speak of a lease to release, and
+ * here nobody has one.
  *
- * @param isSpent whether it was the budget
+ * @param isSpent whether it was the budget that ran out
  */
 export function notInTime(key: string, figures: Figures, isSpent: boolean): LeaseholdError {
   const { waitedMs, holder, heldHere } = figures

@@ -11,7 +11,9 @@ import { fifo } from '../queue/index.ts'
 import { claimRecord, type RecordStore, recordsOf } from '../records/index.ts'
 import { mostJsonBytes, type OnceOptions, type OnceRun, type OnceWork, once } from './index.ts'
 
-/** What becomes of a request: it is answered; its answer is lost, or it; the server has no memory for it. */
+/**
+ * What becomes of a request: it is answered; its answer or the request itself is lost; the server has no memory for it.
+ */
 type Fate = 'answered' | 'reply lost' | 'request lost' | 'full'
 type Call = 'claim' | 'complete' | 'abandon'
 
@@ -27,7 +29,7 @@ let sent: string[]
 
 beforeEach(() => {
   clock = new ManualClock()
-  // Its timer only frees memory. Without it, a test sees what `once` leaves.
+  // Its timer only frees memory. Without it, a test sees what `once` leaves behind.
   const still = {
     monotonicMs: () => clock.monotonicMs(),
     wallMs: () => clock.wallMs(),
@@ -148,7 +150,7 @@ describe('one run', () => {
     expect(await elsewhere.tryAcquire('report')).toBeNull()
     build.return(undefined)
     await now()
-    // Its own run is nothing that it waits for, so its `wait` does not end it.
+    // It does not wait for its own run, so its `wait` does not end it.
     expect(asked).toMatchObject(fulfilled(undefined))
     expect(await elsewhere.isLocked('report')).toBe(false)
   })
@@ -234,7 +236,7 @@ describe('a result', () => {
       expect(each).toMatchObject(rejected({ code: 'INVALID_OPTION', option: 'result' }))
       expect(String(each.reason).slice(-says.length)).toBe(says)
     }
-    // Elsewhere it is as with any error: the next runs.
+    // Elsewhere, it is like any error: the next call runs.
     expect([other.state, build.runs.length]).toEqual(['pending', 2])
   })
 
@@ -452,7 +454,7 @@ describe('a call', () => {
     await now()
     const [run] = build.runs as [OnceRun]
     expect(run.signal.reason).toBe('enough')
-    // Whoever comes meanwhile neither joins what is being stopped nor runs beside it.
+    // A call that comes in the meantime neither joins what is being stopped nor runs beside it.
     const next = ask(build)
     await clock.advance(2_000)
     expect([next.state, build.runs.length]).toEqual(['pending', 1])

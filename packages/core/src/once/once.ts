@@ -13,37 +13,42 @@ import { Flight } from './flight.ts'
 import { fromBytes } from './json-result.ts'
 import type { OnceWork } from './run.ts'
 
-/** The options of `once`: those of an acquire, but for `queue`, and how long the result is kept. `wait` is 2 min by default. */
+/**
+ * The options of `once`: those of an acquire, except `queue`, and how long the result is kept. `wait` defaults to 2
+ * min.
+ */
 export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
   /**
-   * How long the store keeps the result; default 1 min. Calls find it until then, and the next one after that runs the work again.
-   * Let it be some seconds at least: a waiter elsewhere whom nobody wakes has to find it, too.
+   * How long the store keeps the result; default 1 min. Until then, calls find it, and the next one after that runs the
+   * work again. Make it a few seconds at least: a waiter elsewhere that nobody wakes has to find it, too.
    */
   readonly keep?: Duration | undefined
 }
 
 /**
- * Runs work for all who ask for it at the same time, here and in other processes, and gives each of them the result. Whoever asks
- * until `keep` is over gets it as well.
+ * Runs work for all calls that ask for it at the same time, here and in other processes, and gives each of them the
+ * result. Calls that come before `keep` is over get it as well.
  *
- * **The work must be idempotent.** It is run once unless something goes wrong: a run that dies is replaced, and may have had its
- * effect before. A run that froze and was replaced may go on beside its replacement until its `signal` stops it; a resource that
- * checks `fence` refuses it. All calls for a key must ask for the same work: of the calls that meet, the work and the options of one
- * count, but for `wait`, `budget` and `signal`, which are each call's own. The work must not ask for its own key, for it would wait for
- * itself.
+ * **The work must be idempotent.** It is run once unless something goes wrong: a run that dies is replaced, and may
+ * already have had its effect. A run that froze and was replaced may go on beside its replacement until its `signal`
+ * stops it; a resource that checks `fence` refuses it. All calls for a key must ask for the same work: of the calls
+ * that meet, only one call's work and options count, except `wait`, `budget` and `signal`, which are each call's own.
+ * The work must not ask for its own key: it would wait for itself.
  *
- * - **The result** is plain data, as JSON has it, of at most 64 KiB; or undefined. Each caller gets a copy of its own. Anything else
- *   counts as an error of the work, and nobody gets it.
- * - **An error** is not kept. The callers of the same process share it. Elsewhere the next waiter runs its own work.
- * - **`wait`** is how long a call waits for a run that is not its own; default 2 min, or the locker's. A run has all the time that it
- *   takes, and one that dies is replaced when its lease is over. 0 asks the store once, and runs the work if nobody is at it.
- * - **`budget`** is the call's own. So a call that has one, or whose locker has, claims and waits for itself, as where calls share
- *   nothing.
- * - **`signal`** ends the call. The run goes on for the other callers of this process, and is told to stop when the last has gone.
- * - **A run that was replaced** while it was frozen gives its callers the result of the run that replaced it. The locker's events say
- *   `lost`, and then `released` with the outcome `superseded`.
- * - **Without an answer to its completion** a run gives its callers the result, and the store is asked for the rest of the lease.
- *   Others may run the work again after that. So they may where the server has no room for the result.
+ * - **The result** is plain JSON data of at most 64 KiB, or undefined. Each caller gets a copy of its own. Anything
+ *   else counts as an error of the work, and nobody gets it.
+ * - **An error** is not kept. Callers in the same process share it. Elsewhere, the next waiter runs its own work.
+ * - **`wait`** is how long a call waits for a run that is not its own; by default the locker's, or else 2 min. A run
+ *   has all the time that it takes, and one that dies is replaced when its lease is over. 0 asks the store once, and
+ *   runs the work unless a run is under way.
+ * - **`budget`** is the call's own. So a call that has one, or whose locker has one, claims and waits for itself, as
+ *   where calls share nothing.
+ * - **`signal`** ends the call. The run goes on for the other callers of this process, and is told to stop when the
+ *   last has left.
+ * - **A run that was replaced** while it was frozen gives its callers the result of the run that replaced it. The
+ *   locker's events say `lost`, and then `released` with the outcome `superseded`.
+ * - **Without an answer to its completion**, a run gives its callers the result, and the completion is repeated for the
+ *   rest of the lease. Others may run the work again after that, and also if the server has no room for the result.
  *
  * Where calls share nothing, as on Workers, each call claims and waits for itself.
  *
@@ -53,11 +58,13 @@ export interface OnceOptions extends Omit<AcquireOptions, 'queue'> {
  * ```
  *
  * @throws the work's own error
- * @throws AcquireTimeoutError when another run was still going on when the wait or the budget was over
+ * @throws AcquireTimeoutError if another run was still going on when the wait or the budget ran out
  * @throws StoreUnavailableError when the store did not answer for a command deadline, or until the wait was over
- * @throws InvalidOptionError for a bad key or option, a locker whose store offers no records, or a result that cannot be kept
+ * @throws InvalidOptionError for a bad key or option, a locker whose store offers no records, or a result that cannot
+ *   be kept
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
- * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else, such as a record of `claimRecord`
+ * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else, such as a record of
+ *   `claimRecord`
  * @throws the signal's own reason when `signal` is aborted
  */
 export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, options?: OnceOptions): Promise<T> {
@@ -77,8 +84,8 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   const { context } = shared
   context.work.assertOpen()
 
-  // A call that does not wait asks the store itself: that somebody here is at it would be no answer. So does one with a budget,
-  // which must not end the calls of others.
+  // A call that does not wait asks the store itself: a run that is under way here would be no answer. So does one with
+  // a budget, which must not end the calls of others.
   const isShared = waitMs > 0 && budget.left === Infinity && sharesBetweenCalls()
   const flights = isShared ? flightsOf(context) : new Map<string, Flight>()
   const known = flights.get(key)
@@ -96,7 +103,7 @@ export async function once<T>(locks: Locker, key: string, work: OnceWork<T>, opt
   return fromBytes(await result) as T
 }
 
-/** The flights of each locker, by key. Each leaves when it is over. */
+/** The flights of each locker, by key. Each is removed when it is over. */
 const flightsByLocker = new WeakMap<Context, Map<string, Flight>>()
 
 function flightsOf(context: Context): Map<string, Flight> {

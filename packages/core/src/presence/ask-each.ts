@@ -9,7 +9,7 @@ import { type Duration, parseDuration } from '../timing/duration.ts'
 import { mostAtOnce } from './figures.ts'
 import type { KeptEntry, KeptOutcome, RoomView } from './kept-entry.ts'
 
-/** Questions about many entries or rooms: a hundred of them share a command, and each has an answer of its own. */
+/** Requests about many entries or rooms. A hundred of them share a command, and each gets its own answer. */
 export const askEach = {
   async look(
     context: Context,
@@ -48,7 +48,7 @@ export const askEach = {
   },
 }
 
-/** What is seen of a room, or the error that tells why nothing is. */
+/** The view of a room, or the error that says why there is none. */
 function viewOf(key: string, outcome: LookRoomOutcome): RoomView | Error {
   try {
     const room = answered<LookRoomOutcome>('look', key, outcome)
@@ -58,7 +58,7 @@ function viewOf(key: string, outcome: LookRoomOutcome): RoomView | Error {
   }
 }
 
-/** Asks about a hundred at a time. A part without an answer is unknown for all in it. */
+/** Sends a hundred requests at a time. If such a part gets no answer, all requests in it are unknown. */
 async function inParts<R, O extends { readonly type: string }>(
   context: Context,
   ttlMs: number,

@@ -1,18 +1,18 @@
 -- Lets a session into a room, in a role, unless somebody else has that role.
--- @arg memory       how long to keep what is known of a room, at least, ms
+-- @arg memory       the least time to keep what is known of a room, ms
 -- @key entries      who is in the room (see room.part.lua)
 -- @key room         what is known of them
--- @each channel     where to tell of it
+-- @each channel     where to announce it
 -- @each id          the acquisition id, kept through retries
 -- @each ttl         milliseconds until the entry ends by itself
 -- @each role        "exclusive" roles have one user
--- @each user        who it is: several sessions of a user share a role
--- @each session     which connection of theirs; an earlier entry of the same session is displaced
+-- @each user        the session's user: several sessions of a user share a role
+-- @each session     which of the user's connections it is; an earlier entry of the same session is displaced
 -- @each exclusive   "1" or empty
 -- @each takeover    "anyone" displaces whoever has the role, "mine" other sessions of this user; otherwise empty
--- @returns token           entered, now or before: then the expiry is extended
--- @returns {"held", text, left, user…}  somebody else has the role: what is known of an entry of theirs, and its time left in ms
--- @returns {"spent"}       this entry came and went already
+-- @returns token           entered, now or before; if before, the expiry is extended
+-- @returns {"held", text, left}  somebody else has the role: what is known of their entry, and its time left in ms
+-- @returns {"spent"}       this entry came and went
 -- @returns {"full"}        there are too many entries
 -- @include room.part.lua
 local memory, mostEntries = tonumber(ARGV[1]), 10000

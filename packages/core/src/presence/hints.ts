@@ -1,8 +1,9 @@
 import type { ReleaseNotifier } from '../waiting/release-notifier.ts'
 
 /**
- * Calls back when the notifier signals a change of a room, and once it has begun to listen. A notifier that checks by itself compares
- * locks, and knows nothing of rooms.
+ * Calls `listener` when the notifier signals a change in a room, and once when it has begun to listen. A notifier that
+ * checks by itself is not used: it compares locks, and knows nothing about rooms. Returns a function that stops
+ * listening.
  */
 export function onHint(notifier: ReleaseNotifier | undefined, room: string, listener: () => void): () => void {
   if (!notifier || notifier.checks) return () => undefined

@@ -1,5 +1,6 @@
 /**
- * `@leasehold/core/presence`: who is in a room, each in a role, by leases. `@leasehold/sessions` keeps WebSocket sessions with it.
+ * `@leasehold/core/presence`: who is in a room, and in which role, by leases. `@leasehold/sessions` uses it to keep
+ * WebSocket sessions.
  */
 
 export type {

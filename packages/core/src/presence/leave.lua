@@ -1,12 +1,12 @@
--- Takes sessions out of their rooms: each in this one step, or not at all.
--- @arg memory      how long to keep what is known of a room, at least, ms
+-- Takes sessions out of their rooms, each in this one step or not at all.
+-- @arg memory      the least time to keep what is known of a room, ms
 -- @key entries     who is in the room (see room.part.lua)
 -- @key room        what is known of them
--- @each channel    where to tell of it
+-- @each channel    where to announce it
 -- @each random     the random part of the entry's acquisition id
 -- @each fence      its fence; empty to undo an enter of which only the acquisition id is known
--- @returns n                 it is out, and n subscribers were told; -1 if nobody could be
--- @returns {"released", -2}  it was out already
+-- @returns n                 it is out, and n subscribers were notified; -1 if it could not be announced
+-- @returns {"released", -2}  it was out before
 -- @returns {"gone"}          no entry
 -- @returns {"superseded"}    displaced by another
 -- @include room.part.lua

@@ -1,15 +1,15 @@
--- Says who is in rooms; changes nothing.
+-- Returns who is in rooms, and changes nothing.
 -- @key entries     who is in the room (see room.part.lua)
 -- @key room        what is known of them
--- @each known      the version that is known of it; empty for none
--- @each role       asks for one role only; empty for all
--- @each user       of that role, asks for this user's entries; empty for those of the user who has it
--- @returns {"same"}                          the room is as it was with that version
+-- @each known      the version that the caller knows; empty for none
+-- @each role       the only role to return; empty for all
+-- @each user       with a role, the user whose entries to return; empty for the user who has it
+-- @returns {"same"}                          the room has not changed since that version
 -- @returns {"look", version, {text, left…}}  what is known of each entry, and its time left in ms
 -- @include room.part.lua
 local function look(at, known, role, user)
   entries, room = KEYS[at + 1], KEYS[at + 2]
-  -- Without a change of the room, all that can happen is that entries expire.
+  -- Without a change in the room, entries can only expire.
   local version = (call('HGET', room, 'f') or '0') .. '.' .. call('ZCOUNT', entries, '(' .. now, '+inf')
   if version == known then return {'same'} end
   local list = {}

@@ -38,7 +38,7 @@ it('a user with hundreds of sessions enters once more at the cost of the first',
     await admin.command('CONFIG', 'RESETSTAT')
     expect((await enter(sessionId)).entered).toBe(true)
     const stats = String(await admin.command('INFO', 'commandstats'))
-    // An expiry is set anew only if a millisecond has passed since it was.
+    // An expiry is set again only if a millisecond has passed since the last time.
     const counted = stats.matchAll(/^cmdstat_(?!pexpire:)\S+:calls=(\d+)/gm)
     return Array.from(counted).reduce((sum, [, calls]) => sum + Number(calls), 0)
   }
@@ -46,7 +46,7 @@ it('a user with hundreds of sessions enters once more at the cost of the first',
   const first = await commandsOf('first')
   for (let at = 0; at < 300; at++) await enter(`tab-${at}`)
   expect(await commandsOf('last')).toBe(first)
-  // It takes its own place.
+  // The session takes its own place.
   expect((await enter('tab-7')).entered).toBe(true)
   const [view] = await found.look([{ key: 'doc' }])
   expect(view && 'entries' in view && view.entries.filter(({ sessionId }) => sessionId === 'tab-7')).toHaveLength(1)

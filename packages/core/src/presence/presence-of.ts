@@ -5,7 +5,7 @@ import type { PresenceStore } from '../store/presence.ts'
 import { redisPresence } from './redis-presence.ts'
 
 /**
- * What keeps the rooms of a store, if it offers that. The Redis store and the memory store do.
+ * The port that keeps a store's rooms, if the store offers it. The Redis store and the memory store do.
  *
  * @example
  * ```ts

@@ -7,8 +7,8 @@ import { fullRoom } from '../store/presence-limits.ts'
 import { parseToken } from '../store/token.ts'
 
 /*
- * Turns the replies of presence's scripts into outcomes. As with the other scripts, the shape of each reply is checked: some clients
- * resolve with something else when they are aborted, and some turn "123" into a number.
+ * Turns the replies of presence's scripts into outcomes. As with the other scripts, the shape of each reply is checked:
+ * some clients resolve with something else when aborted, and some turn "123" into a number.
  */
 
 export const enterOutcome: (reply: ScriptReply) => EnterOutcome = decoder<EnterOutcome>({
@@ -55,7 +55,7 @@ export const lookOutcome: (reply: ScriptReply) => LookRoomOutcome = decoder<Look
   other: notALock,
 })
 
-/** An entry, from the text in which the scripts keep it. */
+/** Parses an entry from the text in which the scripts keep it. */
 function entryFrom(text: unknown, left: unknown): RoomEntry | undefined {
   const [, fence, name, since, exclusive, role, userId, sessionId] = String(text).split('\n')
   if (role === undefined || userId === undefined || sessionId === undefined) return undefined

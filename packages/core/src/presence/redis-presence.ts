@@ -17,7 +17,9 @@ import { look } from './generated/look.ts'
 import { renew } from './generated/renew.ts'
 import { enterOutcome, leaveOutcome, lookOutcome, renewOutcome } from './presence-replies.ts'
 
-/** The rooms of a Redis store, each in two keys of one slot. Each call is one command, on a cluster one per hash tag. */
+/**
+ * The rooms of a Redis store, each in two keys of one slot. A call is one command, or on a cluster one per hash tag.
+ */
 export function redisPresence([transport, memory]: Makings, keys: KeyLayout): PresenceStore {
   const left = leaveOutcome(transport)
 
@@ -48,7 +50,7 @@ export function redisPresence([transport, memory]: Makings, keys: KeyLayout): Pr
   }
 }
 
-/** How the scripts know the entry that a token stands for: the random part of its acquisition id, and its fence. */
+/** What identifies a token's entry to the scripts: the random part of its acquisition id, and its fence. */
 const entryIn = (token: string): readonly [random: string, fence: string] => [
   randomPart(acquisitionIdOf(token)),
   cursorOf(token),

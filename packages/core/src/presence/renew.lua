@@ -1,11 +1,11 @@
 -- Extends entries; never brings one back, and never shortens an expiry.
--- @arg memory      how long to keep what is known of a room, at least, ms
+-- @arg memory      the least time to keep what is known of a room, ms
 -- @key entries     who is in the room (see room.part.lua)
 -- @key room        what is known of them
 -- @each random     the random part of the entry's acquisition id
 -- @each fence      its fence
 -- @each ttl        milliseconds until it ends by itself
--- @returns "renewed"       also if more than ttl was left
+-- @returns "renewed"       even if more than ttl was left
 -- @returns {"gone"}        no entry
 -- @returns {"superseded"}  displaced by another
 -- @include room.part.lua
@@ -14,7 +14,7 @@ local memory = tonumber(ARGV[1])
 local function renew(at, random, fence, ttl)
   if entries ~= KEYS[at + 1] then
     entries, room = KEYS[at + 1], KEYS[at + 2]
-    -- A full server accepts what comes after a command that takes no memory.
+    -- A full server accepts writes after a command that takes no memory.
     call('ZREM', entries, '')
   end
   local entry = entryOf(random)

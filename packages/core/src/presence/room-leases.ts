@@ -11,9 +11,9 @@ import { storeWith } from '../store/store-with.ts'
 /** Who enters, and how. */
 export type Entrant = Omit<EnterRequest, 'key' | 'acquisitionId' | 'ttlMs'>
 
-/** What the entries of one locker need: they are leases whose store is the port of presence. */
+/** What the entries of one locker need. They are leases whose store is the presence port. */
 export class RoomLeases {
-  /** The locker's context, in which leases are renewed and given back by that port. */
+  /** The locker's context, with leases renewed and given back by that port. */
   readonly context: Context
   readonly #port: PresenceStore
   readonly #paced: PacedCalls
@@ -36,7 +36,9 @@ export class RoomLeases {
     return sharesBetweenCalls() ? this.#joint : new Renewal(this.context)
   }
 
-  /** The context of one enter: its tries ask the port to let this entrant in. Everything else, such as undoing them, is the same. */
+  /**
+   * The context of one enter. Its tries ask the port to let this entrant in; the rest, such as undoing, is the same.
+   */
   entering(entrant: Entrant, onHeld: (by: RoomEntry) => void): Context {
     const { calls } = this.context
     const enter = ({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void =>

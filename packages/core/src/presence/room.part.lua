@@ -1,16 +1,17 @@
 -- The rules that the scripts of presence share.
 --
--- entries  a sorted set of who is in the room: the random part of each entry's acquisition id, scored by its expiry, in ms. It
---          alone says who lives; whatever else is written about an entry counts only as long as it is in here, unexpired
--- room     a hash. e:<random> → "<state>\n<fence>\n<name>\n<since>\n<exclusive>\n<role>\n<user>\n<session>", where the state is in, left
---          or taken, the name is that of the locker, and exclusive is 1 or empty
---          u:<user> → the random parts of the user's entries, end to end
+-- entries  a sorted set of who is in the room: the random part of each entry's acquisition id, scored by its expiry in
+--          ms. It alone decides which entries exist: anything else about an entry counts only while it is in here,
+--          unexpired
+-- room     a hash. e:<random> → "<state>\n<fence>\n<name>\n<since>\n<exclusive>\n<role>\n<user>\n<session>", where
+--          the state is in, left or taken, the name is that of the locker, and exclusive is 1 or empty
+--          u:<user> → the random parts of the user's entries, concatenated
 --          s:<user>\n<session> → the random part of the session's entry: a user may have thousands
 --          r:<role> → the user who has that exclusive role
---          n → how many e: there are; f → the last fence, or time of a change
+--          n → the number of e: fields; f → the last fence, or time of a change
 --
--- Who leaves, or is displaced, is marked and stays until it would have expired. So a late repeat of its request is told the truth,
--- and a renewal tells a displaced entry from one that is missing.
+-- An entry that leaves or is displaced is marked, and stays until it would have expired. So a late repeat of its
+-- request gets the true answer, and a renewal can tell a displaced entry from a missing one.
 local call, match, format, floor, sub = redis.call, string.match, string.format, math.floor, string.sub
 local form = '^(%a+)\n(%d+)\n([^\n]*)\n(%d+)\n(1?)\n([^\n]*)\n([^\n]*)\n([^\n]*)$'
 local mostDropped, remembered = 100, 60000
@@ -29,7 +30,7 @@ local function described(random)
   }
 end
 
--- What is known of an entry that has not expired.
+-- Returns what is known of an entry, unless it has expired.
 local function entryOf(random)
   local till = tonumber(call('ZSCORE', entries, random) or 0)
   local entry = till > now and described(random)
@@ -37,7 +38,7 @@ local function entryOf(random)
   return entry or nil
 end
 
--- The entries of a user, of one role if it is given, and so many at most.
+-- Returns a user's entries, of one role if it is given, and at most `most` of them.
 local function entriesOf(user, role, most)
   local found = {}
   local list = call('HGET', room, 'u:' .. user) or ''
@@ -49,7 +50,7 @@ local function entriesOf(user, role, most)
   return found
 end
 
--- Those of the user who has an exclusive role.
+-- Returns the entries of the user who has an exclusive role.
 local function holders(role)
   local user = call('HGET', room, 'r:' .. role)
   return user and entriesOf(user, role) or {}
@@ -63,14 +64,14 @@ end
 
 local function sessionOf(entry) return 's:' .. entry.user .. '\n' .. entry.session end
 
--- Writes down that an entry belongs to its user, and its role too.
+-- Records that an entry, and its role if exclusive, belong to its user.
 local function attach(entry)
   local field = 'u:' .. entry.user
   call('HSET', room, field, (call('HGET', room, field) or '') .. entry.random, sessionOf(entry), entry.random)
   if entry.exclusive == '1' then call('HSET', room, 'r:' .. entry.role, entry.user) end
 end
 
--- Takes entries from their users, and roles from users who have none left in them. All at once: one user may have thousands.
+-- Takes entries from their users, and roles from users with none left in them. All at once: a user may have thousands.
 local function detach(gone)
   local isGone, users, roles = {}, {}, {}
   for _, entry in ipairs(gone) do
@@ -102,7 +103,7 @@ local function leave(leaving, state)
   detach(leaving)
 end
 
--- After an eviction, what is known of the entries may not be what there are.
+-- After an eviction, what is known of the entries may no longer match the entries.
 local function rebuild()
   local last, kept = call('HGET', room, 'f'), {}
   for _, random in ipairs(call('ZRANGE', entries, 0, -1)) do
@@ -119,10 +120,10 @@ local function rebuild()
   call('PEXPIRE', room, math.max(left, remembered))
 end
 
--- Opens a room that is about to change. Drops who has expired.
+-- Opens a room that is about to change, and drops expired entries.
 local function open(at)
   entries, room = KEYS[at + 1], KEYS[at + 2]
-  -- First a write that takes no memory: after it, a full server accepts the others.
+  -- Begins with a write that takes no memory: after it, a full server accepts the others.
   call('ZREM', entries, '')
   if call('ZCARD', entries) ~= tonumber(call('HGET', room, 'n') or 0) then rebuild() end
   local expired, gone = call('ZRANGEBYSCORE', entries, '-inf', now, 'LIMIT', 0, mostDropped), {}
@@ -136,7 +137,7 @@ local function open(at)
   if expired[1] then call('HINCRBY', room, 'n', -#expired) end
 end
 
--- A number that grows with every change of the room, and is the fence of who enters.
+-- Returns a number that grows with every change of the room, and is the fence of an entry that comes in.
 local function change()
   local last = tonumber(call('HGET', room, 'f') or 0)
   local next = format('%.0f', math.max(last + 1, micros))
@@ -149,12 +150,12 @@ local function extend(random, ttl)
   if call('PTTL', entries) < ttl then call('PEXPIRE', entries, ttl) end
 end
 
--- Keeps what is known of the room.
+-- Keeps what is known of the room for at least this long.
 local function keep(ms)
   if call('PTTL', room) < ms then call('PEXPIRE', room, ms) end
 end
 
--- Tells who watches the room. pcall, for a user without permission: who is not told looks.
+-- Notifies whoever watches the room. pcall, for a user without permission: watchers that are not notified look.
 local function tell(channel)
   local told = redis.pcall('PUBLISH', channel, 'room')
   return type(told) == 'number' and told or -1

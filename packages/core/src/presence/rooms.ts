@@ -17,19 +17,22 @@ import type { KeptEntry, KeptOutcome, RoomView } from './kept-entry.ts'
 import { presenceOf } from './presence-of.ts'
 import { RoomLeases } from './room-leases.ts'
 
-/** Who enters a room, and in which role. */
+/** Who enters a room, in which role, and how. */
 export interface EnterOptions {
-  /** The room: a key of the locker's store. A lock of the same key has nothing to do with it. */
+  /** The room: a key in the locker's store. It is unrelated to a lock with the same key. */
   readonly room: string
   readonly role: string
-  /** Whether one user at a time has the role; default true. All who use a role have to say the same. */
+  /** Whether only one user at a time has the role; default true. All who use a role must say the same. */
   readonly exclusive?: boolean | undefined
   readonly userId: string
-  /** Which of the user's connections it is. An entry of the same session in this room is displaced. */
+  /** Identifies one of the user's connections. An earlier entry of the same session in this room is displaced. */
   readonly sessionId: string
-  /** Whom it may displace: `nobody` (default), `mine`, other sessions of this user in the role, or `anyone` who has the role. */
+  /**
+   * Whom the session may displace: `nobody` (default), `mine` (this user's other sessions in the role), or `anyone` who
+   * has it.
+   */
   readonly takeOver?: TakeOver | undefined
-  /** How long the entry lives without renewal; default the locker's `ttl`. */
+  /** How long the entry lives without renewal; default: the locker's `ttl`. */
   readonly ttl?: Duration | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -42,40 +45,43 @@ export type Entered =
 /** The calls for rooms; made by {@link rooms}. */
 export interface Rooms {
   /**
-   * Enters a room. The entry is an ordinary lease of the locker: it is renewed until it is released, and its signal fires when it is
-   * lost. Its reason is `superseded` if another session or user took the place over.
+   * Enters a room. The entry is an ordinary lease of the locker: it is renewed until it is released, and its signal
+   * fires when it is lost. The reason is `superseded` if another session or user took over.
    *
-   * @throws StoreUnavailableError when the store did not answer, or so late that too little of the ttl was left
+   * @throws StoreUnavailableError if the store did not answer, or so late that too little of the ttl was left
    * @throws InvalidOptionError for a bad option, or a room that is full
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws the signal's own reason when `signal` is aborted
    */
   enter(options: EnterOptions): Promise<Entered>
   /**
-   * Says who is in rooms, in one round trip for a hundred of them. It changes nothing. A room for which the store did not answer has a
-   * `StoreUnavailableError` in its place: on a cluster, others may have answered.
+   * Returns who is in rooms, in one round trip for a hundred of them, and changes nothing. A room for which the store
+   * did not answer has a `StoreUnavailableError` in its place: on a cluster, the others may have been answered.
    */
   look(requests: readonly LookRoomRequest[]): Promise<readonly (RoomView | Error)[]>
-  /** Renews entries that nobody renews here, in one round trip for a hundred of them. It rejects only for a bad option. */
+  /**
+   * Renews entries that this process does not renew by itself, in one round trip for a hundred of them. Rejects only
+   * for a bad option, or with code `CLOSED` once the locker is closed.
+   */
   renew(entries: readonly KeptEntry[], ttl: Duration): Promise<readonly KeptOutcome[]>
-  /** Ends an entry that nobody holds here, and answers how that ended, as `Lease.release` does. */
+  /** Ends an entry that nobody holds in this process, and resolves with how that ended, as `Lease.release` does. */
   leave(entry: KeptEntry): Promise<ReleaseResult>
   /**
-   * Calls back when something may have changed in a room, as far as the locker's notifier hears of it. It is a hint: look now and then,
-   * too. Returns what stops it.
+   * Calls `listener` when something may have changed in a room, as far as the locker's notifier hears of it. That is
+   * only a hint: also look from time to time. Returns a function that stops the calls.
    */
   onHint(room: string, listener: () => void): () => void
 }
 
 /**
- * The rooms of a locker: who is there, each in a role, by leases.
+ * Returns the calls for a locker's rooms: who is there, and in which role, by leases.
  *
  * @example
  * ```ts
  * const { entered, ...rest } = await rooms(locks).enter({ room: 'doc:7', role: 'writer', userId: 'ada', sessionId: 'tab-1' })
  * ```
  *
- * @throws InvalidOptionError for what is no locker, or one whose store has no rooms
+ * @throws InvalidOptionError for anything that is not a locker, or for a locker whose store has no rooms
  */
 export function rooms(locks: Locker): Rooms {
   const shared = sharedOf(locks)
@@ -104,7 +110,7 @@ export function rooms(locks: Locker): Rooms {
       const lease = await calls.tryAcquire({ ttl, signal })
       if (lease) return { entered: true, lease }
       if (heldBy) return { entered: false, heldBy }
-      // It was let in with too little time left, and has left again. Nobody has the role.
+      // The session was let in with too little time left, and has left again. Nobody has the role.
       throw about(room, unanswered('enter'))
     },
     look: (requests) => askEach.look(context, port, requests),

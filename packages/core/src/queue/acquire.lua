@@ -1,4 +1,4 @@
--- Takes a lock, of one holder or of several, or enters the waiter into its queue.
+-- Takes a lock, for one holder or for several, or enters the waiter into its queue.
 -- @arg memory     how long to keep a fence record, at least, ms
 -- @arg channels   what the channels of inboxes begin with
 -- @arg believes   "1" where a PUBLISH counts every subscriber; otherwise empty
@@ -13,8 +13,8 @@
 -- @each ttl       milliseconds until the lock frees itself
 -- @each wanted    the kind of lock
 -- @each permitted its capacity
--- @each permits   how many of them to take
--- @each name      the waiter's; empty for none
+-- @each permits   how many permits to take
+-- @each name      the waiter's name; empty for none
 -- @each listens   "1" if its inbox is subscribed to; otherwise empty
 -- @each alive     milliseconds until the inbox is taken for dead
 -- @each window    milliseconds for which the waiter keeps a turn
@@ -57,7 +57,7 @@ local function again()
   return match(it.mine, '^%S+')
 end
 
--- What the lock is in place of what is asked for, as long as somebody has it or waits for it.
+-- Returns the lock's kind and capacity if they differ from what is asked for, while somebody has it or waits for it.
 local function otherKind()
   if it.token and wanted ~= 'exclusive' then return {'kind', 'exclusive', 1} end
   if it.kind and (it.kind ~= wanted or it.capacity ~= permitted) then return {'kind', it.kind, it.capacity} end
@@ -67,7 +67,7 @@ end
 local function enter()
   useQueue()
   if not it.hadWaiters then hear(inbox, alive, listens, channels, believes) end
-  -- A void one of the same name.
+  -- A void entry of the same name.
   if entryOf(name) then remove(name) end
   local own, place = box(inbox), format('%.0f', it.ticket + step)
   -- No other inbox, and no earlier one of this name, has the same generation.
@@ -81,9 +81,10 @@ local function enter()
   if it.inFront and it.ticket + step <= tonumber(it.inFront.place) then it.inFront = nil end
 end
 
--- Answers the reply, unless it waits or the lock is held.
+-- Returns the reply, or nothing if the waiter waits or the lock is held.
 local function take(lastRandom)
-  -- Who waits already, or has the lock, goes on when the server is full: it accepts what comes after a command that takes no memory.
+  -- Whoever waits already, or has the lock, goes on even when the server is full: it accepts what follows a command
+  -- that takes no memory.
   local isIn = inbox and it.waiting > 0 and call('ZSCORE', queue, name)
   if isIn or it.mine then call('ZREM', queue, '') end
   if it.waiting > 0 then
@@ -113,7 +114,7 @@ local function take(lastRandom)
     if not asking then enter() end
     move(channels, channel, believes, name, grant)
   elseif it.waiting > 0 then
-    -- Perhaps all who wait are dead, and that shows only now.
+    -- Perhaps all waiters are dead, which shows only now.
     move(channels, channel, believes)
     if it.waiting == 0 and permits <= it.capacity - it.held then grant() end
   end

@@ -1,12 +1,12 @@
 /** A call on its way into the queue of a key. */
 export interface Arrival {
-  /** Settles once those in front of it have entered or ended. Undefined for the first. */
+  /** Settles once the calls in front of this one have entered or ended; undefined for the first. */
   readonly before: Promise<void> | undefined
-  /** It has entered, or has ended: whoever came after it goes on. Calling it again does nothing. */
+  /** Says that the call has entered or ended, so the calls behind it go on. Calling it again does nothing. */
   over(): void
 }
 
-/** Lets the calls of a process enter a queue in the order in which they came, though the first tries before it enters. */
+/** Lets the calls of a process enter a queue in order of arrival, although the first one tries before it enters. */
 export class Arrivals {
   readonly #last = new Map<string, Promise<void>>()
 
@@ -18,7 +18,7 @@ export class Arrivals {
     const before = this.#last.get(key)
     let over!: () => void
     const passed = new Promise<void>((resolve) => {
-      // Whoever ends early is not in front of those who came before it.
+      // A call that ends early does not let those behind it overtake those in front of it.
       over = () => resolve(before)
     })
     this.#last.set(key, passed)

@@ -2,28 +2,28 @@ import type { Unknown } from '../store/lease-store.ts'
 import { mostNamed } from '../store/queue-figures.ts'
 import type { ReleaseNotifier, Subscription } from '../waiting/release-notifier.ts'
 
-/** A waiter, as far as a look is about it. */
+/** What a look needs to know of a waiter. */
 export interface Named {
   readonly number: number
-  /** It has been answered that it is in the queue, and waits there. */
+  /** Whether the store has said that it is in the queue, and it waits there. */
   readonly isQueued: boolean
   /** How long it may go without a look, in milliseconds. */
   readonly recheckMs: number
 }
 
-/** A key that waiters of this process queue for, and when the store is to be asked about them. */
+/** A key that waiters of this process queue for, and when to ask the store about them. */
 export class ContendedKey<W extends Named> {
   readonly key: string
-  /** In the order in which they have entered the queue. */
+  /** In the order in which they entered the queue. */
   readonly waiters: Set<W> = new Set()
   /** When a look is due, in monotonic milliseconds. */
   dueMs: number = Infinity
-  /** It is due only because some time has passed: it may as well come earlier, together with another. */
+  /** Whether the look is due only because time has passed. Such a look may come earlier, together with another. */
   isRecheck = false
   /** When the last look was sent, in monotonic milliseconds. */
   lookedMs: number = -Infinity
   isLooking = false
-  /** Why the last look stayed unanswered, if it did. */
+  /** Why the last look stayed unanswered; undefined if it was answered. */
   failure: Unknown | undefined
   readonly #subscription: Subscription
   #seen: number
@@ -31,8 +31,8 @@ export class ContendedKey<W extends Named> {
   #isClosed = false
 
   /**
-   * @param onRelease called when somebody may have given the lock back whose release gives nobody the turn, as one that knows of no
-   *   queue
+   * @param onRelease called when the lock may have been given back by a holder whose release gives nobody the turn,
+   *   such as one that knows of no queue
    */
   constructor(key: string, notifier: ReleaseNotifier, onRelease: () => void) {
     this.key = key
@@ -45,7 +45,7 @@ export class ContendedKey<W extends Named> {
     })
   }
 
-  /** The first waiters in the queue. */
+  /** The first waiters in the queue, as many as a look names. */
   first(): readonly W[] {
     return [...this.waiters].filter(({ isQueued }) => isQueued).slice(0, mostNamed)
   }

@@ -11,17 +11,17 @@ type Shown = Extract<QueueInspection, { readonly type: 'state' }>
 
 /** Who has a lock, and who queues for it. */
 export interface QueueState {
-  /** What kind of lock it is at present; null if nobody has it or waits for it. */
+  /** What kind of lock it is now; null if nobody has it or waits for it. */
   readonly kind: QueueKind | null
   readonly holders: readonly QueueHolder[]
-  /** The first 100 waiters, in order: who comes first is served first. */
+  /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly QueueWaiter[]
-  /** How many wait, with those whose process may have died lately. */
+  /** How many wait, including waiters whose process may have died recently. */
   readonly waiting: number
 }
 
 /**
- * Answers who has a lock now and who queues for it, in order. By the time you read the answer, that may have changed.
+ * Returns who has a lock now and who queues for it, in order. By the time you read the result, it may have changed.
  *
  * @example
  * ```ts

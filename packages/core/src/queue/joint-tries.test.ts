@@ -13,7 +13,7 @@ interface Wish {
   readonly key: string
 }
 
-/** What left, in order. A key begins with the name of its node. */
+/** Records the commands that left, in order. A key begins with the name of its node. */
 function setUp() {
   const sent: { readonly keys: readonly string[]; readonly call: CallDeadline }[] = []
   const run = async (requests: readonly Wish[], call: CallDeadline): Promise<readonly string[]> => {

@@ -3,7 +3,7 @@ import { mostPerCommand, quietMicrotasks } from '../store/figures.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { Call, type CallDeadline } from '../timing/call-deadline.ts'
 
-/** Sends requests as one command to each node, and answers an outcome for each. */
+/** Sends requests as one command to each node, and resolves with an outcome for each. */
 type Run<R, O> = (requests: readonly R[], call: CallDeadline) => Promise<readonly O[]>
 
 interface Try<R, O> {
@@ -14,20 +14,24 @@ interface Try<R, O> {
 }
 
 /**
- * Lets tries of one turn for locks of one node share a command, as those of plain locks do. They share it with nothing else: on a full
- * server a try would fail the releases behind it.
+ * Lets tries of one turn for locks on one node share a command, as tries for plain locks do. They share it with nothing
+ * else: on a full server, a try would fail the releases behind it.
  *
- * Who has given up before the command leaves is not sent. Tries whose deadlines differ by more than a factor of two go apart.
+ * A try whose caller has given up before the command leaves is not sent. Tries whose deadlines differ by more than a
+ * factor of two are sent separately.
  */
 export function jointTries<R extends { readonly key: string }, O>(
   nodeOf: (key: string) => string,
   run: Run<R, O>,
 ): (request: R, call: CallDeadline) => Promise<O | Unknown> {
   const home = homeContext()
-  /** Not sent yet, by node. */
+  /** Tries not sent yet, by node. */
   const open = new Map<string, Try<R, O>[]>()
 
-  /** They leave after a few microtasks that brought no further try: calls that one turn makes follow each other one by one. */
+  /**
+   * Sends the tries after a few microtasks that brought no further one: the calls of one turn follow each other one by
+   * one.
+   */
   async function leave(node: string, tries: Try<R, O>[]): Promise<void> {
     for (let seen = 0, quiet = 0; quiet <= quietMicrotasks; quiet++) {
       if (tries.length > seen) quiet = 0
@@ -77,7 +81,7 @@ export function jointTries<R extends { readonly key: string }, O>(
 const areAlike = (one: CallDeadline, other: CallDeadline): boolean =>
   Math.max(one.withinMs, other.withinMs) <= 2 * Math.min(one.withinMs, other.withinMs)
 
-/** The call of several: it has the shortest of their deadlines, and is over once all of them are. */
+/** The joint call of several tries: it has the shortest of their deadlines, and is over once all of them are. */
 function callOf(tries: readonly { readonly call: CallDeadline }[]): CallDeadline {
   const joint = new Call(Math.min(...tries.map(({ call }) => call.withinMs)))
   let over = 0

@@ -9,7 +9,7 @@ import { queuedCalls } from './queued-calls.ts'
 
 it('a lock for several holders has them, renews them, and lets the next in when one gives it back', async () => {
   const { clock, process } = queueing()
-  // Its calls queue for their own kind of lock, though those of the locker queue for the whole lock.
+  // Its calls queue for their own kind of lock, although those of the locker queue for the whole lock.
   const { locks, store } = process({ ttl: '3s' })
   const shared = sharedOf(locks) as Shared
   const wish = { kind: { name: 'semaphore', capacity: 2 }, permits: 1 } as const

@@ -1,4 +1,4 @@
--- Takes a waiter out of the queue, with its turn, or gives back the lock that it has taken meanwhile.
+-- Takes a waiter out of the queue, with its turn, or gives back the lock that it has taken in the meantime.
 -- @arg channels   what the channels of inboxes begin with
 -- @arg believes   "1" where a PUBLISH counts every subscriber; otherwise empty
 -- @key lock       the lock's entry (see turns.part.lua for this and the following)
@@ -8,7 +8,7 @@
 -- @key inboxes    what is known of each inbox
 -- @key state      what is known of the lock
 -- @each channel   the lock's release channel
--- @each name      the waiter's
+-- @each name      the waiter's name
 -- @each id        the acquisition id of its tries; empty for none
 -- @returns "left"             now, or the lock was given back before
 -- @returns {"absent"}         there was nothing
@@ -21,7 +21,7 @@ local function leave()
   if failed then return {'failed', failed.err} end
   local member = it.mine
   if it.waiting > 0 then
-    -- On a full server, too: it accepts what comes after a command that takes no memory.
+    -- So that it works on a full server, too, which accepts what follows a command that takes no memory.
     call('ZREM', queue, '')
     begin()
   end

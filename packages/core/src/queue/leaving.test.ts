@@ -216,7 +216,7 @@ it('a turn that nobody wants is found by a look, if nobody heard of it', async (
   expect(next.state).toBe('fulfilled')
 })
 
-/** The first try is carried out so late that the second has got the lease. Resolves once that has happened. */
+/** Lets the first try be carried out after the second has got the lease. Resolves once the lease is there. */
 async function lateTry({ clock, process }: Queueing, late: Fate) {
   const one = process()
   await one.keepInbox()
@@ -260,7 +260,7 @@ it('a late try enters a waiter that has its lease, after that was revoked: it le
 it('a leave for a late try leaves the lease that the waiter has', async () => {
   const all = queueing()
   const { clock } = all
-  // As of a try with an earlier acquisition id.
+  // Answers like a try with an earlier acquisition id.
   const queued: Fate = async ({ execute, clock: at }) => {
     await new Promise<void>((resolve) => at.schedule(resolve, 2_600))
     await execute()
@@ -278,7 +278,7 @@ it('a turn that a late try brings is given back, although the process has had no
   const { clock } = all
   const [one, two] = [all.process(), all.process()]
   const held = await one.locks.acquire('k')
-  // Granted or not, nobody hears of the first entering try.
+  // Granted or not, nobody hears of the first try that enters.
   two.store.next('queue.acquire', answered, lateAndUnheard(5_000))
   const stop = new AbortController()
   two.queue({ signal: stop.signal })

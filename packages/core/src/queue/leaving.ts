@@ -8,8 +8,8 @@ import { leaveForMs } from './figures.ts'
 import type { QueuedContext } from './queued-context.ts'
 
 /**
- * Leaves a queue, and gives back what the waiter's tries may have taken. A leave that finds nothing may have overtaken a try, so it
- * is sent once more, later.
+ * Leaves a queue, and gives back what the waiter's tries may have taken. A leave that finds nothing may have overtaken
+ * a try, so it is sent once more later.
  */
 export async function leaveQueue(context: QueuedContext, request: LeaveRequest, quiet: Quiet): Promise<void> {
   const { outcome } = await leaveOnce(context, request, quiet)

@@ -1,4 +1,5 @@
--- Keeps the inbox of a process alive, moves the queue of each lock on, and says who of the inbox has the turn, and who is missing.
+-- Keeps the inbox of a process alive, moves the queue of each lock on, and reports which of the inbox's waiters have
+-- the turn and which are missing.
 -- @arg channels   what the channels of inboxes begin with
 -- @arg believes   "1" where a PUBLISH counts every subscriber; otherwise empty
 -- @key lock       the lock's entry (see turns.part.lua for this and the following)
@@ -10,7 +11,7 @@
 -- @each channel   the lock's release channel
 -- @each inbox     the inbox
 -- @each alive     milliseconds until it is taken for dead
--- @each numbers   of its waiters, to hear who is missing; between spaces
+-- @each numbers   the waiters to look for, by number, to report the missing ones; separated by spaces
 -- @returns {"looked", again, turns, missing}  turns and missing are lists of numbers; again -1 if nothing is known to end
 -- @returns {"failed", error}                  the server's own error about a key; WRONGTYPE: something else is there
 -- @include turns.part.lua
@@ -20,7 +21,7 @@ local function look(at, channel, inbox, alive, numbers)
   local failed = open(at, '')
   if failed then return {'failed', failed.err} end
   if it.waiting > 0 then
-    -- On a full server, too: it accepts what comes after a command that takes no memory.
+    -- So that it works on a full server, too, which accepts what follows a command that takes no memory.
     call('ZREM', queue, '')
     begin()
     local own = box(inbox)

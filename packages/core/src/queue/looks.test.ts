@@ -82,7 +82,7 @@ it('many that have fallen out of the queue enter it again: a look names those wh
   two.isDeaf = true
   two.store.always('queue.look', requestLost)
   await held.release()
-  // Nobody takes the turn, so all of them are void, and it is the turn of who came after them.
+  // Nobody takes the turn, so all of them are void, and the turn goes to the waiter that came after them.
   await clock.advance(5_000)
   expect(next.state).toBe('fulfilled')
   two.store.always('queue.look', answered)

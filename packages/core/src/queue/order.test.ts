@@ -143,7 +143,7 @@ describe('a call that queues', () => {
     const waiting = two.queue()
     await clock.advance(0)
     await held.release()
-    // The lock is free now, and it is the turn of one that does not know yet.
+    // The lock is free now, and the turn is with a waiter that does not know it yet.
     expect(await one.locks.tryAcquire('k')).toBeNull()
     await clock.advance(1_000)
     expect(waiting.state).toBe('fulfilled')

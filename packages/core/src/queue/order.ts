@@ -10,10 +10,10 @@ const orderOf = (priorityClass: number): Order & QueueMaker => ({
 })
 
 /**
- * Waiters get the lock in the order in which they have asked for it, whichever process they are in.
+ * Waiters get the lock in the order in which they asked for it, whichever process they are in.
  *
- * The order holds among those who queue and whose process is alive. A call without `queue` does not stand in the queue: it takes the
- * lock where it finds it free. With `priority()` on the same key, `fifo()` counts as `priority(1)`.
+ * The order holds among waiters that queue and whose process is alive. A call without `queue` does not stand in the
+ * queue: it takes the lock if it finds it free. With `priority()` on the same key, `fifo()` counts as `priority(1)`.
  *
  * @example
  * ```ts
@@ -23,13 +23,13 @@ const orderOf = (priorityClass: number): Order & QueueMaker => ({
 export const fifo = (): Queue => orderOf(0)
 
 /**
- * Waiters get the lock by their priority: 1 is served first, 10 last. Those of one priority get it in the order in which they have
- * asked for it.
+ * Waiters get the lock by priority: 1 is served first, 10 last. Waiters of the same priority get it in the order in
+ * which they asked for it.
  *
- * Nobody starves: each step of priority is worth 2 s of waiting. So a waiter of priority 5 is overtaken by those of priority 1 who
- * come within 8 s after it, and by nobody later.
+ * Nobody starves: each step of priority is worth 2 s of waiting. So a waiter of priority 5 is overtaken by waiters of
+ * priority 1 that come within 8 s after it, and by none that come later.
  *
- * @throws InvalidOptionError unless it is a whole number from 1 to 10
+ * @throws InvalidOptionError unless `level` is a whole number from 1 to 10
  * @example
  * ```ts
  * await using lease = await locks.acquire('job', { queue: priority(1), wait: '1m' })

@@ -12,8 +12,8 @@ import { readyMs } from './figures.ts'
 /**
  * The inbox that the waiters of a process share. It keeps its name, and is open as long as anybody waits.
  *
- * Whoever waits lets it begin to hear first, but a subscriber that says nothing gets only so much time, `readyMs`, in all: however
- * many wait for it, and however often it is opened again.
+ * A waiter first gives the inbox time to begin to hear. But a silent subscriber gets only `readyMs` in total, however
+ * many waiters wait for it and however often it is opened again.
  */
 export class OwnInbox {
   readonly #clock: Clock
@@ -22,10 +22,10 @@ export class OwnInbox {
   /** Drawn when it is first needed: Workers forbid randomness at module scope. */
   #name: string | undefined
   #open: OpenInbox | undefined
-  /** The subscriber has said whether it hears. */
+  /** Whether the subscriber has said that it hears, or that it cannot. */
   #isAnswered = false
   #openedMs = 0
-  /** How long it was open, and the subscriber silent, before it was opened this time. */
+  /** How long the inbox was open with a silent subscriber before it was last opened, in milliseconds. */
   #silentMs = 0
 
   constructor(clock: Clock, inboxes: Inbox, listener: (message: string | undefined) => void) {
@@ -39,7 +39,7 @@ export class OwnInbox {
     return this.#name
   }
 
-  /** What a try says of it. */
+  /** What a try says about the inbox. */
   get lives(): { readonly listens: boolean; readonly aliveMs: number; readonly windowMs: number } {
     const { isNameOnly } = this.#inboxes
     return {
@@ -49,17 +49,20 @@ export class OwnInbox {
     }
   }
 
-  /** Whether there is nothing to wait for: it hears, or is known not to. One that is a name only is opened at no cost. */
+  /**
+   * Whether there is nothing to wait for: the inbox hears, or is known not to. An inbox that is a name only opens at no
+   * cost.
+   */
   get isSettled(): boolean {
     return this.#inboxes.isNameOnly === true || (this.#open !== undefined && this.patienceMs === 0)
   }
 
-  /** How long it may be waited for, in milliseconds. */
+  /** How long a waiter may still wait for the inbox, in milliseconds. */
   get patienceMs(): number {
     return this.#isAnswered || this.#inboxes.isNameOnly ? 0 : Math.max(0, readyMs - this.#silence())
   }
 
-  /** Opens it unless it is open. Answers what settles once it hears, or is known not to. */
+  /** Opens the inbox unless it is open. Settles once it hears, or is known not to. */
   open(): Promise<void> {
     if (this.#open) return this.#open.ready
     const open = this.#inboxes.open(this.name, this.#listener)

@@ -6,7 +6,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import { instant } from '../timing/validity.ts'
 import { mostUnderWay } from './figures.ts'
 
-/** What is sent for one attempt, and with it alone. */
+/** Sends the request of one attempt, and nothing else with it. */
 export type Send<O> = (call: CallDeadline) => Promise<O>
 
 /** A request that waits until one of those before it has ended. */
@@ -18,13 +18,13 @@ interface Waiting {
 /** The requests to one node. */
 interface Lane {
   underWay: number
-  /** The oldest first. */
+  /** Oldest first. */
   readonly waiting: Set<Waiting>
 }
 
 /**
- * Sends requests one by one, so many at once to each node and no more. The rest of a burst waits. Sent all at once, thousands of
- * tries would be answered so late that each of them would be repeated.
+ * Sends requests one by one, at most `mostUnderWay` at once to each node. The rest of a burst waits. Sent all at once,
+ * thousands of tries would be answered so late that each would be repeated.
  */
 export class PacedCalls {
   readonly #context: Context
@@ -82,10 +82,10 @@ export class PacedCalls {
         return
       }
       lane.waiting.delete(next)
-      // In the locker's own async context: whoever has led here must not be kept alive by another's request.
+      // In the locker's own async context: a request must not keep another caller's context alive.
       void this.#context.home(() => this.#leave(node, lane, next))
     }
-    // A node that does not answer must not hold up what waits for longer than its callers do.
+    // A silent node must not hold up the waiting requests for longer than their callers wait.
     attempt.onOver(ended)
     attempt.send(instant(this.#context.clock))
     send(attempt).then(

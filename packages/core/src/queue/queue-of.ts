@@ -5,7 +5,7 @@ import type { QueueStore } from '../store/queue.ts'
 import { redisQueue } from './redis-queue.ts'
 
 /**
- * What keeps the queues of a store's locks, if it offers that. The Redis store and the memory store do.
+ * The port that keeps the queues of a store's locks, if the store offers it. The Redis store and the memory store do.
  *
  * @example
  * ```ts

@@ -16,8 +16,8 @@ import type {
 import { parseToken } from '../store/token.ts'
 
 /*
- * Turns the replies of the queue's scripts into outcomes. As with the other scripts, the shape of each reply is checked: some
- * clients resolve with something else when they are aborted, and some turn "123" into a number.
+ * Turns the replies of the queue's scripts into outcomes. As with the other scripts, the shape of each reply is
+ * checked: some clients resolve with something else when they are aborted, and some turn "123" into a number.
  */
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
@@ -27,11 +27,11 @@ const named = (value: unknown): string | null => String(value) || null
 
 function kindOf(name: unknown, capacity: unknown): QueueKind | undefined {
   if (name !== 'exclusive' && name !== 'semaphore' && name !== 'read-write') return undefined
-  // Redis answers what it has in a hash as text.
+  // Redis returns the values of a hash as text.
   return { name, capacity: Number(capacity) }
 }
 
-/** The lock is of another kind, or has another capacity, than was asked for. */
+/** The lock is of another kind than was asked for, or has another capacity. */
 const otherKind =
   (asked: QueueKind) =>
   ([name, capacity]: readonly unknown[]): Refused | false => {
@@ -50,7 +50,7 @@ export function acquireOutcome({ kind, permits }: QueuedAcquireRequest): (reply:
       isNumber(again) && { type: 'queued', position, againInMs: orNull(again), holder: named(holder) },
     held: ([pttl, holder]) => isNumber(pttl) && { type: 'held', expiresInMs: orNull(pttl), holder: named(holder) },
     spent: itself,
-    // More permits than there are is another capacity, too.
+    // Asking for more permits than there are is asking for another capacity.
     kind: otherKind({ ...kind, capacity: Math.max(kind.capacity, permits) }),
     other: notALock,
   })
@@ -67,7 +67,7 @@ export const lookOutcome: (reply: ScriptReply) => LookOutcome = decoder<LookOutc
 export const leaveOutcome: (reply: ScriptReply) => LeaveOutcome = decoder<LeaveOutcome>({
   bare: ([word]) => word === 'left' && { type: word },
   absent: itself,
-  // Whatever it is, this waiter is not in it.
+  // Whatever is there, this waiter is not in it.
   other: () => ({ type: 'absent' }),
 })
 

@@ -14,13 +14,14 @@ import { Waiters } from './waiters.ts'
 const wholeLock: Wish = { kind: { name: 'exclusive', capacity: 1 }, permits: 1 }
 
 /**
- * What the calls of a locker share, with a queue in place: acquires enter it, and leases are renewed and given back by its rules.
- * `new KeyCalls(queuedCalls(shared, wish), key, settings)` has the calls of a lock of that kind. The class of a waiter is that of the
- * plan's `queue`.
+ * What the calls of a locker share when they queue: acquires enter the queue, and leases are renewed and given back by
+ * its rules. `new KeyCalls(queuedCalls(shared, wish), key, settings)` has the calls for a lock of that kind. A waiter
+ * has the priority class of the plan's `queue`.
  *
- * Answers `shared` itself if it has a queue already. So the option `queue` does not change the kind of lock that a call is for.
+ * Returns `shared` itself if it already has a queue in place. So the option `queue` does not change the kind of lock
+ * that a call is for.
  *
- * @param wish default: the whole lock, which has one holder
+ * @param wish by default the whole lock, which has one holder
  * @throws InvalidOptionError if the locker's store has no queues
  */
 export function queuedCalls(shared: Shared, wish: Wish = wholeLock): Shared {
@@ -39,7 +40,7 @@ export function queuedCalls(shared: Shared, wish: Wish = wholeLock): Shared {
   return made
 }
 
-/** Those that have a queue in place. */
+/** What `queuedCalls` has returned. */
 const queued = new WeakSet<Shared>()
 
 interface LockerQueues extends Queues {
@@ -47,7 +48,7 @@ interface LockerQueues extends Queues {
   readonly others: Leases
 }
 
-/** What the leases of a queue need. */
+/** What the leases of queued calls need. */
 interface Leases {
   readonly view: QueuedContext
   readonly joint: Watch
@@ -71,7 +72,7 @@ function makeQueues({ context, jointRenewal }: Shared): LockerQueues {
     port,
     held: new Set(),
     waiters: notifier && inboxes && new Waiters(view, port, notifier, inboxes),
-    // Renewing a lock with one holder is the same with a queue and without.
+    // A lock with one holder is renewed in the same way with and without a queue.
     exclusive: { view: queuedContext(context, port, true), joint: jointRenewal },
     others: { view, joint: new Renewal(view, true) },
   }

@@ -10,13 +10,13 @@ import { PacedCalls, type Send } from './paced-calls.ts'
 export interface QueuedContext extends Context {
   /** Sends a try that may enter the queue. */
   enter(key: string, send: Send<AcquireOutcome>, attempt: Attempt<AcquireOutcome>): void
-  /** Leaves it: what undoes a try, in place of a release by the acquisition id. */
+  /** Leaves the queue. This undoes a try, in place of a release by the acquisition id. */
   leave(request: LeaveRequest, attempt: Attempt<ReleaseOutcome>): void
 }
 
 /**
- * A locker's context as the calls that queue see it: the queue's port ends their leases, so that the next in the queue gets the turn.
- * It renews them too, where the lock is one for several holders. Everything else goes to the store, as ever.
+ * A locker's context as the calls that queue see it: the queue's port ends their leases, so that the next waiter gets
+ * the turn. It also renews them if the lock is for several holders. Everything else goes to the store, as always.
  */
 export function queuedContext(context: Context, port: QueueStore, exclusive: boolean): QueuedContext {
   const { clock, background, home } = context
@@ -33,7 +33,7 @@ export function queuedContext(context: Context, port: QueueStore, exclusive: boo
 }
 
 function queuedStore(store: LeaseStore, port: QueueStore, exclusive: boolean): LeaseStore {
-  // Whoever undoes a try leaves the queue instead, so every release has a token.
+  // A try is undone by leaving the queue, so every release has a token.
   const ended = (request: ReleaseRequest) => ({
     key: request.key,
     exclusive,

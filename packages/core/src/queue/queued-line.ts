@@ -10,8 +10,8 @@ import { QueuedWaiter } from './queued-waiter.ts'
 import type { Queues, Wish } from './queues.ts'
 
 /**
- * Where the calls of a process queue at the store. They neither stand in the process's own line nor hand grants off in it: whoever
- * waits in another process may be next.
+ * Lets the calls of a process queue at the store. They neither stand in the process's own line nor hand off grants in
+ * it: the next waiter may be in another process.
  */
 export class QueuedLine implements LocalQueue {
   readonly #shared: Shared
@@ -37,7 +37,7 @@ export class QueuedLine implements LocalQueue {
     return false
   }
 
-  /** The process's own waiters for the key, if it has any, do not queue at the store, and may try now. */
+  /** Waiters in the process's own line, if the key has any, do not queue at the store and may try now. */
   ended(grant: Grant, subscribers: number | null): void {
     this.#queues.held.delete(grant)
     this.#shared.queue()?.ended(grant, subscribers)

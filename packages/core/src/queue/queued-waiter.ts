@@ -37,19 +37,20 @@ import type { QueuedContext } from './queued-context.ts'
 import type { Order, Queues, Wish } from './queues.ts'
 import type { Member, Waiters } from './waiters.ts'
 
-/** The number of nobody. A leave in its name gives back a grant and takes nobody out of the queue. */
+/** A number that no waiter has. A leave with it gives back a grant and takes nobody out of the queue. */
 const nobody = 0
 
 /**
- * One acquire that queues at the store. The acquire itself is like any other: it tries, waits and tries again. What it sends and
- * what it waits for are those of a queue.
+ * One acquire that queues at the store. Like any other, it tries, waits and tries again. Only what it sends and what it
+ * waits for are those of a queue.
  *
- * States: *asking* ⇄ *queued* → *holding*, or *leaving* → *ended*. A waiter has its name before its first try and keeps it for the
- * whole wait, so a turn that overtakes the answer to its try finds it. It never takes a turn for a grant: it asks again, and the
- * answer is dated by its own sending. Whoever ends without a lease leaves the queue.
+ * States: *asking* ⇄ *queued* → *holding*, or *leaving* → *ended*. A waiter has its name before its first try and keeps
+ * it for the whole wait, so a turn that overtakes the answer to its try still finds it. It never takes a turn for a
+ * grant: it asks again, and the answer counts from when that request was sent. A waiter that ends without a lease
+ * leaves the queue.
  *
- * With an inbox, the waiters of a process share its name and one timer: see `Waiters`. Without one, each is alone: it polls, and its
- * inbox is a name only.
+ * With an inbox, the waiters of a process share its name and one timer: see `Waiters`. Without one, each is alone: it
+ * polls, and its inbox is a name only.
  */
 export class QueuedWaiter implements Terms, Waiter, Member {
   readonly since: Instant
@@ -61,20 +62,23 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   readonly #context: QueuedContext
   readonly #queues: Queues
   readonly #wish: Wish
-  /** Those who are told of their turn. Undefined for a waiter that is alone, and for a call that does not wait. */
+  /**
+   * The process's waiters, which are told of their turn; undefined for a waiter that is alone, and for a call that does
+   * not wait.
+   */
   readonly #waiters: Waiters | undefined
   readonly #inbox: string
   #acquisition: Acquisition | undefined
   /** Its place among the calls of this process that are on their way into the queue. */
   #arrival: Arrival | undefined
-  /** How often it was told that a try is worth it, and how often it had been when its last try was sent. */
+  /** How often it was told that a try is worthwhile, and how often it had been told when its last try was sent. */
   readonly #told = new SignalCount()
   #seen = 0
   /** The acquisition id of its last try. */
   #tried = ''
-  /** How many tries may have entered it, and have no answer yet. */
+  /** How many tries may have entered it in the queue and have no answer yet. */
   #open = 0
-  /** The store has said that it is in the queue. */
+  /** Whether the store has said that it is in the queue. */
   #entered = false
   #state: 'waiting' | 'holding' | 'leaving' = 'waiting'
 
@@ -102,7 +106,9 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     return this.#acquisition.run()
   }
 
-  /** Where the inbox does not hear yet, the first call for a key tries before it enters. Those after it enter behind it. */
+  /**
+   * While the inbox does not hear yet, the first call for a key tries before it enters. Later calls enter behind it.
+   */
   async #arrive(waiters: Waiters): Promise<void> {
     const { key, signal } = this.plan
     if (waiters.inbox.isSettled && !waiters.arrivals.has(key)) {
@@ -124,7 +130,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     }
   }
 
-  /** Waits for something that may stay out, and leaves time for a try after it. */
+  /** Waits for something that may never come, and leaves time for a try after it. */
   async #until(settled: Promise<void>, limitMs: number, leftMs: () => number, signal: AbortSignal): Promise<void> {
     if (limitMs <= 0) return
     await sleep(this.#context.clock, Math.min(limitMs, leftMs() / 2), signal, (wake) => {
@@ -141,7 +147,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     return (this.plan.queue as Order | undefined)?.priorityClass ?? 0
   }
 
-  /** It asks again. One that has given up leaves. */
+  /** Makes the waiter ask again, or leave if it has given up. */
   told(): void {
     if (this.#state === 'waiting') this.#told.add()
     else if (this.#state === 'leaving') this.#leaveAgain()
@@ -195,7 +201,10 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     this.#waiters?.remove(this)
   }
 
-  /** A late try has entered it, although it has its lease, or has left. Its lease stays: a leave gives back what its tries took. */
+  /**
+   * Leaves again after a late try has entered the waiter, although it has its lease or has left. A leave gives back
+   * what the try that it names took, so it names none if the lease is to stay.
+   */
   #leaveAgain(): void {
     const acquisitionId = this.#state === 'holding' ? undefined : this.#tried
     this.#context.work.background(() => leaveOnce(this.#context, this.#leaving(this.number, acquisitionId), this.known))
@@ -216,7 +225,7 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     const inspect: LeaseStore['inspect'] = (_, call) => this.#check(call)
     const waiter: ReleaseNotifier['waiter'] = (clock, plan) =>
       this.#waiters ? this : aloneWaiter(notifier, clock, plan)
-    // An acquire asks of its notifier for a waiter, and for nothing else.
+    // An acquire asks its notifier only for a waiter.
     const paced = { waiter } as ReleaseNotifier
     return { ...this.#context, calls: { send }, store: { ...store, inspect }, notifier: paced }
   }
@@ -234,7 +243,10 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     this.#context.enter(key, send, attempt)
   }
 
-  /** Without a wait nothing is entered, and not before the inbox is open: a turn would be missed. */
+  /**
+   * Whether a try may enter the queue: not without a wait, and not before the inbox is open, because a turn would be
+   * missed.
+   */
   get #enters(): boolean {
     return this.plan.waitMs > 0 && (this.#waiters?.has(this) ?? true)
   }
@@ -253,19 +265,19 @@ export class QueuedWaiter implements Terms, Waiter, Member {
     if (outcome.type !== 'queued') return outcome
     this.#entered = true
     if (this.#state !== 'waiting') this.#leaveAgain()
-    // Who keeps its place knows it by this cursor.
+    // The keeper of its place knows it by this cursor.
     const cursor = `${this.#inbox}.${this.number}`
     return { type: 'held', expiresInMs: outcome.againInMs, cursor, holder: outcome.holder }
   }
 
-  /** Gives back what a try was granted, or may have been, while the wait goes on: so it takes nobody out of the queue. */
+  /** Gives back what a try was or may have been granted while the wait goes on, so it takes nobody out of the queue. */
   #undo(acquisitionId: string, attempt: Attempt<ReleaseOutcome>): void {
     // Leaving gives it back too.
     if (this.#state === 'leaving' && acquisitionId === this.#tried) attempt.settle(leftAnyway)
     else this.#context.leave(this.#leaving(nobody, acquisitionId), attempt)
   }
 
-  /** What is asked in place of a try while tries stay unanswered. It extends no entry that nobody may know of. */
+  /** Asks the store in place of a try while tries stay unanswered. It extends no entry that nobody may know of. */
   async #check(call: CallDeadline): Promise<InspectOutcome> {
     const { port } = this.#queues
     const waiter = this.#waiter()
@@ -277,8 +289,8 @@ export class QueuedWaiter implements Terms, Waiter, Member {
 }
 
 /**
- * A waiter that is alone lives from its own tries, so it must try often, whatever it was told to rely on. While its place is kept by
- * somebody, it relies on them.
+ * A waiter that is alone keeps its place by its own tries, so it must try often, whatever its plan relies on. While
+ * somebody else keeps its place, it relies on them.
  */
 function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: WaitPlan): Waiter {
   const { strategy, recheckMs = notifier?.recheckMs ?? mostRecheckMs } = plan
@@ -293,6 +305,6 @@ function aloneWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: 
 
 const leftAnyway: ReleaseOutcome = { type: 'released', announced: true, subscribers: null }
 
-/** The answer to a check says nothing but that there is one. */
+/** Of the answer to a check, only that there is one counts. */
 const asState = (outcome: QueueInspection | LookOutcome): InspectOutcome =>
   outcome.type === 'unknown' || outcome.type === 'refused' ? outcome : { type: 'state', state: { held: false } }

@@ -6,16 +6,16 @@ import type { Waiters } from './waiters.ts'
 /** What a queued call asks for. */
 export interface Wish {
   readonly kind: QueueKind
-  /** How many of the permits; at most the capacity. */
+  /** How many permits to take; at most the capacity. */
   readonly permits: number
 }
 
 /** What the queued calls of one locker share. */
 export interface Queues {
   readonly port: QueueStore
-  /** The waiters that somebody tells of their turn, if anybody can. */
+  /** The waiters that are told of their turn; undefined if nobody can tell them. */
   readonly waiters: Waiters | undefined
-  /** What the locker's queued calls hold, where calls may know of each other. */
+  /** The grants that the locker's queued calls hold, where calls may know of each other. */
   readonly held: Set<Grant>
 }
 

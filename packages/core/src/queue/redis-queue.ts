@@ -33,13 +33,19 @@ import {
 } from './queue-replies.ts'
 import { textOnce } from './text-once.ts'
 
-/** The queues of a Redis store, each in a few keys beside its lock. Each call is one command, on a cluster one per hash tag. */
+/**
+ * The queues of a Redis store, each in a few keys beside its lock. Each call is one command, on a cluster one per hash
+ * tag.
+ */
 export function redisQueue([transport, memory]: Makings, keys: KeyLayout): QueueStore {
   const channels = inboxChannel(keys.prefix, '')
   const released = releaseOutcome(transport)
-  /** Only what a node says that knows every subscriber is believed. */
+  /** A count of subscribers is believed only from a node that knows all of them. */
   const believes = (): string => (countsSubscribers(transport) ? '1' : '')
-  /** What a request begins with: its keys, and the channel to announce a release on, or a turn of who has no inbox of its own. */
+  /**
+   * What a request begins with: its keys, and the channel that announces a release, or the turn of a waiter whose inbox
+   * is a name only.
+   */
   const of = (key: string) => [...queueKeys(keys, key), keys.releaseChannel(key)] as const
 
   const trying = ({ key, kind, permits, acquisitionId, ttlMs, waiter }: QueuedAcquireRequest) =>
@@ -63,7 +69,7 @@ export function redisQueue([transport, memory]: Makings, keys: KeyLayout): Queue
 
   // Tries and leaves come in bursts.
   const [toAcquire, toLeave] = [textOnce(transport, acquire), textOnce(transport, leave)]
-  /** One request, which is encoded already. */
+  /** Sends one request that is already encoded. */
   async function one<Args extends string[], Keys extends string[], Each extends string[], O>(
     script: Script<Args, Keys, Each>,
     args: Args,

@@ -1,4 +1,4 @@
--- Gives leases back, or some of their permits, and gives the turn to who is next.
+-- Gives leases back, or some of their permits, and gives the turn to the next waiter.
 -- @arg channels   what the channels of inboxes begin with
 -- @arg believes   "1" where a PUBLISH counts every subscriber; otherwise empty
 -- @key lock       the lock's entry (see turns.part.lua for this and the following)
@@ -28,7 +28,7 @@ local function giveBack(at, channel, whole, exclusive, rest)
   local isMine = member and match(member, '^%S+') == whole
   local permits = tonumber(isMine and match(member, ' (%d+)$') or 1)
   rest = tonumber(rest)
-  -- On a full server, too: it accepts what comes after a command that takes no memory.
+  -- So that it works on a full server, too, which accepts what follows a command that takes no memory.
   if it.waiting > 0 or rest > 0 then call('ZREM', queue, '') end
   if it.waiting > 0 then begin() end
   local reply

@@ -24,7 +24,7 @@ local function renew(at, whole, ttl)
     -- Many leases of one lock are renewed at once.
     if lock and not failed then finish() end
     failed = open(at, id)
-    -- On a full server, too: it accepts what comes after a command that takes no memory.
+    -- So that it works on a full server, too, which accepts what follows a command that takes no memory.
     if not failed and it.isShared then call('ZREM', queue, '') end
   end
   if failed then return {'failed', failed.err} end

@@ -3,12 +3,13 @@ import type { RedisTransport, ScriptCall, ScriptReply } from '../redis/redis-tra
 import type { CallDeadline } from '../timing/call-deadline.ts'
 
 /**
- * A transport for calls of one script that come in bursts. To a node that does not know it, only one of those under way sends its text.
- * The others wait for that, and call it by its hash again: the texts of thousands would hold the node up.
+ * A transport for calls of one script that come in bursts. If a node does not know the script, only one of the calls in
+ * flight sends its text. The others wait for that call and then send the hash again: thousands of texts would hold the
+ * node up.
  */
 export function textOnce(transport: RedisTransport, { sha1 }: { readonly sha1: string }): RedisTransport {
   const { commandDeadlineMs, cluster, countsSubscribers } = transport
-  /** By node. Each settles when its text is answered, or its caller stops waiting. */
+  /** The sent texts, by node. Each promise settles when its text is answered, or its caller stops waiting. */
   const texts = new Map<string, Promise<unknown>>()
 
   async function send(text: ScriptCall, call: CallDeadline): Promise<ScriptReply> {
@@ -18,7 +19,7 @@ export function textOnce(transport: RedisTransport, { sha1 }: { readonly sha1: s
       if (call.isOver) return notSent
       const [reply = notSent] = await transport.run([{ ...text, command: 'EVALSHA', body: sha1 }], call)
       if (reply.type !== 'error' || !/^NOSCRIPT/.test(reply.message)) return reply
-      // A server that knows it may have carried it out.
+      // The client sent it twice, and the first may have reached a server that knows the script.
       if (reply.resent) return unheard
     }
     const answered = transport.run([text], call)

@@ -1,32 +1,32 @@
--- The rules that the scripts of the queue share. Each of them includes this text, opens a lock, changes it and closes it.
+-- The rules that the queue's scripts share. Each script includes this text, opens a lock, changes it and closes it.
 --
 -- lock     for one holder the plain lock's entry; for several a sorted set of "<token> <permits>", scored by expiry, in ms
--- queue    a sorted set of waiters' names, "<inbox>.<number>". Who has the turn has the score <end of its window> - 1e15, in ms, so
---          that it comes first; everybody else has a ticket, in µs
+-- queue    a sorted set of waiters' names, "<inbox>.<number>". One with the turn has the score <end of its window> - 1e15, in ms, so
+--          that it comes first; all others have a ticket, in µs
 -- waiters  a hash: name → "<generation> <ticket> <permits> <window>"
 -- inboxes  a hash: inbox → "<generation> <alive until> <entries> <ear>". The ear is 1 if the server has counted a subscriber in the
 --          last call of the inbox, 0 if not, and - if the inbox is a name only
--- state    a hash: kind, capacity; permits and holders of a lock for several; last ticket, and the queue's clock. And of a lock for
---          several the member of each holder, by its acquisition id
+-- state    a hash: kind, capacity; permits and holders of a lock for several; last ticket, and the queue's clock. Also, of a lock for
+--          several, the member of each holder, by its acquisition id
 --
--- To void all entries of an inbox is to forget the inbox: it gets another generation when it enters again. Tickets, windows and
--- inboxes are on the queue's own time, which goes on when the server's clock is set back.
+-- All entries of an inbox are voided by forgetting the inbox: it gets another generation when it enters again. Tickets,
+-- windows and inboxes follow the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
 local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
 local lock, fences, queue, waiters, inboxes, state
--- What this call has read of the lock and its queue, and has done. A table, because Redis makes the functions below with each call,
--- and what many of them share costs each of them.
+-- What this call has read of the lock and its queue, and what it has done. It is a table because Redis makes the
+-- functions below anew for each call, and each local that they share would add to the cost of each.
 -- micros, now, beat               the server's time, in µs and in ms, and the queue's, in ms
--- token, isShared                 of a lock for one holder; whether several have it
--- mine                            what the acquisition has that asks: token, or member
+-- token, isShared                 the token of a lock for one holder; whether several have the lock
+-- mine                            what the acquisition that asks has: a token, or a member
 -- kind, capacity                  if known
--- held, count                     how many permits are held, and by how many
+-- held, count                     how many permits are held, and by how many holders
 -- waiting, hadWaiters             how many wait; whether anybody did before this call
--- hasState, ticket, seen, offset  whether the state is kept, and what is in it of tickets and time
+-- hasState, ticket, seen, offset  whether the state is kept, and what it says of tickets and time
 -- boxes, entries                  what was read of inboxes and of waiters
 -- turns, reserved                 who has a turn, and for how many permits
--- inFront, first                  who is in front, and whose lease ends first, as long as that is so
--- dropsLeft, hasMore              how many dead waiters may be dropped yet; whether more are left
+-- inFront, first                  who is in front, and whose lease ends first; nil once that may have changed
+-- dropsLeft, hasMore              how many more dead waiters may be dropped; whether some are left
 -- hasEntered, isUnheard           whether somebody has entered; whether a turn could not be announced
 -- longest, longestWait            how long to keep the state and the queue, at least, in ms
 local it = {}
@@ -46,13 +46,13 @@ local function firstHolder()
   return it.first
 end
 
--- When the first lease ends, in ms; -1 if none is known to end.
+-- How long until the first lease ends, in ms; -1 if none is known to end.
 local function leaseLeft()
   return it.token and call('PTTL', lock) or it.isShared and firstHolder()[2] - it.now or -1
 end
 
--- What only a lock with waiters needs. Redis makes the functions of a script with each call, so these are made when the first such lock
--- is met.
+-- What only a lock with waiters needs. Redis makes the functions of a script anew for each call, so these are made only
+-- when the call meets the first such lock.
 local box, readEntries, entryOf, stands, remove, endTurn, begin, hear, front, move
 local function useQueue()
   if move then return end
@@ -82,17 +82,17 @@ local function useQueue()
     return it.entries[name]
   end
 
-  -- Whether it is one of those that its inbox counts.
+  -- Whether the entry is one that its inbox counts.
   local function isCounted(entry)
     return entry and entry.generation == box(inboxOf(entry.name)).generation
   end
 
-  -- Its inbox was not voided since it entered, and it does not want more than there is.
+  -- Whether its inbox was not voided since it entered, and it does not want more than the capacity.
   function stands(entry)
     return isCounted(entry) and entry.permits <= it.capacity
   end
 
-  -- Takes a waiter out. Answers whether it was in.
+  -- Takes a waiter out of the queue. Returns whether it was in it.
   function remove(name)
     if isCounted(entryOf(name)) then
       local own = box(inboxOf(name))
@@ -116,14 +116,14 @@ local function useQueue()
     call('ZADD', queue, entry.place, entry.name)
   end
 
-  -- Ends the turn of a waiter. Answers whether it had one.
+  -- Ends the turn of a waiter. Returns its entry, or nil if it had no turn.
   function endTurn(name)
     for at, entry in ipairs(it.turns) do
       if entry.name == name then return takeTurnFrom(at) end
     end
   end
 
-  -- All entries of an inbox are void.
+  -- Voids all entries of an inbox.
   local function forget(inbox)
     it.boxes[inbox], it.inFront = {alive = 0, entries = 0}, nil
     for at = #it.turns, 1, -1 do
@@ -131,7 +131,7 @@ local function useQueue()
     end
   end
 
-  -- Which of the turns is the last in the order of tickets.
+  -- Which turn is the last in the order of tickets.
   local function lastTurn()
     local last = 1
     for at, entry in ipairs(it.turns) do
@@ -141,8 +141,9 @@ local function useQueue()
     return last
   end
 
-  -- Takes turns back. That one cannot be taken any more, for a plain acquire was quicker or the capacity shrank, is no fault of the
-  -- waiter. One that is not taken in its window voids its inbox: that process is frozen, or hears nothing.
+  -- Reads the turns, and takes some back. If a turn can no longer be taken, because a plain acquire was quicker or the
+  -- capacity shrank, that is not the waiter's fault. A turn that was not taken in its window voids its inbox: that
+  -- process is frozen, or hears nothing.
   function begin()
     local names, tills = {}, {}
     for i, text in ipairs(call('ZRANGEBYSCORE', queue, '-inf', '(0', 'WITHSCORES')) do
@@ -157,7 +158,7 @@ local function useQueue()
         it.turns[#it.turns + 1] = entry
         it.reserved = it.reserved + entry.permits
       else
-        -- What is known of it was evicted.
+        -- Its entry was evicted.
         it.waiting = it.waiting - call('ZREM', queue, name)
       end
     end
@@ -165,7 +166,7 @@ local function useQueue()
     while it.turns[1] and it.turns[1].till <= it.beat do forget(inboxOf(it.turns[1].name)) end
   end
 
-  -- Keeps an inbox alive, and asks whether the server counts a subscriber: a 0 of PUBLISH is believed only then.
+  -- Keeps an inbox alive, and asks whether the server counts a subscriber: only then is a 0 from PUBLISH believed.
   function hear(inbox, ms, listens, channels, believes)
     local own = box(inbox)
     own.alive = it.beat + ms
@@ -181,11 +182,12 @@ local function useQueue()
   local function give(entry, channels, channel, believes)
     local inbox, number = match(entry.name, '^(.*)%.(.*)$')
     local own = box(inbox)
-    -- pcall, for a user without permission: who is not told looks.
+    -- pcall, for a user without permission: a waiter that is not told looks.
     local told = own.ear == '-' and pcall('PUBLISH', channel, 'turn ' .. entry.name)
       or own.ear ~= '-' and pcall('PUBLISH', channels .. inbox, 'turn ' .. number)
     if type(told) == 'table' then it.isUnheard = true end
-    -- Nobody listens any more where somebody did: the process is dead. If that is wrong, it costs places.
+    -- Somebody listened before and nobody does now: the process is dead. If that is wrong, its waiters lose their
+    -- places.
     if told == 0 and own.ear == '1' and believes ~= '' then return forget(inbox) end
     entry.till = it.beat + entry.window
     it.turns[#it.turns + 1] = entry
@@ -193,7 +195,8 @@ local function useQueue()
     call('ZADD', queue, entry.till - turnBase, entry.name)
   end
 
-  -- Drops who is void, dead or wants more than there is from the front, and answers the first of the others who has no turn.
+  -- Drops waiters from the front that are void, dead or want more than the capacity, and returns the first of the
+  -- others that has no turn.
   function front()
     while not it.inFront do
       local name = call('ZRANGEBYSCORE', queue, 0, '+inf', 'LIMIT', 0, 1)[1]
@@ -212,8 +215,8 @@ local function useQueue()
     return it.inFront
   end
 
-  -- Gives the turn to who is in front while they fit; what does not fit is never skipped. For `asking`, the name of the waiter that
-  -- asks, `grant` is called instead.
+  -- Gives the turn to waiters in front as long as they fit; one that does not fit is never skipped. For `asking`, the
+  -- name of the waiter that asks, it calls `grant` instead.
   function move(channels, channel, believes, asking, grant)
     if asking and endTurn(asking) then grant() end
     local entry = front()
@@ -230,7 +233,7 @@ local function useQueue()
   end
 end
 
--- When a look is worth it, in ms; -1 if nothing is known to end.
+-- How long until a look is worthwhile, in ms; -1 if nothing is known to end.
 local function soonest()
   if it.hasMore then return 0 end
   local left = leaseLeft()
@@ -241,7 +244,7 @@ local function soonest()
   return left
 end
 
--- For tickets, turns and leases of several.
+-- Reads the time, for tickets, turns and the leases of several holders.
 local function readTime()
   if not it.micros then
     local time = call('TIME')
@@ -261,7 +264,7 @@ local function dropHolder(member)
   it.isShared = it.count > 0
 end
 
--- After an eviction, what is known of the holders may not be what there are.
+-- Counts the holders anew: after an eviction, the state may not match them.
 local function recount()
   it.held, it.count = 0, 0
   call('DEL', state)
@@ -273,9 +276,9 @@ local function recount()
   call('PEXPIRE', state, max(0, call('PTTL', lock)) + remembered + slack)
 end
 
--- Reads who has the lock. Answers the server's error if something else is there.
+-- Reads who has the lock. Returns the server's error if something else is there.
 local function readHolders(known, id)
-  -- Where it is known what to expect, nothing else is asked for: an error costs more than an answer.
+  -- If the state says what to expect, nothing else is asked for: an error costs more than an answer.
   it.first = known and pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
   it.token = false
   if not it.first or it.first.err or not it.first[1] then
@@ -289,7 +292,7 @@ local function readHolders(known, id)
   it.isShared = not it.token and it.first and it.first[1] and true or false
   if not it.isShared then
     it.first = nil
-    -- The leases of several have ended.
+    -- The leases of all holders have ended.
     if known then
       call('DEL', state)
       it.hasState, it.mine = false, nil
@@ -310,7 +313,7 @@ local function readHolders(known, id)
   end
 end
 
--- Reads a lock and its queue, and what an acquisition has. Answers the server's error if something else is there.
+-- Reads a lock and its queue, and what an acquisition has. Returns the server's error if something else is there.
 local function open(at, id)
   lock, fences, queue, waiters, inboxes, state = unpack(KEYS, at + 1, at + 6)
   it.boxes, it.entries, it.turns, it.inFront, it.hasEntered = {}, {}, {}, nil, false
@@ -329,7 +332,7 @@ local function open(at, id)
   end
   local failed = readHolders(it.count > 0, id)
   if failed then return failed end
-  -- Nobody knows what the waiters wait for. They miss their entries, and enter again.
+  -- Nobody knows what kind of lock the waiters wait for. They find their entries missing, and enter again.
   if it.waiting > 0 and not it.kind then
     call('DEL', queue, waiters, inboxes)
     it.waiting, it.hadWaiters = 0, false
@@ -342,8 +345,8 @@ local function open(at, id)
   end
 end
 
--- Writes down what is known now of a lock that somebody waits for, or that several have: of one of these, its member. Of any other
--- lock nothing is left.
+-- Stores what is now known of a lock that somebody waits for or that several have, and the `member` of one of these by
+-- its `id`. Of any other lock, nothing is left.
 local function finish(id, member)
   if it.hadWaiters or it.hasEntered then
     for inbox, own in pairs(it.boxes) do
@@ -361,11 +364,11 @@ local function finish(id, member)
     return
   end
   local fields = {'held', it.held, 'count', it.count, 'ticket', it.ticket, 'seen', it.seen, 'offset', it.offset}
-  -- After an eviction nobody knows the kind, until somebody asks for the lock.
+  -- After an eviction, nobody knows the kind until somebody asks for the lock.
   for _, field in ipairs(it.kind and {'kind', it.kind, 'capacity', it.capacity} or {}) do fields[#fields + 1] = field end
   if member then fields[#fields + 1], fields[#fields + 2] = id, member end
   call('HSET', state, unpack(fields))
-  -- The keys of a queue are kept together. The state of several holders is kept for longer.
+  -- The keys of a queue expire together. The state of several holders is kept for longer.
   local isShort = it.waiting > 0 and (it.hasEntered or call('PTTL', queue) < it.longestWait)
   if isShort then
     for _, key in ipairs({queue, waiters, inboxes}) do keep(key, it.longestWait) end
@@ -378,7 +381,7 @@ local function finish(id, member)
   end
 end
 
--- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
+-- Only what precedes 32 random digits is a name: nothing of a foreign holder's value is revealed.
 local function nameOf(value)
   local name, random = match(value or '', '^([%w_-]+)%.(%x+)%.%d+ ?%d*$')
   return name and #random == 32 and name or ''
@@ -413,7 +416,8 @@ end
 local function release(member, id)
   if it.isShared then
     dropHolder(member)
-    -- The key ends with the last of those that are left, so that a plain acquire is not refused for nobody.
+    -- The key expires with the last of the leases that are left, so that a plain acquire is not refused when nobody has
+    -- the lock.
     if it.isShared then call('PEXPIRE', lock, call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2] - it.now) end
   else
     call('DEL', lock)
@@ -422,7 +426,7 @@ local function release(member, id)
   mark(id)
 end
 
--- Tells waiters that do not queue. Where more is left to be dropped, it makes a process of those that queue look.
+-- Tells waiters that do not queue. If more waiters are left to be dropped, it makes a process with queued waiters look.
 local function announce(channel, fence)
   local told = pcall('PUBLISH', channel, 'released ' .. fence)
   return type(told) == 'number' and told or -1

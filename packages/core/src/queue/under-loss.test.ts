@@ -16,17 +16,17 @@ import { type QueueingProcess, queueing } from '../../test/queueing.ts'
 import { type Lease, LeaseholdError } from '../index.ts'
 import { fifo, priority, queueOf } from './index.ts'
 
-/** What goes wrong. */
+/** What goes wrong in a run. */
 interface Weather {
   /** The share of messages that are lost. */
   readonly messages: number
-  /** The share of requests that come to grief. */
+  /** The share of requests that go wrong. */
   readonly requests: number
-  /** Processes fall silent for a while: nothing of them arrives, and they hear nothing. */
+  /** Whether processes fall silent for a while: nothing that they send arrives, and they hear nothing. */
   readonly freezes: boolean
 }
 
-/** A network on which some calls come to grief: they or their answers are lost, late, or doubled. */
+/** A network on which some calls go wrong: they or their answers are lost, late or duplicated. */
 function unreliable(random: () => number, share: number): Fate {
   return (sending) => {
     const what = random() / share
@@ -46,7 +46,7 @@ function unreliable(random: () => number, share: number): Fate {
 
 const calls = ['queue.acquire', 'queue.look', 'queue.leave', 'queue.release', 'acquire', 'release', 'renew'] as const
 
-/** Processes queue for one lock for a while, then come to rest. Tells what could be seen from outside. */
+/** Processes queue for one lock for a while, then come to rest. Resolves with what could be seen from outside. */
 async function contend(random: () => number, { messages, requests, freezes }: Weather) {
   const { clock, memory, process } = queueing()
   const processes = [process(), process(), process(), process(), process()]
@@ -105,7 +105,7 @@ async function contend(random: () => number, { messages, requests, freezes }: We
     collect()
   }
   giveBack(1)
-  // A late double of a request may enter one that has gone, when nobody is there any more.
+  // A late duplicate of a request may enter a waiter that has gone, when nobody is left.
   await clock.advance(120_000)
   const state = await queueOf(memory)?.inspect('k', callUntil(new AbortController().signal))
   return { acquiring, granted, mostTrusted, timers: clock.timers, state }

@@ -18,20 +18,21 @@ import type { QueuedContext } from './queued-context.ts'
 /** A waiter, as its process knows it. */
 export interface Member extends Named {
   readonly plan: Plan
-  /** It may have its turn, or is no longer in the queue. */
+  /** Called when it may have its turn, or is no longer in the queue. */
   told(): void
-  /** Looks stay unanswered, for this reason. */
+  /** Called when looks stay unanswered, with the reason. */
   unanswered(failure: Unknown): void
 }
 
 type Key = ContendedKey<Member>
 
 /**
- * The queued waiters of one process and locker: their inbox, and the timer that is under every wait.
+ * The queued waiters of one process and locker, their inbox, and the timer that backs every wait.
  *
- * The inbox tells whose turn it is. Messages may be lost, and holders die without one. So for each key that somebody queues for the
- * store is asked now and then, and when it has said that something will end: who has the turn, and who is no longer in the queue.
- * Those ask again. Keys that are due at about the same time share one request.
+ * The inbox tells whose turn it is. But messages may be lost, and holders die without sending one. So for each key that
+ * somebody queues for, the store is asked who has the turn and who is no longer in the queue: now and then, and when it
+ * has said that something will end. Those waiters ask again. Keys that are due at about the same time share one
+ * request.
  *
  * Nothing is left after the last waiter: no timer, no listener, no subscription.
  */
@@ -42,9 +43,9 @@ export class Waiters {
   readonly inbox: OwnInbox
   readonly arrivals: Arrivals = new Arrivals()
   #numbers = 0
-  /** Those who wait, and those who leave. */
+  /** The waiters that wait, and those that are leaving. */
   readonly #members = new Map<number, Member>()
-  /** The keys of the last that have ended. */
+  /** The keys of the waiters that ended last, by their numbers. */
   readonly #ended = new Map<number, string>()
   readonly #keys = new Map<string, Key>()
   #timerAtMs = Infinity
@@ -65,7 +66,7 @@ export class Waiters {
     return Math.min(recheckMs(plan, this.#notifier), mostRecheckMs)
   }
 
-  /** A waiter is about to enter a queue. Answers what settles once the inbox hears, or is known not to. */
+  /** Adds a waiter that is about to enter a queue. Settles once the inbox hears, or is known not to. */
   add(waiter: Member): Promise<void> {
     this.#members.set(waiter.number, waiter)
     return this.inbox.open()
@@ -76,7 +77,7 @@ export class Waiters {
     return this.#members.has(waiter.number)
   }
 
-  /** The store has answered that a waiter is in the queue, and when a look is worth it. */
+  /** Called when the store has answered that a waiter is in the queue, and when a look is worthwhile. */
   queued(waiter: Member, againInMs: number | null): void {
     const { key } = waiter.plan
     const contended = this.#keys.get(key) ?? this.#contend(key)
@@ -91,13 +92,13 @@ export class Waiters {
     return contended
   }
 
-  /** The time of a waiter is over. Without an answer to the last look, nobody can say that the lock is still held. */
+  /** Called when a waiter's time is up. Without an answer to the last look, nobody can say the lock is still held. */
   timeUp(waiter: Member): void {
     const failure = this.#keys.get(waiter.plan.key)?.failure
     if (failure) waiter.unanswered(failure)
   }
 
-  /** A waiter waits no more. Until it is removed it hears of a turn that a late try brings it. */
+  /** Called when a waiter no longer waits. Until it is removed, it still hears of a turn that a late try brings it. */
   ended(waiter: Member): void {
     const contended = this.#keys.get(waiter.plan.key)
     contended?.waiters.delete(waiter)
@@ -107,7 +108,7 @@ export class Waiters {
     if (this.#keys.size === 0) this.#disarm()
   }
 
-  /** Nothing is left of a waiter. */
+  /** Called when nothing is left of a waiter. */
   remove(waiter: Member): void {
     this.ended(waiter)
     if (!this.#members.delete(waiter.number)) return
@@ -130,7 +131,8 @@ export class Waiters {
     const waiter = this.#members.get(number)
     if (waiter) waiter.told()
     else if (key !== undefined) {
-      // Nobody wants this turn: a late duplicate of a try has entered who had gone. Kept, it would cost the living their places.
+      // Nobody wants this turn: a late duplicate of a try has entered a waiter that had gone. Kept, the turn would cost
+      // living waiters their places.
       const request = { key, inbox: this.inbox.name, number, acquisitionId: undefined }
       this.#context.work.background(() => leaveOnce(this.#context, request))
     }
@@ -138,7 +140,10 @@ export class Waiters {
 
   // --- the timer ---
 
-  /** Makes sure that a look for this key comes when the store has said that it is worth it, and in time. */
+  /**
+   * Makes sure that a look for this key comes when the store has said that it is worthwhile, and after the recheck at
+   * the latest.
+   */
   #lookIn(contended: Key, againInMs: number | null, recheckMs: number): void {
     const nowMs = this.#context.clock.monotonicMs()
     const againMs = againInMs === null ? Infinity : againInMs && againInMs + afterExpiryMs
@@ -146,7 +151,7 @@ export class Waiters {
     if (atMs >= contended.dueMs) return
     contended.dueMs = atMs
     contended.isRecheck = recheckMs < againMs
-    // One that is wanted while another is under way comes after it.
+    // A look that is wanted while another is in flight comes after it.
     if (!contended.isLooking) this.#arm(atMs)
   }
 
@@ -221,7 +226,7 @@ export class Waiters {
       const missing = new Set(outcome.missing)
       for (const waiter of waiters) {
         if (!missing.has(waiter.number) || !waiter.isQueued) continue
-        // It enters again, at the end.
+        // It enters the queue again, at the end.
         contended.waiters.delete(waiter)
         waiter.told()
       }

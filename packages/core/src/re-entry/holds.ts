@@ -5,7 +5,7 @@ import type { HeldLease, Parts } from '../lease/held-lease.ts'
 import type { EndGrant } from '../lease/release.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 
-/** A hold within another. */
+/** A nested hold: one within another. */
 interface Nested {
   readonly lostBecause: LossReason | undefined
   onLost(reason: LossReason): void
@@ -14,9 +14,9 @@ interface Nested {
 /**
  * The holds of one lease by re-entry.
  *
- * The lock goes back with the last of them, in whatever order they end. If the outer lease is released first, the grant stays: it is
- * renewed and lost as before, and the last nested hold ends it in the way in which the outer lease would have. A grant that is lost
- * before that goes back with the outer lease, whose work may still be stopping.
+ * The last of them to end gives the lock back, whatever the order. If the outer lease is released first, the grant
+ * stays: it is renewed and can be lost as before, and the last nested hold ends it the way the outer lease would have.
+ * A grant that is lost before that goes back with the outer lease, whose work may still be stopping.
  */
 export class Holds {
   readonly outer: HeldLease
@@ -28,7 +28,7 @@ export class Holds {
   #endGrant: EndGrant | undefined
   /** How the last nested hold ended the grant. */
   #ended: Promise<ReleaseResult> | undefined
-  /** The outer lease is given back although it is lost. */
+  /** The outer lease was released after it had been lost. */
   #isGivenBack = false
 
   constructor(outer: HeldLease, parts: Parts) {
@@ -41,7 +41,7 @@ export class Holds {
     const { holder } = grant
     grant.holder = {
       onLost: (reason) => {
-        // The signal fires last: whoever hears it finds that each hold is lost.
+        // The signal fires last, so that whoever hears it finds every hold lost.
         for (const nested of this.#nested) nested.onLost(reason)
         holder?.onLost(reason)
       },
@@ -56,7 +56,7 @@ export class Holds {
     this.#nested.add(nested)
   }
 
-  /** The outer lease is released. Answers whether nested holds go on with the grant. */
+  /** Called when the outer lease is released. Returns whether nested holds go on with the grant. */
   keep(endGrant: unknown): boolean {
     this.#isGivenBack = this.grant.lostBecause !== undefined
     if (!this.hasNested || this.#isGivenBack) return false
@@ -64,11 +64,11 @@ export class Holds {
     return true
   }
 
-  /** A nested hold ends. Only the last of all holds talks to the store. */
+  /** Called when a nested hold ends. Only the last of all holds talks to the store. */
   async leave(nested: Nested): Promise<ReleaseResult> {
     this.#nested.delete(nested)
     const { lostBecause } = this.grant
-    // `close` gives back what it has taken away, whichever hold it comes to first. All of them answer how that ended.
+    // `close` gives back what it has taken away, whichever hold it reaches first. All of them resolve with the result.
     const isClosed = lostBecause === 'closed'
     if (this.#endGrant && (isClosed || !this.hasNested)) {
       this.#ended ??= this.#end(this.#endGrant)
@@ -88,7 +88,7 @@ export class Holds {
   }
 }
 
-/** What is known of a lost grant that nobody has given back. The store may still have it, unless it was the store that said so. */
+/** What is known of a lost grant that nobody gave back. The store may still have it, unless it reported the loss. */
 function known(reason: LossReason): ReleaseResult {
   if (reason === 'superseded') return reason
   return reason === 'gone' ? 'expired' : 'unknown'

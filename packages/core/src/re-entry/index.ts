@@ -1,2 +1,2 @@
-/** Re-entry: work that holds a lease takes the same lock once more. */
+/** Re-entry: work that holds a lease takes the same lock again. */
 export { type WithinLease, within } from './within.ts'

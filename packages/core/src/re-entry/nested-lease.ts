@@ -7,20 +7,20 @@ import type { ReleaseResult } from '../store/lease-store.ts'
 import { Span } from '../timing/span.ts'
 import type { Holds } from './holds.ts'
 
-/** A further hold of a lease that is held already. It has the grant in common with that lease, and an end of its own. */
+/** A further hold of a lease that is already held. It shares that lease's grant, and has an end of its own. */
 export class NestedLease implements Lease {
   readonly key: string
   readonly fence: number
   readonly waitedMs = 0
   readonly commands = 0
-  /** Where it is among the leases of its locker. */
+  /** Index among the leases of its locker. */
   place = 0
   /** Why the grant was lost, if it was lost during this hold. */
   lostBecause: LossReason | undefined
   readonly #holds: Holds
   readonly #grant: Grant
   #released: Promise<ReleaseResult> | undefined
-  /** Ends the calls of `renew` that are under way. */
+  /** Ends the `renew` calls in flight. */
   readonly #renewals = new Span()
 
   static {
@@ -35,7 +35,7 @@ export class NestedLease implements Lease {
     holds.context.work.hold(this)
   }
 
-  /** All holds of its lease. They know its token, so they are no field, which would be printed. */
+  /** All holds of the lease. Not a field, because fields are printed and the holds know the token. */
   get holds(): Holds {
     return this.#holds
   }

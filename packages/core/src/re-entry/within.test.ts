@@ -92,7 +92,7 @@ describe('a hold within a lease', () => {
     await hold.release()
     await clock.advance(0)
     expect(waiting.value?.fence).toBe(lease.fence + 1)
-    // The next holder has holds of its own.
+    // The next holder gets holds of its own.
     const next = waiting.value as NonNullable<typeof waiting.value>
     const again = await within(locks, next).acquire('k')
     expect(again.fence).toBe(next.fence)
@@ -134,7 +134,7 @@ describe('a hold within a lease', () => {
     const doc = readWriteLock(locks, 'doc')
     const write = await doc.write()
     const read = await doc.read({ within: write })
-    // Which also says how those re-enter that can.
+    // The message also says how the leases that can re-enter do so.
     const refused = { option: 'lease', message: expect.stringContaining('read({ within })') }
     for (const lease of [permit, write, read])
       expect(() => within(locks, lease)).toThrow(expect.objectContaining(refused))
@@ -145,7 +145,7 @@ describe('a hold within a lease', () => {
     const hold = await within(locks, lease).acquire('k')
     expect(JSON.parse(JSON.stringify(hold))).toEqual({ ...JSON.parse(JSON.stringify(lease)), commands: 0 })
     expect(inspect(hold, { showHidden: true, depth: 10 })).not.toContain(lease.token)
-    // Also where nothing prints it in its own way.
+    // Even where no custom printing applies.
     expect(Object.keys(hold)).toEqual(['key', 'fence', 'waitedMs', 'commands', 'place', 'lostBecause'])
   })
 
@@ -263,7 +263,7 @@ it('a lease that is lost by its `maxHold` goes back with the outer lease, whatev
   const [first, second] = [await within(locks, lease).acquire('k'), await within(locks, lease).acquire('k')]
   await clock.advance(1_000)
   expect(first.signal.reason).toMatchObject({ reason: 'max-hold' })
-  // The store still has the lock, and what becomes of it nobody knows yet.
+  // The store still has the lock, and nobody knows yet how that will end.
   expect(await first.release()).toBe('unknown')
   expect(await elsewhere.isLocked('k')).toBe(true)
   expect(await lease.release()).toBe('released')

@@ -8,28 +8,30 @@ import { type AcquireOptions, callSettings, planFor } from '../options.ts'
 import { Holds } from './holds.ts'
 import { NestedLease } from './nested-lease.ts'
 
-/** The calls of a locker for work that holds a lease already. */
+/** The calls of a locker for work that already holds a lease. */
 export interface WithinLease {
-  /** As `acquire` of the locker; for the key of the lease, a further hold of that lease. */
+  /** Like `acquire` of the locker; for the lease's own key, a further hold of that lease. */
   acquire(key: string, options?: AcquireOptions): Promise<Lease>
-  /** As `tryAcquire` of the locker; for the key of the lease, a further hold of that lease, and never null. */
+  /** Like `tryAcquire` of the locker; for the lease's own key, a further hold of that lease, and never null. */
   tryAcquire(key: string, options?: TryAcquireOptions): Promise<Lease | null>
-  /** As `withLock` of the locker; for the key of the lease, under a further hold of that lease. */
+  /** Like `withLock` of the locker; for the lease's own key, under a further hold of that lease. */
   withLock<T>(key: string, work: Work<T>): Promise<T>
   withLock<T>(key: string, options: AcquireOptions | undefined, work: Work<T>): Promise<T>
 }
 
 /**
- * Re-entry: the calls of a locker for work that holds a lease and may come to its key once more. For that key they answer a further
- * hold of the same lease, at once: before any queue, and without a command. For any other key they are those of the locker.
+ * Re-entry: returns the calls of a locker for work that holds a lease and may need its key again. For that key they
+ * resolve with a further hold of the same lease at once, ahead of any queue and without a command. For any other key
+ * they are the locker's own.
  *
- * A hold has the fence, the token, the signal and the validity of the lease, and a `release()` of its own. The lock goes back with the last
- * hold, whichever that is; until then a release answers `released` and sends nothing. A lock whose lease is lost goes back with the outer
- * lease, and a hold that ends before answers `unknown` where the store may still have the lock. Options other than `signal` change
- * nothing: how long the lease lives and whether it is renewed was said when it was acquired.
+ * A hold has the lease's fence, token, signal and validity, and a `release()` of its own. The lock goes back with the
+ * last hold, whichever that is; until then a release resolves with `released` and sends nothing. A lock whose lease is
+ * lost goes back with the outer lease, and a hold that ends before that resolves with `unknown` if the store may still
+ * have the lock. Options other than `signal` have no effect: the acquire of the lease decided how long it lives and
+ * whether it is renewed.
  *
- * The only way in is the lease. Whoever does not have it waits as anybody else, in the same process too: nothing is inherited by what
- * merely runs at the same time.
+ * The only way in is the lease. Work without it waits like anybody else, even in the same process: work inherits
+ * nothing by merely running at the same time.
  *
  * @example
  * ```ts
@@ -39,9 +41,10 @@ export interface WithinLease {
  * await locks.withLock('order:1', (lease) => settle('order:1', lease))
  * ```
  *
- * @throws InvalidOptionError for what is not a locker, or not a lease of it. Leases of read/write locks are entered by
- *   `read({ within: lease })` of their lock, and permits not at all. The calls reject with what those of the locker reject
- *   with, and for the key of the lease with `LEASE_LOST` once it is lost, or `LEASE_RELEASED` once it is released
+ * @throws InvalidOptionError for anything that is not a locker, or not a lease of it. For leases of read/write locks,
+ *   use `read({ within: lease })` of their lock; permits cannot be entered. The calls reject with what the locker's own
+ *   reject with, and for the key of the lease with `LEASE_LOST` once it is lost, or `LEASE_RELEASED` once it is
+ *   released
  */
 export function within(locks: Locker, lease: Lease): WithinLease {
   const shared = sharedOf(Object(locks))
@@ -81,7 +84,7 @@ export function within(locks: Locker, lease: Lease): WithinLease {
   }
 }
 
-/** By what they do and not by their class: the other build of this package has classes of its own. */
+/** Goes by what a lease does and not by its class, because the other build of this package has classes of its own. */
 function isOf(shared: Shared, lease: Lease): boolean {
   const { holds, parts } = Object(lease) as Partial<HeldLease & NestedLease>
   const context = holds?.context ?? parts?.call(lease)[0]
@@ -89,7 +92,8 @@ function isOf(shared: Shared, lease: Lease): boolean {
 }
 
 /**
- * Permits of a semaphore and leases of a read/write lock are not the whole lock, so who has one may not enter as if it were.
+ * Permits of a semaphore and leases of a read/write lock are not the whole lock, so they may not be entered as if they
+ * were.
  *
  * @throws InvalidOptionError for either
  */
@@ -99,7 +103,7 @@ function refuseShared(lease: Lease): void {
   demandOption(!mode && !permits, 'lease', must)
 }
 
-/** The holds of a lease. Its grant may have those of the holder before it. */
+/** The holds of a lease. Its grant may still have the holds of the previous holder. */
 function holdsOf(lease: HeldLease | NestedLease): Holds {
   if ('holds' in lease) return lease.holds
   const parts = lease.parts()

@@ -9,13 +9,13 @@ export type Mode = 'read' | 'write'
 /** The grant that several leases share. */
 interface SharedGrant {
   readonly held: HeldLease
-  /** One of them ends. */
+  /** Ends one of the leases. */
   leave(lease: HoldLease): ReleaseResult | Promise<ReleaseResult>
 }
 
 /**
- * A lease of a grant that several leases may share. Validity and loss are those of the grant. Its signal is its own, because a lease
- * that has been released is never lost.
+ * A lease of a grant that several leases may share. Its validity and loss are those of the grant. Its signal is its
+ * own, because a lease that has been released is never lost.
  */
 export class HoldLease<M extends Mode = Mode> implements Lease {
   readonly mode: M
@@ -27,7 +27,7 @@ export class HoldLease<M extends Mode = Mode> implements Lease {
   /** Made when `signal` is first read. */
   #abort: AbortController | undefined
   #released: Promise<ReleaseResult> | undefined
-  /** Why it was lost before it was released. */
+  /** Why it was lost before it was released; undefined if it was not. */
   #lostBecause: LossReason | undefined
 
   constructor(hold: SharedGrant, mode: M, { waitedMs, commands }: Pick<Lease, 'waitedMs' | 'commands'>) {
@@ -78,12 +78,12 @@ export class HoldLease<M extends Mode = Mode> implements Lease {
 
   release(): Promise<ReleaseResult> {
     if (!this.#released) {
-      // A timer may be late: what is over is a loss, whoever notices it first.
+      // A timer may be late: a lease whose validity is over is lost, whoever notices it first.
       if (this.#hold.held.remaining() <= 0) this.#notice()
       this.#lostBecause = this.#hold.held.lostBecause
       if (this.#abort) this.#hold.held.signal.removeEventListener('abort', this.#onLost)
       let settle: ((result: ReleaseResult | Promise<ReleaseResult>) => void) | undefined
-      // Before the hold is left: a listener may call `release` again from within an event of this release.
+      // Set before the hold is left, because a listener may call `release` again from within an event of this release.
       this.#released = new Promise((resolve) => {
         settle = resolve
       })
@@ -112,7 +112,7 @@ export class HoldLease<M extends Mode = Mode> implements Lease {
     try {
       this.#hold.held.assertValid()
     } catch {
-      // The grant knows now why it was lost, and so do all its leases.
+      // Now the grant knows why it was lost, and so do all its leases.
     }
   }
 }

@@ -6,11 +6,12 @@ import { HoldLease, type Mode } from './hold-lease.ts'
 import { keepRead } from './keep-read.ts'
 
 /**
- * One grant of a read/write lock, and the leases that share it: the first, and those that were nested in it.
+ * One grant of a read/write lock, and the leases that share it: the first, and those nested in it.
  *
- * States: *writing*, while one of its leases is a writer's → *reading*, once only readers' are left, and the store keeps one permit
- * of the grant → *ended*, with the last of them. A grant that began with a read begins as *reading*. Each mode has its own count, so
- * leaving a nested read leaves the write alone, and leaving the write first leaves the read.
+ * States: *writing*, while one of its leases is a writer's → *reading*, once only readers' are left, and the store
+ * keeps one permit of the grant → *ended*, with the last of them. A grant that began with a read begins as *reading*.
+ * The modes count separately: releasing a nested read does not affect the write, and releasing the write first keeps
+ * the read.
  */
 export class Hold {
   readonly held: HeldLease
@@ -24,7 +25,7 @@ export class Hold {
   }
 
   /**
-   * Makes a further lease of the grant.
+   * Makes another lease of the grant.
    *
    * @throws InvalidOptionError for a write within a read
    */
@@ -41,10 +42,10 @@ export class Hold {
     return lease
   }
 
-  /** One of its leases ends. Only the last write and the last lease of all concern the store. */
+  /** Ends one of its leases. Only the last write and the last lease of all concern the store. */
   leave(lease: HoldLease): ReleaseResult | Promise<ReleaseResult> {
     this.#leases.delete(lease)
-    // Its validity may be over, or the locker closed: then all its leases have ended, and the first to leave learns how.
+    // If its validity is over or the locker is closed, all its leases have ended, and the first to leave learns how.
     if (this.#leases.size === 0 || this.held.remaining() <= 0) return this.held.release()
     if (!this.#isWriting || [...this.#leases].some(({ mode }) => mode === 'write')) return 'released'
     this.#isWriting = false

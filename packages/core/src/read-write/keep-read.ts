@@ -9,8 +9,8 @@ import { readerPermits } from './figures.ts'
 /**
  * Gives a write back and keeps a read of the same grant, in one step.
  *
- * Without an answer the store may still keep everybody out for as long as the read is renewed. So the request is repeated in the
- * background until it is answered or the read has ended, which gives back whatever is left.
+ * Without an answer the store may still keep everybody out for as long as the read is renewed. So the request is
+ * repeated in the background until it is answered or the read has ended, which gives back whatever is left.
  */
 export async function keepRead({ context, queue }: Permits, held: HeldLease): Promise<ReleaseResult> {
   const request = { key: held.key, token: held.token, exclusive: false, keep: readerPermits }
@@ -37,7 +37,7 @@ function learn({ emit }: Context, held: HeldLease, outcome: ReleaseOutcome | Unk
     emit?.({ type: 'release-refused', key, fence, cause: error.cause ?? error })
   }
   if (outcome.type === 'unknown' || outcome.type === 'refused') return 'unknown'
-  // The store does not have the grant any more, so the read is lost, too.
+  // The store no longer has the grant, so the read is lost, too.
   held.lose('gone')
   return 'expired'
 }

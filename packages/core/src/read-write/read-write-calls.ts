@@ -82,7 +82,7 @@ export class ReadWriteCalls {
     return held && new Hold(this.#permits, held).enter(mode, held)
   }
 
-  /** Enters the grant that the caller has, whoever waits: to wait behind somebody who waits for the caller would never end. */
+  /** Enters the caller's grant, whoever waits: waiting behind somebody who waits for the caller would never end. */
   #enter<M extends Mode>(mode: M, within: unknown, rest: AcquireOptions): HoldLease<M> {
     this.#settings(rest).signal?.throwIfAborted()
     const hold = (within as HoldLease | null)?.hold?.() as Hold | undefined

@@ -29,7 +29,7 @@ beforeEach(() => {
   ;({ locks, elsewhere, clock, store, events, doc, other } = setUp())
 })
 
-/** What a call that does not have to wait answers. */
+/** The result of a call that does not have to wait. */
 async function now<T>(promise: Promise<T>): Promise<T> {
   const call = follow(promise, clock)
   await clock.advance(0)

@@ -14,15 +14,17 @@ import type {
 } from './read-write-options.ts'
 import type { ReadWriteState } from './read-write-state.ts'
 
-/** The calls for one read/write lock; made by {@link readWriteLock}. It holds no state, so make it where you need it. */
+/**
+ * The calls for one read/write lock, made by {@link readWriteLock}. It has no state, so create it where you need it.
+ */
 export interface ReadWriteLock {
   readonly key: string
   /**
-   * Acquires the lock for reading, which many may do at a time. It waits while somebody writes, and behind a writer that came before:
-   * so a stream of readers does not keep a writer out.
+   * Acquires the lock for reading, which many may do at a time. It waits while somebody writes, and behind a writer
+   * that came earlier, so a stream of readers does not keep a writer out.
    *
-   * A call under a lease of the same lock must say so by `within`. Without that it is a stranger, which may have to wait behind a
-   * writer that waits for this very caller.
+   * A call made under a lease of the same lock must say so with `within`. Without that, it counts as a stranger's, and
+   * may have to wait behind a writer that waits for this very caller.
    *
    * @example
    * ```ts
@@ -31,7 +33,7 @@ export interface ReadWriteLock {
    * await nested.release()
    * ```
    *
-   * @throws AcquireTimeoutError when somebody still wrote, or waited to, when the wait or the budget was over
+   * @throws AcquireTimeoutError if somebody was still writing, or waiting to, when the wait or the budget ran out
    * @throws StoreUnavailableError when the store did not answer
    * @throws InvalidOptionError for a bad option
    * @throws LeaseLostError, or LeaseholdError with code `LEASE_RELEASED`, if the lease given as `within` has ended
@@ -41,11 +43,11 @@ export interface ReadWriteLock {
    */
   read(options?: ReadOptions): Promise<ReadLease>
   /**
-   * Acquires the lock for writing, which one may do at a time, while nobody reads.
+   * Acquires the lock for writing, which only one may do at a time, while nobody reads.
    *
-   * A writer becomes a reader without a gap in which others could write: it takes a nested read, and releases the write first. The
-   * other way round does not exist. Two readers that both wait to write would wait for each other, so a write within a read is
-   * refused by the option's name.
+   * A writer can become a reader without a gap in which others could write: it takes a nested read, and releases the
+   * write first. The reverse does not exist: two readers that both wait to write would wait for each other, so a write
+   * within a read is refused with an error that names the option.
    *
    * @example
    * ```ts
@@ -55,7 +57,7 @@ export interface ReadWriteLock {
    * await write.release() // from here on others may read, too
    * ```
    *
-   * @throws AcquireTimeoutError when somebody still read or wrote when the wait or the budget was over
+   * @throws AcquireTimeoutError if somebody was still reading or writing when the wait or the budget ran out
    * @throws InvalidOptionError for a bad option, such as a read lease as `within`
    * @throws everything else that `read` throws
    */
@@ -113,7 +115,7 @@ export interface ReadWriteLock {
   withWrite<T>(work: WriteWork<T>): Promise<T>
   withWrite<T>(options: WriteOptions | undefined, work: WriteWork<T>): Promise<T>
   /**
-   * Answers who reads or writes now, and who waits. It changes nothing.
+   * Returns who reads or writes now, and who waits. It changes nothing.
    *
    * @example
    * ```ts
@@ -128,11 +130,11 @@ export interface ReadWriteLock {
 }
 
 /**
- * A read/write lock: many may read at a time, or one may write. They are served in the order in which they come, and neighbouring
+ * A read/write lock: many may read at a time, or one may write. They are served in order of arrival, neighboring
  * readers together.
  *
- * Each reader and each writer has a lease of its own, with its expiry, renewal, signal and fence. Fences rise with every grant, a
- * reader's too.
+ * Each reader and each writer has a lease with its own expiry, renewal, signal and fence. Fences rise with every grant,
+ * including a reader's.
  *
  * @example
  * ```ts

@@ -3,31 +3,31 @@ import type { TryAcquireOptions } from '../key-locker.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { AcquireOptions } from '../options.ts'
 
-/** A lease that other readers may have beside it. */
+/** A lease to read. Other readers may have the lock at the same time. */
 export interface ReadLease extends Lease {
   readonly mode: 'read'
 }
 
-/** A lease that nobody else has beside it, except for calls that are nested in it. */
+/** A lease to write. Nobody else has the lock at the same time, except calls that are nested in this one. */
 export interface WriteLease extends Lease {
   readonly mode: 'write'
 }
 
-/** What `withRead` runs. The lease is given back when it has settled. */
+/** What `withRead` runs. The lease is given back when it settles. */
 export type ReadWork<T> = (lease: ReadLease) => T | Promise<T>
-/** What `withWrite` runs. The lease is given back when it has settled. */
+/** What `withWrite` runs. The lease is given back when it settles. */
 export type WriteWork<T> = (lease: WriteLease) => T | Promise<T>
 
 interface NestedRead {
   /**
-   * A lease of this lock under which the caller runs already. Then the call does not wait: it gets a further lease of the same
-   * grant, with its expiry, renewal and fence, and the other options change nothing.
+   * A lease of this lock under which the caller already runs. With it, the call does not wait: it gets another lease of
+   * the same grant, with its expiry, renewal and fence, which the other options do not change.
    */
   readonly within?: ReadLease | WriteLease | undefined
 }
 
 interface NestedWrite {
-  /** A write lease of this lock under which the caller runs already. The call does not wait, as with a nested read. */
+  /** A write lease of this lock under which the caller already runs. As with a nested read, the call does not wait. */
   readonly within?: WriteLease | undefined
 }
 
@@ -41,9 +41,9 @@ export interface TryReadOptions extends TryAcquireOptions, NestedRead {}
 export interface TryWriteOptions extends TryAcquireOptions, NestedWrite {}
 
 /**
- * Takes the lease apart from the options of an acquire.
+ * Separates the lease from the options of an acquire.
  *
- * @throws InvalidOptionError for options that are not in an object
+ * @throws InvalidOptionError for options that are not an object
  */
 export function nesting(options: object | undefined): { readonly within: unknown; readonly rest: AcquireOptions } {
   demandObject(options)

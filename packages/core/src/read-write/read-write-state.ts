@@ -1,15 +1,15 @@
 import type { QueueHolder, QueueInspection } from '../store/queue.ts'
 import { writerPermits } from './figures.ts'
 
-/** Who reads or writes now, and who waits. Never a token. */
+/** Who reads or writes now, and who waits. It never contains a token. */
 export interface ReadWriteState {
-  /** Who writes; null if nobody does. */
+  /** The writer; null if nobody writes. */
   readonly writer: ReadWriteHolder | null
-  /** Who reads. A writer that let go of its write and kept a nested read is among them. */
+  /** The readers, including a writer that has released its write and kept a nested read. */
   readonly readers: readonly ReadWriteHolder[]
-  /** The first 100 in the order in which they are served. */
+  /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly ReadWriteWaiter[]
-  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most, or 18 over HTTP. */
+  /** How many wait. A killed waiter still counts until that is noticed: at most 12 seconds, or 18 over HTTP. */
   readonly waiting: number
 }
 
@@ -19,7 +19,7 @@ export interface ReadWriteHolder extends Omit<QueueHolder, 'permits'> {}
 /** Who waits to read or to write. */
 export interface ReadWriteWaiter {
   readonly mode: 'read' | 'write'
-  /** Whether the lock is its own next: it has been told, and has only to take it. */
+  /** Whether it is next to get the lock: it has been told, and only has to take it. */
   readonly hasTurn: boolean
 }
 

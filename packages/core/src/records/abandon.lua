@@ -1,11 +1,11 @@
--- Undoes the claim of a run and frees the lock, as if the run had never been: its record is deleted, or, if it replaced a run in
--- doubt, is that run's again. Nobody has said what that one did. What is completed stays.
+-- Undoes the claim of a run and frees the lock, as if the run had never been: its record is deleted or, if it replaced
+-- a run in doubt, becomes that run's again: nobody has said what that run did. A completed record stays.
 -- @key lock      the lock's entry
 -- @key fences    the fence record (see acquire.lua), where a repeat finds that it was carried out
 -- @key record    the key's record (see claim.lua)
 -- @each token    the run's whole token; its acquisition id, to undo a claim
 -- @each channel  where to announce that the lock is free
--- @returns {"abandoned", n}               n subscribers were told; -1 if it could not be announced, -2 if the run had the lock no more,
+-- @returns {"abandoned", n}               n subscribers were told; -1 if it could not be announced, -2 if the run no longer had the lock,
 --                                         or it was abandoned before
 -- @returns {"completed"}                  the run has completed its record
 -- @returns {"superseded", record, pttl}   another run's

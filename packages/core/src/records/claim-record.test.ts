@@ -20,7 +20,7 @@ import {
 } from './index.ts'
 
 type Call = Exclude<keyof RecordStore, 'read'>
-/** What becomes of a request: its answer is lost, or it, or the server has no memory left for it. */
+/** What becomes of a request: its answer or the request itself is lost, or the server has no memory left for it. */
 type Fate = 'answered' | 'reply lost' | 'request lost' | 'full' | 'delayed' | 'delayed, reply lost'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -79,7 +79,7 @@ async function meet<O>(
   if (fate === 'reply lost') await carryOut(call)
   if (fate.startsWith('delayed')) {
     await new Promise<void>((resolve) => arrive.push(resolve))
-    // Whoever sent it has given it up, and the network has not.
+    // Its sender has given it up, but the network has not.
     const late = await carryOut(unending())
     if (fate === 'delayed') return late
   }
@@ -396,7 +396,7 @@ describe('without an answer', () => {
       await clock.advance(60_000)
       if (when === 'locker is closed') await settled(locks.close())
       else await clock.advance(400_000)
-      // The try under way, and no more.
+      // The try in flight, and no more.
       await clock.advance(5_000)
       const { length } = sent
       await clock.advance(600_000)

@@ -9,28 +9,30 @@ import { keptMs, repeatMs } from './doubt.ts'
 import { defaultInDoubtFor } from './figures.ts'
 import { recordsOf } from './records-of.ts'
 
-/** The options of a claim: those of an acquire, but for `queue`, and what a record needs. */
+/** The options of a claim: those of an acquire, except `queue`, and what a record needs. */
 export interface ClaimOptions extends Omit<AcquireOptions, 'queue'> {
   /** Tells requests with the same key apart, such as a hash of the request: 1 to 128 visible ASCII characters. */
   readonly fingerprint: string
   /**
-   * How long a run that ends without a word leaves its key in doubt, counted from the end of its lease; default 1 h. It is at least
-   * that, and at most a third of it and two ttls more. A claim that overtakes the run and is undone counts anew.
+   * How long a run that ends without a word leaves its key in doubt, counted from the end of its lease; default 1 h.
+   * The doubt lasts at least that long, and at most a third of it and two ttls longer. If a claim overtakes the run and
+   * is undone, the count begins anew.
    */
   readonly inDoubtFor?: Duration | undefined
   /**
-   * Claims a key in doubt, too; default false. The work may then be done a second time, and `run.overtook` says so.
+   * Whether to claim a key in doubt, too; default false. The work may then be done a second time, and `run.overtook`
+   * says so.
    */
   readonly rerun?: boolean | undefined
 }
 
 /**
- * Claims the record of a key, and with it the key's lock, for a caller who then does the work and completes the record with its
- * result. Whoever claims the key later finds that result. While somebody does the work the call waits up to `wait`, as an acquire
- * does, and answers with the result once it is there.
+ * Claims the record of a key, and with it the key's lock, for a caller that then does the work and completes the record
+ * with its result. Later claims of the key find that result. While somebody does the work, the call waits up to `wait`,
+ * as an acquire does, and resolves with the result once it is there.
  *
- * A record tells that work has been done. It cannot make sure that the work is done once: a run may die between its effect and its
- * completion. Then the key is in doubt, and every claim is told so until `inDoubtFor` is over.
+ * A record says that work has been done. It cannot make sure that the work is done only once: a run may die between its
+ * effect and its completion. Then the key is in doubt, and every claim is told so until `inDoubtFor` is over.
  *
  * @example
  * ```ts
@@ -42,8 +44,8 @@ export interface ClaimOptions extends Omit<AcquireOptions, 'queue'> {
  * }
  * ```
  *
- * @throws StoreUnavailableError when the store did not answer for a command deadline, what may have been claimed is then undone; or
- * could carry out nothing until the wait was over
+ * @throws StoreUnavailableError when the store did not answer for a command deadline (what may have been claimed is
+ * then undone), or could carry out nothing until the wait was over
  * @throws InvalidOptionError for a bad key or option, or a locker whose store offers no records
  * @throws LeaseholdError with code `CLOSED` once the locker is closed
  * @throws LeaseholdError with code `KIND_MISMATCH` if the key or its record holds something else
@@ -53,12 +55,13 @@ export async function claimRecord(locks: Locker, key: string, options: ClaimOpti
   return claiming(locks, key, options).run()
 }
 
-/** For core: a claim that is not made yet, and tells more of itself than its outcome. */
+/** For core: a claim that has not been made yet, and that tells more than its outcome. */
 export const claiming = (locks: Locker, key: string, options: ClaimOptions): Claiming =>
   new Claiming(...prepared(locks, key, options))
 
 /**
- * Checks a locker and the options of its claims in advance, without I/O, for whoever makes many with the same.
+ * Checks a locker and the options of its claims in advance, without I/O, for callers that make many claims with the
+ * same options.
  *
  * @example
  * ```ts

@@ -1,9 +1,10 @@
--- Claims a key's record for a run, and takes the lock and mints the fence in the same step; or says what became of the record.
+-- Claims a key's record for a run, and takes the lock and mints the fence in the same step; or reports what became of
+-- the record.
 -- @arg memory        how long to keep a fence record, at least, ms
 -- @key lock          the lock's entry (see acquire.lua)
 -- @key fences        the fence record (see acquire.lua)
--- @key record        "<state> <token of its run> <fingerprint> <more>"; more is the result of a done one, and of a running one the
---                    token of the run in doubt that it replaced, and then that of the first such run, if there were more
+-- @key record        "<state> <token of its run> <fingerprint> <more>"; more is, of a done one, its result; of a running one, the
+--                    token of the run in doubt that it replaced, then that of the first such run, if there were several
 -- @each id           the acquisition id, kept through retries
 -- @each ttl          milliseconds until the lock frees itself
 -- @each fingerprint  tells requests with the same key apart
@@ -72,8 +73,8 @@ local function claim()
   local token = id .. '.' .. fence
   local before = ''
   if owner then
-    -- To undo this claim leaves the key in doubt as it was (see abandon.lua). The runs in between are left out, for a chain of
-    -- reruns may be long.
+    -- Undoing this claim leaves the key in doubt as it was (see abandon.lua). The runs in between are left out, because
+    -- a chain of reruns may be long.
     before = owner .. (match(' ' .. more, ' %S+$') or '')
     keep = math.max(keep, call('PTTL', record))
   end

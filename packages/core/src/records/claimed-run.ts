@@ -17,11 +17,11 @@ import { isTooLarge } from './is-too-large.ts'
 import type { Abandonment, CompleteOptions, Completion, Run, Unanswered } from './run.ts'
 
 /**
- * A claim as its run sees it.
+ * The run of a claim.
  *
- * States: *running*, with its lease or without → *ending*, asked of the store → *ended*. Its lease ends first: renewed after an ending
- * whose answer was lost, it would find the lock gone, and tell of a loss that is none. When its locker is closed, the lease ends and the
- * run goes on: its record may still be completed, or given up.
+ * States: *running*, with or without its lease → *ending*, asked of the store → *ended*. Its lease ends first: renewed
+ * after an ending whose answer was lost, it would find the lock gone and report a loss that is none. When its locker is
+ * closed, the lease ends and the run goes on: its record may still be completed or given up.
  */
 export class ClaimedRun implements Run {
   declare readonly key: string
@@ -33,7 +33,7 @@ export class ClaimedRun implements Run {
   readonly #grant: Grant
   readonly #claim: ClaimRequest
   #ending: { readonly how: 'complete' | 'abandon' | 'leave'; readonly answer: Promise<unknown> } | undefined
-  /** How long the lock is surely ours, once it is ending. */
+  /** How long the lock is surely ours, in milliseconds, once the run is ending. */
   #leftMs: (() => number) | undefined
   /** Tells the lease how it ended, if it ended with the run. */
   #tell: ((result: ReleaseResult) => void) | undefined
@@ -49,7 +49,7 @@ export class ClaimedRun implements Run {
     this.key = lease.key
     this.fence = lease.fence
     this.overtook = overtook
-    // The caller may leave, and the work goes on.
+    // The caller may leave while the work goes on.
     context.work.handOver(
       new Promise<void>((resolve) => {
         this.#ended = resolve
@@ -67,7 +67,7 @@ export class ClaimedRun implements Run {
 
   assertValid(): void {
     if (this.#ending) throw this.#endedError()
-    // A closed locker gives its leases back. To a run that is a loss.
+    // A closed locker gives its leases back. To a run, that is a loss.
     if (this.#lease.lostBecause) throw this.#lease.lostError()
     this.#lease.assertValid()
   }
@@ -84,7 +84,8 @@ export class ClaimedRun implements Run {
         this.#records.complete({ key, token, fingerprint, result: kept, keepMs }, call)
       const read = (given: CompleteOutcome = silence): CompleteOutcome => {
         if (resultOnly || !kept || !isTooLarge(given)) return given
-        // That the work is done matters more than its result, and needs no more room than the record has. So that is sent next.
+        // That the work is done matters more than its result, and takes no more room than the record has. So that is
+        // sent next.
         kept = null
         return given.type === 'refused' ? { ...silence, cause: given.error } : given
       }
@@ -115,7 +116,7 @@ export class ClaimedRun implements Run {
     await this.leave()
   }
 
-  /** Begins the first ending, and answers a repeat of it as the first. */
+  /** Begins the first ending. A repeat of it gets the same answer. */
   #end<T>(how: 'complete' | 'abandon' | 'leave', begin: () => Promise<T>): Promise<T> {
     if (this.#ending) {
       return this.#ending.how === how ? (this.#ending.answer as Promise<T>) : Promise.reject(this.#endedError())
@@ -132,8 +133,8 @@ export class ClaimedRun implements Run {
   }
 
   /**
-   * Asks the store to end the run, for a command deadline. Without an answer the request goes on in the background, while the lock
-   * is surely ours.
+   * Asks the store to end the run, for a command deadline. Without an answer, the request is repeated in the background
+   * while the lock is surely ours.
    */
   async #finish<O extends CompleteOutcome | AbandonOutcome, T>(
     send: (call: CallDeadline) => Promise<O>,
@@ -162,7 +163,7 @@ export class ClaimedRun implements Run {
     return type === 'refused' ? { type: 'unknown', executed: before, cause: error } : (outcome as Exclude<O, Refused>)
   }
 
-  /** Its lease ends, and can be lost no more. The answer tells how. */
+  /** Ends its lease, which can then no longer be lost. The store's answer says how the lease ended. */
   #stop(): void {
     this.#leftMs = deadline(this.#context.clock, Math.max(0, this.#grant.remainingMs()))
     this.#grant.end()

@@ -32,22 +32,23 @@ import type { Run } from './run.ts'
 export type RecordClaim =
   /** Nobody has done the work, and this caller does it now. */
   | { readonly type: 'claimed'; readonly run: Run }
-  /** It has been done. The record has the result, unless that was too large (`state: 'too-large'`). */
+  /** The work has been done. The record has the result, unless that was too large (`state: 'too-large'`). */
   | { readonly type: 'done'; readonly record: StoredRecord }
   /** The key was claimed for other work: the fingerprints differ. */
   | { readonly type: 'mismatch' }
-  /** Somebody does it, or has the lock, and did so until the wait was over. */
+  /** Somebody was doing the work, or had the lock, until the wait was over. */
   | ({ readonly type: 'busy' } & HolderSeen)
-  /** Somebody began it and left no word of how it ended. */
+  /** Somebody began the work and left no word of how it ended. */
   | { readonly type: 'in-doubt'; readonly record: StoredRecord }
 
 /**
- * A claim under way. It asks, waits while somebody has the lock, and asks again, under one acquisition id until that is spent.
+ * A claim in progress. It asks, waits while somebody has the lock, and asks again, with one acquisition id until that
+ * is spent.
  *
- * A request without an answer may have been carried out. So whoever ends without a run undoes the claim.
+ * An unanswered request may have been carried out, so a claim that ends without a run is undone.
  */
 export class Claiming {
-  /** Whom it waits for, as last seen; undefined while it has seen nobody. */
+  /** The holder that it waits for, as last seen; undefined until it has seen one. */
   seen: HolderSeen | undefined
   readonly #shared: Shared
   readonly #context: Context
@@ -57,9 +58,9 @@ export class Claiming {
   readonly #repeatMs: number | false
   readonly #since: Instant
   #request: ClaimRequest
-  /** The present claim may have been carried out, or may still be. */
+  /** Whether the current claim may have been carried out, or may still be. */
   #open = false
-  /** An attempt at it got no answer, so it may still arrive. */
+  /** Whether an attempt at it got no answer, so that it may still arrive. */
   #mayArrive = false
   #asking = false
   /** The token of the run. */
@@ -67,7 +68,7 @@ export class Claiming {
   #ended = false
   #waiter: Waiter | undefined
 
-  /** @param repeatMs how often a run repeats its claim; false for a lease without renewal */
+  /** @param repeatMs how often a run repeats its claim, in milliseconds; false for a lease without renewal */
   constructor(
     shared: Shared,
     records: RecordStore,
@@ -92,7 +93,7 @@ export class Claiming {
     try {
       for (;;) {
         const leastMs = deadline(clock, commandDeadlineMs(this.#context, ttlMs))
-        /** How many in a row. */
+        /** How many tries in a row got no answer and may have been carried out. */
         let silentTries = 0
         const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
           span,
@@ -147,7 +148,7 @@ export class Claiming {
     }
   }
 
-  /** Tells of a claim that comes to nothing, as of an acquire. */
+  /** Makes the claim. If it fails, that is reported as for an acquire. */
   async run(): Promise<RecordClaim> {
     try {
       return await this.#claim()
@@ -183,7 +184,7 @@ export class Claiming {
     const lease = new HeldLease(this.#context, watch, undefined, grant, waited)
     const run = new ClaimedRun(this.#records, lease, this.#request, overtook)
     if (signal?.aborted || grant.lostBecause) {
-      // The caller gave up in that very moment, or the locker was closed, and nothing has begun.
+      // The caller gave up at that very moment, or the locker was closed, and nothing has begun.
       work.background(() => run.abandon())
       signal?.throwIfAborted()
       work.assertOpen()
@@ -200,7 +201,10 @@ export class Claiming {
     return keepingRecord(watch, this.#context, this.#records, this.#request, grant, this.#repeatMs)
   }
 
-  /** A claim was answered after its attempt had been given up. The next try finds it; if there is none, nobody will run it. */
+  /**
+   * A claim was answered after its attempt had been given up. The next try finds it; if there is none, it is abandoned,
+   * because nobody will run it.
+   */
   #onLate(late: ClaimOutcome): void {
     if (late.type !== 'claimed' || late.token === this.#accepted) return
     const { key, acquisitionId } = this.#request
@@ -213,8 +217,9 @@ export class Claiming {
   /**
    * Undoes in the background what may have been claimed. Nothing has begun, so the key need not be in doubt.
    *
-   * The store has to answer that, however long it is silent: until the locker is closed, or the record is forgotten by itself. The
-   * request may overtake a claim that got no answer. So it is sent once more then.
+   * However long the store is silent, the request is repeated until it answers, until the locker is closed, or until
+   * the record is forgotten by itself. The request may overtake a claim that got no answer, so in that case it is sent
+   * once more.
    */
   #undo(): void {
     if (!this.#open) return
@@ -228,7 +233,7 @@ export class Claiming {
       for (;;) {
         const silent = isUnknown(await this.#abandon({ key, acquisitionId }))
         if ((!silent && --answersLeft === 0) || leftMs() <= pauseMs) return
-        // In an outage it keeps no process alive.
+        // During an outage, this keeps no process alive.
         await new Promise<void>((resolve) => clock.schedule(resolve, pauseMs, silent ? 'background' : undefined))
         if (silent) {
           work.assertOpen()

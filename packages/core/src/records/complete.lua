@@ -1,4 +1,5 @@
--- Stores the result of a run in its record, and frees the lock if the run still has it. The record decides whose it is.
+-- Stores the result of a run in its record, and frees the lock if the run still has it. The record decides which run it
+-- belongs to.
 -- @key lock          the lock's entry
 -- @key fences        the fence record (see acquire.lua)
 -- @key record        the key's record (see claim.lua)
@@ -9,7 +10,7 @@
 -- @each keep         milliseconds until the record is forgotten
 -- @each channel      where to announce that the lock is free
 -- @returns {"completed", n}               done, and n subscribers were told that the lock is free; -1 if that could not be announced,
---                                         -2 if the run had the lock no more, or the record was done before
+--                                         -2 if the run no longer had the lock, or the record was done before
 -- @returns {"superseded", record, pttl}   another run's
 -- @returns {"gone"}                       no record, and the lock is not the run's
 -- @returns {"failed", error}              the server's own error about the record; WRONGTYPE: something else is there
@@ -24,11 +25,12 @@ local function complete()
   local present, owner = match(stored or '', '^(%S+) (%S+) %S')
   if stored and not owner then return {'other'} end
   if owner == token and present ~= 'running' then return {'completed', -2} end
-  -- Where the record is lost, the lock still proves that nobody else has claimed the key.
+  -- If the record is lost, the lock still proves that nobody else has claimed the key.
   if stored and owner ~= token then return {'superseded', stored, call('PTTL', record)} end
   if not stored and holder ~= token then return {'gone'} end
 
-  -- A full server refuses a result, before anything has changed. After a DEL it accepts what is as small as the claim was.
+  -- A full server refuses a result, before anything has changed. After a DEL, it accepts what is as small as the claim
+  -- was.
   if state ~= 'done' then call('DEL', record) end
   local set = pcall('SET', record, state .. ' ' .. token .. ' ' .. fingerprint .. ' ' .. result, 'PX', keep)
   if set.err then return set end

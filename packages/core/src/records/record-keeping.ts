@@ -5,10 +5,11 @@ import { ask } from '../store/ask.ts'
 import type { AbandonOutcome, ClaimOutcome, ClaimRequest, RecordStore } from '../store/records.ts'
 
 /**
- * Sees to it that the record outlives its run, however long that takes. A repeat of the claim extends both.
+ * Makes sure that the record outlives its run, however long that takes. A repeat of the claim extends both the record
+ * and the lock.
  *
- * @param watch what watches over the run's lease
- * @param repeatMs how often, in milliseconds
+ * @param watch the watch over the run's lease
+ * @param repeatMs how often the claim is repeated, in milliseconds
  */
 export function keepingRecord(
   watch: Watch,
@@ -28,12 +29,12 @@ export function keepingRecord(
       send: (attempt) => attempt.follow(records.claim(again, attempt)),
     }).then(
       ({ outcome }) => outcome.type === 'claimed' && outcome.token !== grant.token && replaced(outcome.token),
-      // Without an answer, the next comes in time.
+      // Without an answer, the next repeat comes in time.
       () => undefined,
     )
   }
 
-  /** The store had lost everything, and took the repeat for a claim. Nothing is claimed again in silence. */
+  /** The store had lost everything, and took the repeat for a new claim. Nothing is claimed again silently. */
   function replaced(token: string): void {
     const { key, ttlMs } = again
     context.work.background(() =>

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../store/records.ts'
 import { parseToken } from '../store/token.ts'
 
-/** How many bytes become text at once: functions take only so many arguments. */
+/** How many bytes are converted at once: functions take only so many arguments. */
 const bytesAtOnce = 8_192
 
 export function toBase64(bytes: Uint8Array): string {
@@ -20,10 +20,11 @@ function fromBase64(text: string): Uint8Array {
 }
 
 /**
- * Reads a record as the scripts write it (see `claim.lua`). Its run's token stays here: while the run goes on, it is a secret.
+ * Reads a record as the scripts write it (see `claim.lua`). The token of its run is left out: while the run goes on, it
+ * is a secret.
  *
  * @param pttl how long until its expiry, in milliseconds; negative for none
- * @returns false for anything that is no record
+ * @returns false for anything that is not a record
  */
 export function parseRecord(text: unknown, pttl: unknown): StoredRecord | false {
   const [, state, token, fingerprint, more] =
@@ -36,7 +37,7 @@ export function parseRecord(text: unknown, pttl: unknown): StoredRecord | false 
   try {
     return { ...about, state, result: fromBase64(more as string) }
   } catch {
-    // Cut or changed on its way, so it is no answer.
+    // Truncated or changed in transit, so it is no answer.
     return false
   }
 }

@@ -2,7 +2,7 @@ import { jitter } from '../timing/backoff.ts'
 import type { Clock } from '../timing/clock.ts'
 import { SignalCount } from '../waiting/signal-count.ts'
 
-/** A waiter whose subscription was not confirmed checks once it is: at a random time within so many milliseconds. */
+/** A waiter whose subscription was not confirmed checks once it is, at a random time within this many milliseconds. */
 const checkAgainSpreadMs = 250
 
 /** Called with each message, and with undefined when messages may have been missed. */
@@ -11,8 +11,8 @@ export type MessageListener = (message: string | undefined) => void
 /**
  * One subscriber of a channel.
  *
- * States: *awaiting* confirmation → *hearing*, or *missing* releases. Once its channel is confirmed, a subscriber that is
- * *missing* releases is woken to check again → *hearing*.
+ * States: *awaiting* confirmation → *hearing*, or *missing* releases. Once its channel is confirmed, a subscriber that
+ * is *missing* releases is woken to check again → *hearing*.
  */
 export class ChannelSubscriber {
   readonly count: SignalCount = new SignalCount()
@@ -35,13 +35,13 @@ export class ChannelSubscriber {
     return this.#isMissing
   }
 
-  /** There was a message, or there may have been one that nobody heard. */
+  /** A message arrived, or one may have been missed. */
   heard(message: string | undefined): void {
     this.count.add()
     this.#listener?.(message)
   }
 
-  /** Its channel is confirmed. If it was missing releases, nobody heard them, so it is woken to check. */
+  /** The channel is confirmed. A subscriber that was missing releases is woken to check, because nobody heard them. */
   hear(): void {
     this.#settle()
     if (!this.#isMissing || this.#stopCheck) return
@@ -53,7 +53,7 @@ export class ChannelSubscriber {
     this.#stopCheck = this.#clock.schedule(check, jitter() * checkAgainSpreadMs, 'background')
   }
 
-  /** Its channel could not be confirmed, or no longer is. The subscriber goes on without it. */
+  /** The channel could not be confirmed, or no longer is. The subscriber goes on without it. */
   miss(): void {
     this.#settle()
     this.#isMissing = true

@@ -80,7 +80,7 @@ describe('a redis store', () => {
   })
 })
 
-/** What Redis Cluster hashes of a key: see "Hash tags" in its specification. */
+/** The part of a key that Redis Cluster hashes: see "Hash tags" in its specification. */
 function slotOf(key: string): string {
   const open = key.indexOf('{')
   if (open < 0) return key

@@ -3,9 +3,9 @@ import { demandOption, InvalidOptionError } from '../errors.ts'
 /**
  * The layout of Redis keys and channels. Nothing else knows it.
  *
- * The lock itself is `prefix + key`, a plain string key as in other lock libraries. The name of every other record of that
- * lock begins with `{tag}`. No lock key does, so a record collides with no lock, and it lies in the lock's cluster slot.
- * The tag is the hash tag of the lock's key, or the whole key if it has none.
+ * The lock itself is `prefix + key`, a plain string key as in other lock libraries. The name of every other record of
+ * that lock begins with `{tag}`. No lock's key begins like that, so a record never collides with a lock, and it lies in
+ * the lock's cluster slot. The tag is the hash tag of the lock's key, or the whole key if it has none.
  */
 export interface KeyLayout {
   /** `lock:` */
@@ -18,14 +18,14 @@ export interface KeyLayout {
   releaseChannel(key: string): string
 }
 
-/** The prefix of every key and channel, unless the store and its notifier are given another. */
+/** The prefix of every key and channel unless the store and its notifier are given another. */
 export const defaultPrefix = 'lock:'
 
 /**
- * The names that belong to a prefix. It also checks the prefix: every store accepts `keyLayout(given).prefix`.
+ * Returns the names that belong to a prefix, and validates it: every store accepts `keyLayout(given).prefix`.
  *
- * The functions of the layout throw an InvalidOptionError for a key with a `}` but no valid hash tag, because its records would
- * lie in another slot.
+ * The layout's functions throw an InvalidOptionError for a key with a `}` but no valid hash tag, because its records
+ * would lie in another slot.
  *
  * @throws InvalidOptionError for a prefix that is empty or begins with `{`
  */
@@ -44,12 +44,15 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
   }
 }
 
-/** The name of a key's record of work done, beside its lock: `{lock:order:1}:record`. It is no part of the layout that every store has. */
+/**
+ * The name of a key's record of work done: `{lock:order:1}:record`. Not every store has it: it is not in `KeyLayout`.
+ */
 export const workRecord = ({ prefix }: KeyLayout, key: string): string => recordBeside(prefix + key, 'record')
 
 /**
- * What a lock that may have a queue consists of: the lock, its fence record, and `{lock:order:1}:queue`, `:waiters`, `:inboxes`
- * and `:state`. Like the record of work done, these are no part of the layout that every store has.
+ * The keys of a lock that may have a queue: the lock, its fence record, and `{lock:order:1}:queue`, `:waiters`,
+ * `:inboxes` and `:state`. Like the record of work done, the last four are not in `KeyLayout`, because not every store
+ * has them.
  */
 export const queueKeys = (
   { prefix, lock, fence }: KeyLayout,
@@ -60,8 +63,8 @@ export const queueKeys = (
 }
 
 /**
- * The key of the lock whose entry, or whose queue, has this name: the reverse of `lock` and of `queueKeys`. Undefined for a name
- * that no lock and no queue can have.
+ * The key of the lock whose entry or queue has this name: the inverse of `lock` and of `queueKeys`. Undefined for a
+ * name that no lock or queue can have.
  */
 export function keyOfName(keys: KeyLayout, name: string): string | undefined {
   const [, tagged, untagged] = /^\{(?:[^}]+\}:(.+)|(.+)\}):queue$/s.exec(name) ?? []
@@ -73,24 +76,24 @@ export function keyOfName(keys: KeyLayout, name: string): string | undefined {
 
 const hasSlot = (lock: string): boolean => !lock.includes('}') || hashTag(lock) !== undefined
 
-/** What a room consists of: `{lock:doc:1}:entries` and `:room`. Like a queue's keys, these are no part of the layout that every store has. */
+/** The keys of a room: `{lock:doc:1}:entries` and `:room`. Like a queue's keys, they are not in `KeyLayout`. */
 export const roomKeys = ({ prefix }: KeyLayout, key: string): [entries: string, room: string] => [
   recordBeside(prefix + key, 'entries'),
   recordBeside(prefix + key, 'room'),
 ]
 
-/** The channel of an inbox: `lock:turn:5f0c…`. It is none of the release channels, so that nobody else hears of turns. */
+/** The channel of an inbox: `lock:turn:5f0c…`. It is not a release channel, so that nobody else hears of turns. */
 export const inboxChannel = (prefix: string, inbox: string): string => `${prefix}turn:${inbox}`
 
-/** The pattern that matches every release channel under the layout's prefix. Glob characters in the prefix are escaped. */
+/** The pattern that matches every release channel under the layout's prefix, whose glob characters are escaped. */
 export const releasePattern = ({ releaseChannel }: KeyLayout): string => `${literally(releaseChannel(''))}*`
 
-/** The text as a glob that matches nothing else. */
+/** Escapes a text so that, as a glob, it matches only itself. */
 export const literally = (text: string): string => text.replace(/[\\*?[\]]/g, '\\$&')
 
 /**
  * The name of a record that belongs to a key: `{stock:42}:guard`, or `{42}:stock:{42}:guard` for a key with a hash tag.
- * It lies in the key's cluster slot.
+ * The record lies in the key's cluster slot.
  *
  * @throws InvalidOptionError for a key with a `}` but no valid hash tag
  */
@@ -100,7 +103,7 @@ export function recordBeside(key: string, record: string): string {
 }
 
 /**
- * Answers the key itself.
+ * Returns the key itself.
  *
  * @throws InvalidOptionError for a key whose records could not lie in its slot
  */
@@ -111,5 +114,5 @@ function withSlot(key: string): string {
   return key
 }
 
-/** The part that Redis Cluster hashes: between the first `{` and the first `}` after it, unless that is empty. */
+/** The part of a key that Redis Cluster hashes: between the first `{` and the next `}`, unless that is empty. */
 export const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]

@@ -4,14 +4,14 @@ import type { NotifierTroubles } from './notifier-troubles.ts'
 /** This many misses in a row are reported. A single lock may have been evicted, or removed by hand. */
 const reportedAfter = 2
 /**
- * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, and several calls may wait
- * for the same lock. Each of them notices when it checks, which is within a second.
+ * Misses closer together than this, in milliseconds, count as one. A flush ends many locks at once, and several calls
+ * may wait for the same lock; each notices when it checks, which it does within a second.
  */
 const sameMissMs = 2_000
 
 /**
- * Counts releases that were not announced, though the subscription is confirmed. Reports them after several in a row, without
- * an awaited message in between.
+ * Counts releases that were not announced although the subscription is confirmed. Reports them after several in a row
+ * with no awaited message in between.
  */
 export class MissedReleases {
   readonly #clock: Clock
@@ -27,8 +27,8 @@ export class MissedReleases {
   }
 
   /**
-   * A message was heard. If somebody waits for it, releases do reach us. Otherwise it may be our own release, on a channel
-   * that we are about to leave.
+   * Notes a message. If somebody waits for it, releases do reach this process. If not, it may be the process's own
+   * release, on a channel it is about to leave.
    */
   heard(payload: string, isAwaited: boolean): void {
     if (payload.endsWith(` ${this.#suspected}`)) this.#suspected = undefined
@@ -38,11 +38,11 @@ export class MissedReleases {
   }
 
   /**
-   * A holder has given a lock back, and no message has said so yet. One suspicion is examined at a time.
+   * Called when a holder has given a lock back and no message has said so yet. Examines one suspicion at a time.
    *
-   * @param cursor the holder's, which is the fence that the message names
+   * @param cursor the holder's cursor, which is the fence that the message names
    * @param confirm asks the server to confirm the subscription again. Messages published before that arrive before its
-   *   answer, so one that was only on its way does not count as missing.
+   *   answer, so one that was merely in flight does not count as missed.
    */
   async suspect(channel: string, cursor: string, confirm: () => Promise<boolean>): Promise<void> {
     if (this.#suspected) return

@@ -3,7 +3,7 @@ import type { RedisTransport } from './redis-transport.ts'
 import type { ConfirmedRun } from './replica-wait.ts'
 
 /**
- * Makes a transport one that can wait for replicas, as `waitForReplicas` asks. It is for authors of adapters to clients over TCP.
+ * Lets a transport wait for replicas, as `waitForReplicas` needs it. For authors of adapters to clients over TCP.
  *
  * @example
  * ```ts
@@ -17,5 +17,5 @@ export function offerReplicaWait(transport: RedisTransport, run: ConfirmedRun): 
   return transport
 }
 
-/** How a transport runs calls that can wait for replicas; undefined if it cannot. */
+/** How a transport runs calls and waits for replicas; undefined if it cannot. */
 export const replicaWaitOf = (transport: RedisTransport): ConfirmedRun | undefined => replicaWaits.get(transport)

@@ -10,9 +10,9 @@ import { runScript } from './run-script.ts'
 import { passOn } from './scripts/generated/pass-on.ts'
 
 /**
- * The store of `redisStore`, which also passes a lock on: a release that reaches no subscriber grants the lock to the next
- * waiter of the same process, in the same request. That takes a transport that counts every subscriber, which is one to a
- * single server over TCP. With any other this is `redisStore`.
+ * Makes the store of `redisStore`, and lets it pass a lock on: a release that reaches no subscriber grants the lock to
+ * the next waiter of the same process, in the same request. That takes a transport that counts every subscriber: one to
+ * a single server over TCP. With any other transport this is the same as `redisStore`.
  *
  * @example
  * ```ts

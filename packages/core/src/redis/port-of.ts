@@ -4,7 +4,7 @@ import type { Offers } from '../store/offers.ts'
 import { type KeyLayout, keyLayout } from './keys.ts'
 import type { Makings } from './process-state.ts'
 
-/** The further port that a store offers. For a Redis store it is made, once, of what that is made of; undefined if there is none. */
+/** The additional port that a store offers, or undefined. For a Redis store it is made once, of the store's makings. */
 export function portOf<Port>(
   store: LeaseStore,
   offers: Offers<Port>,

@@ -8,13 +8,13 @@ import type { RedisSubscriber, SubscriberConnection, SubscriberListener } from '
 
 const never = new Promise<never>(() => undefined)
 
-/** A server that does what a test tells it to, behind the subscriber port. */
+/** A server behind the subscriber port that does what a test tells it to. */
 class ScriptedServer implements RedisSubscriber {
   readonly connections: ScriptedConnection[] = []
   /** When each attempt to connect began. */
   readonly attemptsMs: number[] = []
   readonly tenants = new AsyncLocalStorage<string>()
-  /** In whose context each call was made. */
+  /** The context in which each call was made. */
   readonly contexts: (string | undefined)[] = []
   refuses: Error | undefined
   isSilent = false
@@ -47,12 +47,12 @@ class ScriptedConnection implements SubscriberConnection {
   isSilent = false
   /** Holds back the next answer. */
   untilAnswer: Promise<void> | undefined
-  /** Comes before the next answer. */
+  /** Runs before the next answer. */
   beforeAnswer: (() => void) | undefined
   readonly #server: ScriptedServer
   readonly #listener: SubscriberListener
   readonly #clock: ManualClock
-  /** A socket tells what happens to it in the context in which it was made. */
+  /** A socket calls its listeners in the context in which it was made. */
   readonly #inContext = AsyncLocalStorage.snapshot()
 
   constructor(server: ScriptedServer, listener: SubscriberListener, clock: ManualClock) {
@@ -239,7 +239,7 @@ describe.each(modes)('a connection that only listens ($mode)', ({ mode }) => {
     await clock.advance(1_000)
     server.last.isSilent = true
     subscription.suspect('7')
-    // As a waiter does that was granted the lock.
+    // As does a waiter that was granted the lock.
     subscription.close()
     notifier.subscribe('other', '-')
     await clock.advance(2_000)
@@ -339,7 +339,7 @@ describe('that releases cannot be heard', () => {
       expect.stringContaining('lock:release:a'),
       expect.stringContaining('lock:release:b'),
     ])
-    // That nobody waits for the first any more is no sign that anything is heard.
+    // That nobody waits for the first anymore does not mean that anything is heard.
     expect(states).toEqual(['disconnected', 'disconnected'])
     await notifier.subscribe('free', '-').ready
     expect(states).toHaveLength(2)
@@ -398,7 +398,7 @@ describe('that releases cannot be heard', () => {
     server.forbidden.clear()
     await clock.advance(4_000)
     expect(subscriptions.map(({ live }) => live)).toEqual([true, true, true])
-    // All at once, each by itself, one as a probe, and the others with it.
+    // All at once, then each by itself, then one as a probe, and the other two once that is confirmed.
     expect(server.last.asked.map(({ names }) => names.length)).toEqual([4, 1, 1, 1, 1, 1, 2])
   })
 
@@ -443,7 +443,7 @@ describe('that releases cannot be heard', () => {
 })
 
 describe('releases that nobody announces', () => {
-  /** A waiter finds one, while its subscription is in order. */
+  /** A waiter finds an unannounced release while its subscription is in order. */
   async function miss(key = 'k'): Promise<void> {
     const subscription = notifier.subscribe(key, '-')
     await clock.advance(0)
@@ -487,7 +487,7 @@ describe('releases that nobody announces', () => {
     for (let round = 0; round < 2; round++) {
       const subscription = notifier.subscribe('k', '-')
       await clock.advance(0)
-      // It follows the grant at once.
+      // Our own release follows the grant at once.
       server.last.beforeAnswer = () => server.last.message('k', 8)
       subscription.suspect('7')
       subscription.close()
@@ -523,7 +523,7 @@ describe('releases that nobody announces', () => {
       await clock.advance(2_000)
       server.last.beforeAnswer = () => server.last.message('k', 7)
       subscription.suspect('7')
-      // As a waiter does that was granted the lock.
+      // As does a waiter that was granted the lock.
       subscription.close()
       await clock.advance(0)
     }
@@ -547,7 +547,7 @@ describe('releases that nobody announces', () => {
       await clock.advance(2_000)
       server.last.lose()
       subscription.suspect('7')
-      // Confirmed again, and the waiter has not yet checked.
+      // The subscription is confirmed again, and the waiter has not checked yet.
       while (!subscription.live) await clock.advance(1)
       subscription.suspect('7')
     }
@@ -576,11 +576,11 @@ describe('what goes on behind those who wait', () => {
     server.last.lose()
     await clock.advance(100)
     expect(server.connections).toHaveLength(2)
-    // They are to check again by now.
+    // By then, both must have been told to check again.
     await clock.advance(250)
     tenants.run('tenant-2', () => second.close())
     await clock.advance(6_000)
-    // To connect, to subscribe to both, a probe, a suspicion; to connect, to subscribe again, a probe.
+    // Connecting, subscribing to both, a probe, a suspicion; connecting, subscribing again, a probe.
     expect(contexts).toHaveLength(7)
     expect(new Set(contexts)).toEqual(new Set(['maker']))
     expect(timers).toEqual(new Set(['maker']))

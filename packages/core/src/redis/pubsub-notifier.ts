@@ -12,24 +12,23 @@ export interface PubsubNotifierOptions {
   /** The store's prefix; default `lock:`. */
   readonly prefix?: string | undefined
   /**
-   * `channels` (default) subscribes to the channel of each key that is waited for. `pattern` subscribes once, to all releases
-   * under the prefix, which suits a process that waits for very many keys.
+   * `channels` (default) subscribes to the channel of each key that is waited for. `pattern` subscribes once, to all
+   * releases under the prefix, which suits a process that waits for very many keys.
    */
   readonly mode?: 'channels' | 'pattern' | undefined
   /** Where time comes from; default: the runtime's clock. */
   readonly clock?: Clock | undefined
 }
 
-/**
- * How long a waiter relies on it, in milliseconds. That is short because Redis may drop a message and a connection may hang.
- */
+/** How long a waiter relies on notifications, in milliseconds. Redis may drop a message, and a connection may hang. */
 const recheckMs = 1_000
 
 /**
- * Makes a notifier over Redis pub/sub, with one connection for all waiters of the process. Where calls share nothing (Workers)
- * each subscription has a connection of its own. Does no I/O before the first subscription.
+ * Makes a notifier over Redis pub/sub, with one connection for all waiters of the process. Where calls share nothing
+ * (Workers), each subscription has a connection of its own. Does no I/O before the first subscription.
  *
- * While anybody waits, a connection that has been quiet for 5 s is probed, and replaced if it does not answer within 2 s.
+ * While anybody waits, a connection that has been quiet for 5 s is probed, and replaced if it does not answer within
+ * 2 s.
  *
  * `onStateChange` reports `disconnected`, with a cause that has no credentials in it, when
  * - a connection has gone silent
@@ -37,8 +36,8 @@ const recheckMs = 1_000
  * - a subscription is refused
  * - two releases in a row were missed although the subscription was confirmed
  *
- * It reports `reconnected` when the server has confirmed the subscriptions again, or when a release is heard after some were
- * missed.
+ * It reports `reconnected` when the server has confirmed the subscriptions again, or when a release is heard after
+ * several were missed.
  *
  * @example
  * ```ts

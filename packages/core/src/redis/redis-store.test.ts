@@ -7,14 +7,14 @@ import { acquire } from './scripts/generated/acquire.ts'
 import { release } from './scripts/generated/release.ts'
 import { renew } from './scripts/generated/renew.ts'
 
-// What the scripts do is tested on real servers. This is what the store makes of whatever a client hands it.
+// The scripts are tested on real servers. These tests show what the store makes of whatever a client hands it.
 
 const { signal } = new AbortController()
 const acquisitionId = drawAcquisitionId()
 const token = `${acquisitionId}.7`
 const unknown = { type: 'unknown', executed: 'unknown' }
 
-/** A store over a client that answers each round trip with the next of these. */
+/** A store over a client that answers each round trip with the next of these replies. */
 function storeOver(rounds: readonly (readonly ScriptReply[])[], cluster = false) {
   const sent: (readonly ScriptCall[])[] = []
   const transport: RedisTransport = {
@@ -222,7 +222,7 @@ describe('a reply', () => {
       [0, 0, false],
       [3, 3, false],
       [-1, null, false],
-      // A node counts its own subscribers: none of those is not none, and three are at least three.
+      // A node counts only its own subscribers: zero of those does not mean none, and three means at least three.
       [0, null, true],
       [3, 3, true],
       [-1, null, true],

@@ -34,11 +34,11 @@ import { renew } from './scripts/generated/renew.ts'
 export const defaultFenceMemory = '10m'
 
 export interface RedisStoreOptions {
-  /** What every key begins with; default `lock:`. The notifier and the bridge need the same prefix. */
+  /** The text that every key begins with; default `lock:`. The notifier and the bridge need the same prefix. */
   readonly prefix?: string | undefined
   /**
-   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes. During that
-   * time fences rise even if the server's clock is set back. See `docs/guarantees.md`.
+   * How long a fence record is kept after the last grant or renewal, unless the ttl is longer; default 10 minutes.
+   * During that time fences rise even if the server's clock is set back. See `docs/guarantees.md`.
    */
   readonly fenceMemory?: Duration | undefined
 }
@@ -47,7 +47,7 @@ export interface RedisStoreOptions {
  * Makes a store that keeps leases as plain Redis strings with an expiry. It needs Redis 6.2 or later, or Valkey, with
  * permission for the keys `<prefix>*` and `{*` and for publishing to `<prefix>release:*`.
  *
- * Each call is one command, however many requests it has. On a cluster it is one command per hash tag, all sent together.
+ * Each call is one command, however many requests it has. On a cluster it is one command per hash tag, sent together.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     async revoke(key, call) {
       const lock = await storedValue(key, call)
       if (!('value' in lock)) return lock
-      // By the value just read: a client that sends the command again must not hit a successor.
+      // By the value just read, so that a client that sends the command again cannot hit a successor.
       const requests = [{ key, token: lock.value }]
       const [outcome] = await runScript(transport, release, ['revoked'], 2, requests, ending, revokeOutcome, call)
       return outcome as RevokeOutcome
@@ -131,7 +131,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   return store
 }
 
-/** The outcome of a check. Something that is not a lock, but is in the way of one, has no fence. */
+/** The outcome of a check. A value that is not a lock but is in the way of one has no fence. */
 function checked(lock: Holding | Unknown | Refused): CheckOutcome {
   if (lock.type === 'free') return { type: 'checked', changed: true, cursor: '-', expiresInMs: null }
   if (!('value' in lock)) return lock

@@ -6,14 +6,16 @@ import type { NotifierTroubles } from './notifier-troubles.ts'
 import type { RedisSubscriber } from './redis-subscriber.ts'
 import { SubscriberLink } from './subscriber-link.ts'
 
-/** How long a channel without subscribers stays subscribed, in milliseconds: on a busy key the next waiter comes soon. */
+/**
+ * How long a channel without subscribers stays subscribed, in milliseconds: on busy keys the next waiter comes soon.
+ */
 const lingerMs = 1_000
 
-/** What the server is asked to confirm: a channel, or the pattern for all of them. */
+/** Something the server is asked to confirm: a channel, or the pattern for all of them. */
 interface Topic {
   readonly name: string
   readonly isPattern: boolean
-  /** The server has confirmed it on the present connection. */
+  /** The server has confirmed it on the current connection. */
   confirmed: boolean
   /** The server is being asked to confirm it. */
   asking: boolean
@@ -22,7 +24,7 @@ interface Topic {
 interface Channel {
   readonly name: string
   readonly topic: Topic
-  /** Its messages are not those of releases. */
+  /** Its messages are not about releases. */
   readonly isInbox: boolean
   readonly subscribers: Set<ChannelSubscriber>
   /** Cancels the timer that ends a channel without subscribers. */
@@ -35,7 +37,7 @@ export interface ChannelsOptions {
   /** The pattern to subscribe to once, instead of to each channel; undefined for none. */
   readonly pattern: string | undefined
   readonly troubles: NotifierTroubles
-  /** Runs background work in an async context that is not that of a subscriber. */
+  /** Runs background work in an async context that belongs to no subscriber. */
   readonly home: (task: () => void) => void
 }
 
@@ -66,14 +68,14 @@ export class ReleaseChannels {
     })
   }
 
-  /** @param listener given for an inbox, whose channel no pattern covers */
+  /** @param listener given only for an inbox, whose channel no pattern covers */
   listen(name: string, listener?: MessageListener, onClose?: () => void): Subscription {
     const channel = this.#channel(name, listener !== undefined)
     const subscriber = new ChannelSubscriber(this.#clock, listener)
     channel.subscribers.add(subscriber)
     this.#subscribers++
     if (channel.topic.confirmed) subscriber.hear()
-    // No confirmation is under way that it could wait for.
+    // There is no pending confirmation to wait for.
     else if (this.#closed || this.#link.isPausing) subscriber.miss()
     this.#home(() => this.#attend(channel))
 
@@ -124,15 +126,15 @@ export class ReleaseChannels {
     return channel
   }
 
-  /** Somebody has subscribed to this channel. */
+  /** Called when somebody has subscribed to this channel. */
   #attend({ subscribers, topic }: Channel): void {
     if (subscribers.size === 0) return
     this.#link.want(true)
-    // A topic that was refused is asked for again, because permissions change.
+    // A refused topic is asked for again, because permissions change.
     if (!topic.confirmed && !topic.asking) void this.#confirm([topic])
   }
 
-  /** A subscriber of this channel has closed. */
+  /** Called when a subscriber of this channel has closed. */
   #leave(channel: Channel): void {
     this.#link.want(this.#subscribers > 0)
     if (channel.subscribers.size > 0 || this.#closed) return
@@ -140,7 +142,7 @@ export class ReleaseChannels {
       this.#channels.delete(channel.name)
       if (channel.topic.isPattern) return
       if (channel.topic.confirmed) this.#unsubscribe(channel.topic)
-      // Nobody asks for it any more, so it would never end, and the refusal of another would not be told.
+      // Nobody asks for the topic anymore, so its refusal would never end, and hide the refusal of another topic.
       this.#troubles.forget('refusal', channel.topic.name)
     }
     channel.stopLinger ??= this.#clock.schedule(end, lingerMs, 'background')
@@ -162,8 +164,8 @@ export class ReleaseChannels {
   }
 
   /**
-   * Asks the server to confirm a topic, because any answer shows that the connection is alive. It prefers a topic that was
-   * refused, because permissions may have changed.
+   * Asks the server to confirm a topic, because any answer shows that the connection is alive. Prefers a refused topic,
+   * because permissions may have changed.
    */
   async #probe(): Promise<void> {
     const refused = this.#unconfirmed()
@@ -171,7 +173,7 @@ export class ReleaseChannels {
     if (probed && (await this.#confirm([probed])) && probed === refused[0]) void this.#confirm(this.#unconfirmed())
   }
 
-  /** Asks the server to confirm these topics, even if it has before, and answers whether it did. */
+  /** Asks the server to confirm these topics, even if it has before. Returns whether it did. */
   async #confirm(topics: readonly Topic[]): Promise<boolean> {
     const [first] = topics
     if (!first) return false
@@ -188,13 +190,13 @@ export class ReleaseChannels {
     if (answer.type === 'lost') return false
     const isConfirmed = answer.type === 'confirmed'
     if (!isConfirmed && topics.length > 1) {
-      // One forbidden topic makes the server refuse them all, so each is asked for by itself.
+      // One forbidden topic makes the server refuse them all, so ask for each by itself.
       for (const topic of topics) void this.#confirm([topic])
       return false
     }
     if (isConfirmed) for (const topic of topics) this.#confirmed(topic)
     else for (const topic of topics) this.#refuse(topic, answer.cause)
-    // Only now: a subscription that is refused on the new connection is no sign that releases are heard again.
+    // Only after noting a refusal: a new connection that refuses a subscription does not mean that releases are heard.
     this.#troubles.end('connection')
     return isConfirmed
   }
@@ -202,14 +204,14 @@ export class ReleaseChannels {
   #confirmed(topic: Topic): void {
     topic.confirmed = true
     this.#troubles.end('refusal', topic.name)
-    // Nobody listens any more; its lingering ended before the server had confirmed.
+    // Nobody listens anymore: the channel's linger time ended before the server had confirmed.
     if (!topic.isPattern && !this.#channels.has(topic.name)) this.#unsubscribe(topic)
     for (const subscriber of this.#on(topic)) subscriber.hear()
   }
 
   #refuse(topic: Topic, cause: unknown): void {
     topic.confirmed = false
-    // The channel was left while the server was asked.
+    // The channel was left while the server was being asked.
     if (!this.#isKept(topic)) return
     for (const subscriber of this.#on(topic)) subscriber.miss()
     const reason = cause instanceof Error ? cause.message : String(cause)

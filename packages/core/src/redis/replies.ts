@@ -12,14 +12,14 @@ import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { countsSubscribers } from './run-script.ts'
 
 /*
- * Turns the scripts' replies into outcomes. The common ones are bare values, such as a token, because lists cost both sides more.
- * All others are lists, `[word, ...details]`. The shape of each reply is checked, on every transport: some clients resolve with
- * something else when they are aborted, and some turn "123" into a number.
+ * Turns the scripts' replies into outcomes. Common replies are bare values, such as a token, because lists cost both
+ * sides more. All others are lists, `[word, ...details]`. The shape of each reply is checked on every transport: some
+ * clients resolve with something else when aborted, and some turn "123" into a number.
  */
 
 /**
- * What each word of a script's reply means. A function answers false for details that do not fit the word. A bare value is the
- * detail of the word `bare`.
+ * What each word of a script's reply means. A function returns false for details that do not fit the word. A bare value
+ * is the detail of the word `bare`.
  */
 type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
 
@@ -28,8 +28,8 @@ export const itself = 'itself'
 type Itself = typeof itself
 
 /**
- * Makes the decoder of a script's replies. Every script treats silence alike, and also the server's own errors, whether they
- * are about a whole command or, as `failed`, about one of its requests.
+ * Makes the decoder for a script's replies. Missing replies are treated alike for every script, and so are the server's
+ * own errors, whether they are about a whole command or, as `failed`, about one of its requests.
  */
 export const decoder =
   <O>(meanings: Meanings<O | Refused>) =>
@@ -54,14 +54,14 @@ export const unsent: (reply: ScriptReply) => Unknown | Refused = decoder<never>(
 const garbled: Unknown = { type: 'unknown', executed: 'unknown', cause: new Error('Unexpected reply') }
 
 /**
- * Errors that pass by themselves. The server answers them before it carries anything out. Before version 7, and in Dragonfly,
- * the error of a command within a script comes wrapped.
+ * Errors that pass by themselves. The server replies with them before it carries anything out. Before version 7, and in
+ * Dragonfly, the error of a command within a script comes wrapped.
  */
 const passing = /(?:^|: -)(LOADING|BUSY|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF)/
 
 function serverError({ message, resent }: ScriptReply & { type: 'error' }): Unknown | Refused {
   const cause = new Error(message)
-  // The script has removed a key and met it again while its slot was on the move. What it did before that is done.
+  // The script removed a key and then used it again while its slot was moving. What the script did before that is done.
   const isHalfDone = message.includes('non local key')
   // If the client sent the request twice, the first copy may have been carried out.
   const executed = resent || isHalfDone ? 'unknown' : 'no'
@@ -104,7 +104,7 @@ export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewO
 
 const notMine = (_: unknown, resent: boolean): ReleaseOutcome => ({ type: 'superseded', resent })
 
-/** Where the server counts only some of the subscribers, a count of zero says nothing. */
+/** If the server counts only some of the subscribers, a count of zero says nothing. */
 export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
     bare: ([told]) => {
@@ -128,7 +128,7 @@ export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<Revo
   other: revokedBefore,
 })
 
-/** The holder that was seen is gone. If this may be the answer to a repeat, we count as having revoked it. */
+/** The holder that was read is gone. If this may be the answer to a repeat, this call counts as having revoked it. */
 function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
   return { type: resent ? 'revoked' : 'free' }
 }
@@ -136,7 +136,7 @@ function revokedBefore(_: unknown, resent: boolean): RevokeOutcome {
 /** What is stored under a lock's key. */
 export type Holding =
   | { readonly type: 'held'; readonly expiresInMs: number | null; readonly value: string }
-  /** Something that is not a lock. It is in the way of a lock, so it counts as held. `value` is the server's error. */
+  /** Something that is not a lock. It is in a lock's way, so it counts as held. `value` is the server's error. */
   | { readonly type: 'other'; readonly expiresInMs: null; readonly value: string }
   | { readonly type: 'free' }
 

@@ -9,10 +9,10 @@ const script: Script<[], [key: string], [each: string]> = { sha1: 'f'.repeat(40)
 type Respond = (call: ScriptCall) => ScriptReply
 const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', value: of, resent })
 const error = (message: string, resent?: boolean): ScriptReply => ({ type: 'error', message, resent })
-/** A server that carries out what it is sent: each request's outcome is its key. */
+/** A server that carries out every request: each request's outcome is its key. */
 const executes: Respond = ({ keys }) => value(keys)
 
-/** Runs the script once for each key; the server responds to what it is sent. Answers the part of the reply for each. */
+/** Runs the script once for each key, on a server that answers with `respond`. Resolves with each key's reply. */
 async function run(keys: readonly string[], respond: Respond, cluster = false) {
   const trips: string[][] = []
   const calls: ScriptCall[] = []

@@ -4,19 +4,19 @@ import { hashTag } from './keys.ts'
 import type { RedisTransport, ScriptCall, ScriptReply } from './redis-transport.ts'
 import type { Script } from './scripts/script.ts'
 
-/** Whether the reply to a `PUBLISH` counts every subscriber. No node of a cluster knows those of the others. */
+/** Whether the reply to a `PUBLISH` counts every subscriber. A cluster node does not know the others' subscribers. */
 export const countsSubscribers = (transport: RedisTransport): boolean =>
   transport.countsSubscribers && !splitTransports.has(transport)
 
 /**
- * Runs a script over many requests and answers one outcome per request, in order.
+ * Runs a script over many requests and resolves with one outcome per request, in order.
  *
- * On a single server that is one command. On a cluster a script may touch one slot only, so there is one command per hash tag,
- * sent together. Scripts are called by their hash; a server that has forgotten one (restart, flush, failover) gets the text,
- * within the same call. An error reply to a command of several requests is nobody's answer, because one of them may have caused
- * it: each is sent again alone.
+ * On a single server that is one command. On a cluster a script may touch only one slot, so there is one command per
+ * hash tag, and all are sent together. Scripts are called by their hash; a server that has forgotten one (restart,
+ * flush, failover) gets the text within the same call. An error reply to a command of several requests answers none of
+ * them, because any one may have caused it: each is sent again by itself.
  *
- * @param args   what the script takes once
+ * @param args   the arguments that the script takes once
  * @param keys   how many keys each request has
  * @param encode the keys of a request and then its arguments, in the order in which the script names them
  */
@@ -44,7 +44,7 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
     return { command, body, keys: callKeys, args: callArgs }
   }
 
-  /** Takes the outcomes from the replies, and sends again what has to be. */
+  /** Takes the outcomes from the replies, and sends again what must be sent again. */
   const send = (parts: readonly Part[]): Promise<readonly O[]> =>
     transport.run(parts.map(callFor), call).then((replies) => {
       const again: Part[] = []
@@ -67,7 +67,7 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
   return send(grouped(transport, encoded))
 }
 
-/** Which requests share a command: all on a single server, those of one hash tag on a cluster. */
+/** Groups the requests that share a command: all on a single server, those with the same hash tag on a cluster. */
 function grouped(transport: RedisTransport, requests: readonly (readonly string[])[]): readonly Part[] {
   if (!transport.cluster && !splitTransports.has(transport)) return [{ members: requests.map(indexOf) }]
   const groups = new Map<string, number[]>()
@@ -82,7 +82,7 @@ function grouped(transport: RedisTransport, requests: readonly (readonly string[
 
 const indexOf = (_: unknown, index: number): number => index
 
-/** What has to be sent in place of this part, because its reply is nobody's answer. Undefined if it is an answer. */
+/** The parts to send in place of this one if its reply answers no request. Undefined if the reply is an answer. */
 function retries(
   transport: RedisTransport,
   { members, withText, resent }: Part,
@@ -98,18 +98,21 @@ function retries(
   return members.map((index) => ({ members: [index], withText, resent: mayHaveRun }))
 }
 
-/** Errors that say nothing about a request: the server answers them to all. */
+/** Errors that say nothing about a particular request: the server gives them to every request. */
 const aboutServer = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|NOAUTH)/
 
-/** Errors about some request that come before anything is carried out. About a script's own commands Redis says `NOPERM ACL …`. */
+/**
+ * Errors about one request that come before anything is carried out. For a script's own commands, Redis says
+ * `NOPERM ACL …`.
+ */
 const carriesOutNothing = /^(CROSSSLOT|TRYAGAIN|OOM|NOPERM (?!ACL))/
 
-/** What is sent as one command. */
+/** Requests that are sent as one command. */
 interface Part {
-  /** The numbers of its requests. */
+  /** The indexes of its requests. */
   readonly members: readonly number[]
   readonly withText?: boolean | undefined
-  /** It may have been carried out already: by a server that has the script, or with others, before the error of one of them. */
+  /** It may have been carried out before: by a server that has the script, or with others, until one of them failed. */
   readonly resent?: boolean | undefined
 }
 

@@ -6,11 +6,13 @@ import type { RedisSubscriber, SubscriberConnection } from './redis-subscriber.t
 
 /** How long an attempt to connect may take, in milliseconds. */
 const connectDeadlineMs = 5_000
-/** A connection that only listens does not notice its own death. It is probed after this long without a sign of life. */
+/** A connection that only listens does not notice its own death. It is probed after this many ms of silence. */
 const probeEveryMs = 5_000
 /** How long a command may stay unanswered, in milliseconds. */
 const answerDeadlineMs = 2_000
-/** This many failed attempts in a row are reported: about half a second if each fails at once. A restart causes fewer. */
+/**
+ * This many failed attempts in a row are reported: about half a second if each fails at once. A restart causes fewer.
+ */
 const reportedAfter = 3
 
 /** The pause before the next attempt to connect, in milliseconds: it doubles from `from` up to `to`, with jitter. */
@@ -19,7 +21,7 @@ export interface ReconnectPause {
   readonly to: number
 }
 
-/** With jitter, because the clients of a restarted server must not all come back at the same moment. */
+/** With jitter, because the clients of a restarted server must not all return at the same moment. */
 const defaultPause: ReconnectPause = { from: 100, to: 2_000 }
 
 /** The user of a {@link SubscriberLink}. */
@@ -27,24 +29,24 @@ export interface LinkUser {
   /** There is a new connection with no subscriptions yet. Subscribe through `ask`. */
   connected(): void
   message(channel: string, payload: string): void
-  /** The connection is gone, or an attempt to connect has failed, for this reason. The link tries again by itself. */
+  /** The connection is gone or an attempt to connect has failed, with this cause. The link tries again by itself. */
   lost(cause: unknown): void
   /**
-   * The connection has been quiet for 5 s. Ask the server something through `ask`: an answer shows that the connection is
-   * alive. Repeating a subscription is enough, and shows that the subscription still stands.
+   * The connection has been quiet for 5 s. Ask the server something through `ask`: an answer shows that the connection
+   * is alive. Repeating a subscription is enough, and also shows that the subscription still stands.
    */
   probe(): void
-  /** Several attempts in a row have failed, or the connection went silent. The cause is for the program's operator. */
+  /** Several attempts in a row have failed, or the connection has gone silent. The cause is for the operator. */
   troubled(cause: Error): void
 }
 
-/** What became of a command. `lost`: there was no connection, or it was lost before the answer came. */
+/** The outcome of a command. `lost`: there was no connection, or it was lost before the answer came. */
 export type LinkAnswer =
   | { readonly type: 'confirmed' }
   | { readonly type: 'refused'; readonly cause: unknown }
   | { readonly type: 'lost' }
 
-/** An attempt to connect, and the connection that came of it. */
+/** An attempt to connect, and the connection that resulted. */
 interface Attempt {
   readonly gone: AbortController
   connection?: SubscriberConnection
@@ -55,9 +57,10 @@ interface Attempt {
 /**
  * Keeps one connection that only listens: it reconnects, lets its user subscribe again, and notices silence.
  *
- * States: *idle* → *connecting* → *connected*. After a failure or a loss, while the link is wanted: *pausing* → *connecting*.
- * From any state: *closed*. A connection that nobody wants at present is kept, but neither probed nor replaced. The first of an
- * error, a loss and a deadline ends an attempt for good, and whatever it brings after that is ignored.
+ * States: *idle* → *connecting* → *connected*. After a failure or a loss, while the link is wanted: *pausing* →
+ * *connecting*. From any state: *closed*. A connection that nobody wants at present is kept, but neither probed nor
+ * replaced. An attempt ends for good with its first error, loss or missed deadline, and whatever it yields after that
+ * is ignored.
  *
  * Does nothing before the first `want(true)`.
  */
@@ -70,7 +73,7 @@ export class SubscriberLink {
   #wanted = false
   #closed = false
   #failures = 0
-  /** How many signs of life there were. */
+  /** The number of signs of life so far. */
   #signs = 0
   /** When the last one was, in monotonic milliseconds. */
   #lastSignMs = 0
@@ -89,7 +92,7 @@ export class SubscriberLink {
     return this.#stopPause !== undefined
   }
 
-  /** Sets whether anybody needs its messages. While nobody does, a lost connection is not replaced. */
+  /** Sets whether anybody needs the messages. While nobody does, a lost connection is not replaced. */
   want(wanted: boolean): void {
     if (this.#closed || wanted === this.#wanted) return
     this.#wanted = wanted
@@ -99,8 +102,8 @@ export class SubscriberLink {
   }
 
   /**
-   * Runs a command. A connection that does not answer within 2 s counts as dead and is replaced, unless messages keep coming
-   * in. Never rejects.
+   * Runs a command. A connection that does not answer within 2 s counts as dead and is replaced, unless messages keep
+   * coming in. Never rejects.
    */
   async ask(command: (connection: SubscriberConnection) => Promise<void>): Promise<LinkAnswer> {
     const attempt = this.#attempt
@@ -185,7 +188,7 @@ export class SubscriberLink {
 
   #keepProbing(): void {
     const quietMs = this.#clock.monotonicMs() - this.#lastSignMs
-    // A timer may fire a fraction of a millisecond early, and would then be set again for that fraction.
+    // A timer may fire a fraction of a millisecond early, and would then be set again for that fraction alone.
     const isDue = quietMs > probeEveryMs - 1
     const nextMs = isDue ? probeEveryMs : probeEveryMs - quietMs
     this.#stopProbing = this.#clock.schedule(() => this.#keepProbing(), nextMs, 'background')
@@ -205,7 +208,7 @@ export class SubscriberLink {
     if (silent || this.#failures >= reportedAfter) this.#user.troubled(troubleBy(cause))
   }
 
-  /** Connects again after a pause, if the link is still wanted then. If it is wanted only later, it connects at once. */
+  /** Reconnects after a pause if the link is still wanted then. If it is wanted only later, connects at that moment. */
   #pause(): void {
     const again = (): void => {
       this.#stopPause = undefined

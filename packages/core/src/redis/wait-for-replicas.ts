@@ -12,40 +12,42 @@ import { read } from './scripts/generated/read.ts'
 import { release } from './scripts/generated/release.ts'
 
 export interface ReplicaOptions {
-  /** How many replicas have to confirm each grant and each renewal. */
+  /** How many replicas must confirm each grant and each renewal. */
   readonly replicas: number
   /**
-   * How long the server waits for them; default 50 ms, at most 500 ms. Meanwhile it carries out nothing else that comes over the same
-   * connection.
+   * How long the server waits for them; default 50 ms, at most 500 ms. Meanwhile it carries out nothing else that
+   * arrives on the same connection.
    */
   readonly timeout?: Duration | undefined
 }
 
-/** Longer, and there would be no second try within a command deadline. */
+/** A longer timeout would leave no time for a second try within a command deadline. */
 const longestTimeoutMs = 500
 
 /**
- * Makes a backend whose grants and renewals count only once enough replicas have them, by Redis's `WAIT` behind each script in the same
- * round trip. So a failover to a replica that had confirmed loses no lease that anybody was told of, nor its fence.
+ * Makes a backend whose grants and renewals count only once enough replicas have them: Redis's `WAIT` follows each
+ * script in the same round trip. So a failover to a replica that had confirmed loses no lease that was reported to a
+ * caller, and no fence.
  *
- * A request that too few replicas confirmed counts as unanswered, whatever the primary did: an acquire is repeated until its time is over,
- * rejects with `StoreUnavailableError` then, and what the primary granted is given back. A renewal is repeated until the lease's validity
- * is over. The `cause` says how many confirmed. Answers that grant nothing, such as that somebody holds the lock, do not wait for anybody
- * to be believed; nor do releases.
+ * A request that too few replicas confirmed counts as unanswered, whatever the primary did. An acquire is repeated
+ * until its time is over; then it rejects with `StoreUnavailableError`, and what the primary granted is given back. A
+ * renewal is repeated until the lease's validity is over. The `cause` says how many replicas confirmed. Answers that
+ * grant nothing, such as that somebody holds the lock, count without confirmation. So do releases.
  *
- * **It does not make Redis consistent.** `WAIT` does not keep a replica that had not confirmed from being promoted. Let `replicas` be all
- * of them, or at least as many as a majority, and let the failover choose the one that knows most, as Sentinel and Cluster do. A primary
- * that is cut off from its replicas grants nothing.
+ * **It does not make Redis consistent.** `WAIT` does not prevent the promotion of a replica that had not confirmed. Set
+ * `replicas` to the number of all replicas, or at least to a majority, and let the failover choose the replica with the
+ * most data, as Sentinel and Cluster do. A primary that is cut off from its replicas grants nothing.
  *
- * Each acquire and renewal takes one more round trip between the servers. Where a replica is down and not enough are left, each holds
- * up the connection for `timeout`, so give locks a client of their own. A lock is not passed on with its release in one request.
+ * Each acquire and renewal takes one more round trip between the servers. If a replica is down and too few are left,
+ * each of them blocks the connection for `timeout`, so give locks a client of their own. A release does not pass the
+ * lock on in the same request.
  *
  * @example
  * ```ts
  * const locks = createLocker({ ...waitForReplicas(ioredisBackend(redis), { replicas: 1, timeout: '50ms' }) })
  * ```
  *
- * @returns the same backend with another store
+ * @returns the same backend with a different store
  * @throws InvalidOptionError for a bad option, or a store whose client cannot wait for replicas, such as one over HTTP
  */
 export function waitForReplicas<B extends { readonly store: LeaseStore }>(backend: B, options: ReplicaOptions): B {
@@ -66,7 +68,10 @@ export function waitForReplicas<B extends { readonly store: LeaseStore }>(backen
   return { ...backend, store: redisStore(confirming, { prefix: backend.store.prefix, fenceMemory: Number(memory) }) }
 }
 
-/** A transport of the same client. What it cannot vouch for, it answers as the server's own error for too few replicas. */
+/**
+ * A transport over the same client. It replaces a reply it cannot vouch for with the server's error for too few
+ * replicas.
+ */
 function confirmingTransport(transport: RedisTransport, confirmed: ConfirmedRun, wait: ReplicaWait): RedisTransport {
   const { commandDeadlineMs, cluster, countsSubscribers } = transport
   const confirming: RedisTransport = {
@@ -95,11 +100,11 @@ function believed({ reply, confirmed, cause }: ConfirmedReply, { replicas, timeo
   if (!reply.value.some(isYes)) return reply
   const why = cause instanceof Error ? `: ${cause.message}` : ''
   const refusal = ['failed', `NOREPLICAS ${confirmed} of ${replicas} replicas confirmed within ${timeoutMs} ms${why}`]
-  // As after a repeat: the primary has carried it out.
+  // Marked as after a repeat, because the primary has carried it out.
   return { ...reply, resent: true, value: reply.value.map((each) => (isYes(each) ? refusal : each)) }
 }
 
-/** What a request's reply says if it grants, renews or keeps something. See the scripts. */
+/** Whether a request's reply says that something was granted, renewed or kept. See the scripts. */
 const isYes = (reply: unknown): boolean =>
   typeof reply === 'string' || (Array.isArray(reply) && yes.has(reply[0] as string))
 const yes = new Set(['granted', 'claimed', 'completed'])

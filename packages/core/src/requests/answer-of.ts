@@ -1,7 +1,8 @@
 /**
- * The answer of a handler. For authors of adapters: handlers of their frameworks are used to answer in another way.
+ * Checks a handler's answer. For authors of adapters, because handlers in their frameworks usually answer in another
+ * way.
  *
- * @throws TypeError for what is no `Response`, of whichever realm
+ * @throws TypeError for anything but a `Response`, of whichever realm
  */
 export async function answerOf(answer: Response | Promise<Response>): Promise<Response> {
   const made = await answer

@@ -1,4 +1,4 @@
-/** Web requests under a lock, and what adapters of frameworks need. */
+/** Web requests under a lock, and what adapters for frameworks need. */
 export { answerOf } from './answer-of.ts'
 export { lockRefusal } from './lock-refusal.ts'
 export {

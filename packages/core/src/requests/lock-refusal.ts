@@ -3,16 +3,16 @@ import type { Problem } from './problem.ts'
 
 /** When a client may ask again while the store is silent, in seconds: a command deadline over TCP. */
 const storeRetrySeconds = 2
-/** The same while a server shuts down: the next request reaches another. */
+/** The same while a server shuts down, in seconds: the next request reaches another server. */
 const closedRetrySeconds = 1
-/** The longest `Retry-After` for a held lock, in seconds: as long as an acquire waits unless told otherwise. */
+/** The longest `Retry-After` for a held lock, in seconds: as long as an acquire waits by default. */
 const longestRetrySeconds = 10
 
 /**
- * What to answer a request that did not get its lock, so that nothing has begun; undefined if the error is a mistake of the program,
- * or tells that the client has left.
+ * The answer to a request that did not get its lock, so its work has not begun. Undefined if the error is a mistake of
+ * the program or means that the client has left.
  *
- * @param contendedStatus the status when somebody holds the lock
+ * @param contendedStatus the status if somebody holds the lock
  */
 export function lockRefusal(error: unknown, contendedStatus: 409 | 423): Problem<400 | 409 | 423 | 503> | undefined {
   if (error instanceof AcquireTimeoutError) {
@@ -24,7 +24,7 @@ export function lockRefusal(error: unknown, contendedStatus: 409 | 423): Problem
   return undefined
 }
 
-/** Others have held the lock for as long as this request waited. They may do so for as long again. */
+/** Others have held the lock for as long as this request waited, and may hold it for as long again. */
 const retrySeconds = (waitedMs: number): number =>
   Math.min(Math.max(Math.round(waitedMs / 1_000), 1), longestRetrySeconds)
 

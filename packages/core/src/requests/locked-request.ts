@@ -4,37 +4,37 @@ import { type AcquireOptions, checkAcquireOptions } from '../options.ts'
 import { lockRefusal } from './lock-refusal.ts'
 import { problemParts } from './problem.ts'
 
-/** The part of a locker that guards requests. A wrapper around one fits, too. */
+/** The part of a locker that guards requests. A wrapper around a locker also fits. */
 export interface RequestLocks {
   withLock<T>(key: string, options: AcquireOptions, work: (lease: Lease) => Promise<T>): Promise<T>
 }
 
 /**
- * The options of an acquire pass through, but for `signal`: the wait ends when the client leaves. Functions are given the web request,
- * or what a framework has in its place.
+ * The options of `acquire` pass through, except for `signal`: the wait ends when the client leaves. Functions are given
+ * the web request, or what a framework has in its place.
  */
 export interface LockedRequestOptions<Asked = Request> extends Omit<AcquireOptions, 'signal'> {
-  /** A locker, or a function that returns the one for a request. */
+  /** A locker, or a function that returns the locker for a request. */
   readonly locks: RequestLocks | ((request: Asked) => RequestLocks)
   /**
-   * Returns the key of the lock that a request needs. What comes from the client may be any text, so begin each kind of key with
-   * a prefix of its own.
+   * Returns the key of the lock that a request needs. The client may send any text, so begin each kind of key with a
+   * prefix of its own.
    */
   readonly key: (request: Asked) => string | Promise<string>
-  /** The status or the answer when somebody holds the lock until `wait` is over; default 409. */
+  /** The status, or a function that answers, if somebody holds the lock until `wait` is over; default 409. */
   readonly onContended?:
     | 409
     | 423
     | ((request: Asked, error: AcquireTimeoutError) => Response | Promise<Response>)
     | undefined
   /**
-   * Answers in place of the work when the lease was lost meanwhile, and is given the work's own answer. By default that stays the
-   * answer, with the header `Lease-Lost`.
+   * Answers in place of the work if the lease was lost meanwhile, and is given the work's own answer. By default the
+   * work's answer is sent, with the header `Lease-Lost`.
    */
   readonly onLost?:
     | ((request: Asked, error: LeaseLostError, answer: Response) => Response | Promise<Response>)
     | undefined
-  /** What the `type` of each problem begins with; default `/problems/`. */
+  /** The beginning of each problem's `type`; default `/problems/`. */
   readonly problems?: string | undefined
 }
 
@@ -42,9 +42,10 @@ export interface LockedRequestOptions<Asked = Request> extends Omit<AcquireOptio
 export type LockedWork = (request: Request, lease: Lease) => Response | Promise<Response>
 
 /**
- * Runs work for one request under its lock, or answers why it does not: 409 or 423 if the lock is held, 503 if the store does not
- * answer or the server shuts down. It rejects with what the work throws, and with the reason of the request's signal if the client
- * leaves while it waits. `asked` is what the options' functions are given; default the request itself.
+ * Runs work for one request under its lock, or answers why it does not: 409 or 423 if the lock is held, 503 if the
+ * store does not answer or the server is shutting down. Rejects with what the work throws, and with the reason of the
+ * request's signal if the client leaves during the wait. `asked` is what the options' functions are given; by default,
+ * the request itself.
  */
 export type LockedRequestHandle<Asked = Request> = (
   request: Request,
@@ -53,8 +54,8 @@ export type LockedRequestHandle<Asked = Request> = (
 ) => Promise<Response>
 
 /**
- * Makes what answers web requests under a lock. The lock is given back before the response is returned. A body that still streams is
- * not covered. The packages for frameworks build on it.
+ * Makes a function that answers web requests under a lock. The lock is given back before the response is returned, so a
+ * body that still streams is not covered. The packages for frameworks build on this function.
  *
  * @example
  * ```ts

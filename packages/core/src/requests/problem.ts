@@ -1,15 +1,15 @@
 /** An answer in the form of RFC 9457. */
 export interface Problem<Status extends number = number> {
   readonly status: Status
-  /** The end of its `type`, by which a program tells it from others with that status. */
+  /** The end of its `type`, by which a program tells it apart from others with that status. */
   readonly type: string
   readonly title: string
   readonly detail: string
-  /** Seconds. */
+  /** The value of `Retry-After`, in seconds. */
   readonly retryAfter?: number
 }
 
-/** The body and the headers of a problem. @param base what its `type` begins with */
+/** The body and the headers of a problem. @param base the beginning of its `type` */
 export const problemParts = (
   base: string,
   { type, title, status, detail, retryAfter }: Problem,

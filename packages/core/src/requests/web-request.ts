@@ -1,18 +1,18 @@
-/** A request as a server of Node knows it. */
+/** A request as a Node server knows it. */
 export interface ServerRequest {
   readonly method: string
-  /** The whole address. */
+  /** The full URL. */
   readonly url: string
-  /** Names and values in turn, as they came. */
+  /** Names and values, alternating, as received. */
   readonly rawHeaders: readonly string[]
   readonly body: Uint8Array | ReadableStream<Uint8Array> | string | null
-  /** Tells when the client leaves. */
+  /** Reports when the client leaves. */
   readonly response: ServerResponse
 }
 
-/** What is used of the response of a server of Node, by shape. */
+/** The part used of a Node server's response, by shape. */
 export interface ServerResponse {
-  /** Whether its connection is gone. Over HTTP/2 it does not say. */
+  /** Whether its connection is gone. Not reported over HTTP/2. */
   readonly destroyed?: boolean
   readonly writableEnded: boolean
   once(event: 'close', listener: () => void): unknown
@@ -22,20 +22,21 @@ export interface ServerResponse {
 const withoutBody = new Set(['GET', 'HEAD'])
 
 /**
- * Makes the web request that a server's request is. Its signal is aborted when the client leaves. For authors of adapters.
+ * Converts a Node server's request to a web request, whose signal is aborted when the client leaves. For authors of
+ * adapters.
  *
  * @example
  * ```ts
  * const request = webRequest({ method: 'POST', url: 'http://localhost/payments', rawHeaders: req.rawHeaders, body, response: res })
  * ```
  *
- * @throws TypeError for an address or a method that no web request may have
+ * @throws TypeError for a URL or a method that a web request may not have
  */
 export function webRequest({ method, url, rawHeaders, body, response }: ServerRequest): Request {
   const headers = new Headers()
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    // HTTP/2 has the method and the address among its headers.
+    // HTTP/2 puts the method and the parts of the URL among the headers.
     if (!name.startsWith(':')) headers.append(name, value)
   }
   const client = new AbortController()
@@ -45,19 +46,19 @@ export function webRequest({ method, url, rawHeaders, body, response }: ServerRe
     signal: client.signal,
     body: withoutBody.has(method) ? null : (body as BodyInit | null),
   }
-  // A body that streams says so (Fetch, `duplex`); types do not know it yet.
+  // A streaming body needs `duplex` (Fetch), which the types do not know yet.
   const request = new Request(url, { ...init, duplex: 'half' } as RequestInit)
   const onClose = (): void => {
-    // The request is held until then: a signal that nobody holds is never aborted.
+    // This closure keeps the request reachable until then: a signal that nobody references is never aborted.
     if (!response.writableEnded && !request.signal.aborted) client.abort(new Error('The client has left'))
   }
-  // It may have left while earlier middleware ran.
+  // The client may have left while earlier middleware ran.
   if (response.destroyed) onClose()
   else response.once('close', onClose)
   return request
 }
 
-/** The headers that tell of a body, by their names in lower case. */
+/** The headers that describe a body, under their lowercase names. */
 interface BodyHeaders {
   readonly 'content-length'?: string | undefined
   readonly 'content-type'?: string | undefined
@@ -65,9 +66,9 @@ interface BodyHeaders {
 }
 
 /**
- * The body of a request that a parser of the framework has read: its bytes if it kept them, or the same JSON.
+ * The body of a request that a framework's parser has read: its bytes if the parser kept them, or the same JSON.
  *
- * @throws TypeError if a body came and the parser has kept neither: without it, requests could not be told apart
+ * @throws TypeError if there was a body and the parser kept neither: without it, requests could not be told apart
  */
 export function parsedBody(parsed: unknown, headers: BodyHeaders): Uint8Array | string | null {
   const type = headers['content-type'] ?? ''

@@ -93,7 +93,7 @@ describe('a lock that is held for a time at least', () => {
     await (await holdAtLeast(locks, '2s').acquire('job')).release()
     expect(await elsewhere.isLocked('job')).toBe(true)
 
-    // The undoing of a grant that came too late is under way when the caller has another.
+    // A grant that came too late is still being undone when the caller gets another.
     store.next('acquire', replyAfter(900), replyAfter(900))
     store.next('release', replyLost)
     const call = follow(holdAtLeast(locks, '2s').acquire('late', { ttl: '3s', minValidity: '2500ms' }), clock)
@@ -201,7 +201,7 @@ describe('those who wait for it', () => {
     await lease.release()
     await clock.advance(4_600)
     expect(there.state).toBe('fulfilled')
-    // Told of the new expiry, and when that was over.
+    // Once when notified of the new expiry, and once after it.
     expect(store.called('acquire')).toHaveLength(2)
   })
 })

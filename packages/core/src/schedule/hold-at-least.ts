@@ -11,30 +11,31 @@ import { releaseAfterOf } from './release-after-of.ts'
 
 type Options = Omit<AcquireOptions, 'queue'>
 
-/** The calls of a locker whose locks stay taken for a while, however soon their work is done. They stand in no queue. */
+/** The calls of a locker whose locks stay taken for a while, however soon the work is done. They do not use queues. */
 export interface HoldingAtLeast {
-  /** As `acquire` of the locker. */
+  /** Like `acquire` of the locker. */
   acquire(key: string, options?: Options): Promise<Lease>
-  /** As `tryAcquire` of the locker. */
+  /** Like `tryAcquire` of the locker. */
   tryAcquire(key: string, options?: Omit<TryAcquireOptions, 'queue'>): Promise<Lease | null>
-  /** As `withLock` of the locker. */
+  /** Like `withLock` of the locker. */
   withLock<T>(key: string, work: Work<T>): Promise<T>
   withLock<T>(key: string, options: Options | undefined, work: Work<T>): Promise<T>
 }
 
 /**
- * The calls of a locker for jobs that several processes fire at about the same time and one of them is to run. A lock prevents overlap,
- * and not repetition: a job that takes 5 ms has released its lock when the timer of the next process goes off. Here the lock is
- * taken for at least `atLeast`. Let that be longer than the timers may be apart, and shorter than the time
- * between two runs.
+ * Returns the calls of a locker for jobs that several processes fire at about the same time and only one is to run. A
+ * lock prevents overlap but not repetition: a job that takes 5 ms has released its lock by the time the next process's
+ * timer fires. Here the lock stays taken for at least `atLeast`. Make that longer than the timers may be apart, and
+ * shorter than the time between two runs.
  *
- * A release before that time ends the lease, and leaves the lock to be free at that moment. It answers `released`, needs one command,
- * and nothing of this process after that, which may exit. A release later than that is an ordinary one. If the process dies, the ttl
- * frees the lock; the ttl is at least `atLeast`, too.
+ * A release before `atLeast` is over ends the lease and leaves the lock to become free at that moment. It resolves with
+ * `released`, takes one command, and needs nothing more of this process, which may exit. A later release is an ordinary
+ * one. If the process dies, the ttl frees the lock; the ttl is also at least `atLeast`.
  *
- * Until then nobody holds the lock: `inspect` shows the last holder, `revoke` frees it. Whoever waits for it is told of the new expiry.
+ * Between the release and that moment nobody holds the lock: `inspect` shows the last holder, and `revoke` frees the
+ * lock. Its waiters are notified of the new expiry.
  *
- * @param atLeast counted from when the acquire was answered, by the clock of this process
+ * @param atLeast counted from when the acquire was answered, by this process's clock
  *
  * @example
  * ```ts
@@ -43,8 +44,8 @@ export interface HoldingAtLeast {
  * await report({ fence: turn.fence })
  * ```
  *
- * @throws InvalidOptionError for a bad duration, or a locker whose store does not offer this. The calls reject with what those of the
- *   locker reject with
+ * @throws InvalidOptionError for a bad duration, or a locker whose store does not offer this. The calls reject with
+ *   what the locker's own reject with
  */
 export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
   const shared = sharedOf(Object(locks))
@@ -58,7 +59,7 @@ export function holdAtLeast(locks: Locker, atLeast: Duration): HoldingAtLeast {
     return { ...asked, queue: undefined, ttlMs: Math.max(asked.ttlMs, atLeastMs) }
   }
 
-  /** Makes one call, whose lease is released in its own way. */
+  /** Makes one call, whose lease is released in the way of this room. */
   async function held(acquire: (calls: KeyCalls) => Promise<Lease | null>, key: string): Promise<HeldLease | null> {
     const keeps = keeping(shared as NonNullable<typeof shared>, store as NonNullable<typeof store>, atLeastMs)
     const lease = (await acquire(new KeyCalls(keeps.shared, key, longer))) as HeldLease | null

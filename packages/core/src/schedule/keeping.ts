@@ -8,16 +8,17 @@ import { storeWith } from '../store/store-with.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 
-/** What one call shares with the others of its locker, but for how its lease is released. */
+/** What one call shares with the other calls of its locker, except for how its lease is released. */
 export interface Keeping {
   readonly shared: Shared
-  /** A caller has the lease, now. A grant that no caller has got is given back at once. */
+  /** Called when a caller gets the lease. A grant that no caller got is given back at once. */
   begin(grant: Grant): void
 }
 
 /**
- * A lease whose release leaves the lock taken for the rest of a time is like any other, but for its release and for those who come
- * next: it is not handed off within the process, because the next holder would have to wait for that time as well.
+ * A lease whose release leaves the lock taken for the rest of a time is like any other, with two exceptions: the
+ * release, and that it is not handed off within the process, because the next holder also has to wait until that time
+ * is over.
  */
 export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: number): Keeping {
   const { context } = locker
@@ -29,7 +30,7 @@ export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: num
     shared: { ...locker, context: contextFor(context, release), queue: () => queue },
     begin(grant) {
       kept = grant
-      // From the answer, and not from the request: the lock was not granted before.
+      // Counted from the answer, not from the request: the lock may not have been granted before.
       since = instant(context.clock)
     },
   }
@@ -47,7 +48,7 @@ export function keeping(locker: Shared, store: ReleaseAfterStore, atLeastMs: num
   return keeps
 }
 
-/** The same context over a store that releases in another way, also for whoever releases several leases together. */
+/** The same context over a store that releases in another way, also where several leases are released together. */
 function contextFor(context: Context, release: LeaseStore['release']): Context {
   const { store, calls } = context
   return {

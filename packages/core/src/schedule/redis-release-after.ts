@@ -5,7 +5,7 @@ import { runScript } from '../redis/run-script.ts'
 import type { ReleaseAfterRequest, ReleaseAfterStore } from '../store/release-after.ts'
 import { releaseAfter } from './generated/release-after.ts'
 
-/** Releases of a Redis store that take effect later, with one command for each node. */
+/** Releases in a Redis store that take effect later: one command, or on a cluster one per hash tag. */
 export function redisReleaseAfter([transport]: Makings, keys: KeyLayout): ReleaseAfterStore {
   const released = releaseOutcome(transport)
   const encode = ({ key, token, afterMs }: ReleaseAfterRequest): [string, string, string, string, string] => [

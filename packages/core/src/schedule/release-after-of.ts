@@ -5,7 +5,7 @@ import type { ReleaseAfterStore } from '../store/release-after.ts'
 import { redisReleaseAfter } from './redis-release-after.ts'
 
 /**
- * What releases the locks of a store later, if the store offers that. The Redis store and the memory store do.
+ * The port that releases a store's locks later, if the store offers it. The Redis store and the memory store do.
  *
  * @example
  * ```ts

@@ -1,7 +1,6 @@
 /*
- * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
- * modules only.
+ * The figures of this room. Their module imports nothing, because bundlers inline constants only from such modules.
  */
 
-/** The most permits that a semaphore can have. A number beyond it is taken for a mistake, such as a time. */
+/** The most permits that a semaphore can have. A larger number is taken for a mistake, such as a duration. */
 export const mostPermits = 1_000_000

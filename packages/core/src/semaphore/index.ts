@@ -1,4 +1,4 @@
-/** Semaphores: at most so many permits at a time. */
+/** Semaphores: at most a given number of permits at a time. */
 export type { PermitLease, PermitWork } from './permit-lease.ts'
 export type { PermitOptions, SemaphoreOptions, TryPermitOptions } from './permit-options.ts'
 export { type Semaphore, semaphore } from './semaphore.ts'

@@ -1,12 +1,12 @@
 import type { Lease } from '../lease/lease.ts'
 
-/** Some permits of a semaphore, granted to this caller for a bounded time: one lease, however many they are. */
+/** Permits of a semaphore, granted to this caller for a bounded time: one lease, however many permits it has. */
 export interface PermitLease extends Lease {
-  /** How many they are. A release gives all of them back. */
+  /** How many permits the lease has. A release gives all of them back. */
   readonly permits: number
 }
 
-/** What `withPermit` runs. The permits are given back when it has settled. */
+/** What `withPermit` runs. The permits are given back when it settles. */
 export type PermitWork<T> = (lease: PermitLease) => T | Promise<T>
 
 /** Makes a lease say how many permits it has. */

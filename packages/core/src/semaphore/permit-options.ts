@@ -4,19 +4,22 @@ import type { AcquireOptions, CallSettings } from '../options.ts'
 import { mostPermits } from './figures.ts'
 
 export interface SemaphoreOptions {
-  /** How many permits there are in all: a whole number from 1 to 1,000,000. Every process has to give the same. */
+  /** How many permits there are in all, a whole number from 1 to 1,000,000; the same in every process. */
   readonly permits: number
 }
 
-/** The options of an acquire, and how many permits it takes. Permits are always queued for; `queue` is `fifo()` by default. */
+/**
+ * The options of an acquire, and how many permits it takes. Permits are always queued for; `queue` is `fifo()` by
+ * default.
+ */
 export interface PermitOptions extends AcquireOptions {
-  /** How many permits to take, all at once or none; default 1. */
+  /** How many permits to take, all of them or none; default 1. */
   readonly permits?: number | undefined
 }
 
 /** The options of `tryAcquire`, which does not wait. */
 export interface TryPermitOptions extends TryAcquireOptions {
-  /** How many permits to take, all at once or none; default 1. */
+  /** How many permits to take, all of them or none; default 1. */
   readonly permits?: number | undefined
 }
 
@@ -38,7 +41,7 @@ export function capacityOf(options: SemaphoreOptions): number {
 /**
  * Splits the options of a call.
  *
- * @throws InvalidOptionError for permits that the semaphore does not have
+ * @throws InvalidOptionError for a number of permits that the semaphore does not have
  */
 export function takeOf<O extends TryPermitOptions>(
   options: O | undefined,
@@ -54,7 +57,7 @@ export function takeOf<O extends TryPermitOptions>(
 /**
  * The settings of calls that take permits.
  *
- * @throws InvalidOptionError, at the call, for a watchdog, the locker's default too
+ * @throws InvalidOptionError, at the call, for a watchdog, even one in the locker's defaults
  */
 export const permitSettings =
   (settings: CallSettings): CallSettings =>

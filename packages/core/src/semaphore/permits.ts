@@ -10,10 +10,10 @@ import { ask } from '../store/ask.ts'
 import { kindMismatch } from '../store/kind-mismatch.ts'
 import type { QueueInspection, QueueKind, QueueStore, ResizeOutcome } from '../store/queue.ts'
 
-/** What the store says of a key when it answers. */
+/** What the store says about a key when it answers. */
 export type PermitsState = Extract<QueueInspection, { readonly type: 'state' }>
 
-/** What locks for several holders need of a locker and its store. */
+/** What locks for several holders need from a locker and its store. */
 export class Permits {
   readonly locks: Locker
   readonly queue: QueueStore
@@ -33,14 +33,14 @@ export class Permits {
     return this.#shared.context
   }
 
-  /** The calls of the locker for a key of which each takes so many permits, and waits for them in the store's queue. */
+  /** The locker's calls for a key. Each takes this many permits, and waits for them in the store's queue. */
   callsFor(key: string, kind: QueueKind, permits: number, settings: CallSettings): KeyCalls {
     return new KeyCalls(queuedCalls(this.#shared, { kind, permits }), key, settings)
   }
 
   async resize(key: string, kind: QueueKind): Promise<void> {
     this.context.work.assertOpen()
-    // Sent once, as every act of an operator: a repeat that comes late would undo what another did meanwhile.
+    // Sent once, like every act of an operator: a late repeat would undo what another operator did in the meantime.
     const { outcome } = await ask<ResizeOutcome>(this.context, Infinity, {
       once: true,
       send: (attempt) => attempt.follow(this.queue.resize(key, kind, attempt)),
@@ -60,7 +60,7 @@ export class Permits {
   }
 }
 
-/** @throws InvalidOptionError for what is no locker, or one whose store has no queues */
+/** @throws InvalidOptionError unless `locks` is a locker whose store has queues */
 export function permitsOf(locks: Locker): Permits {
   const shared = sharedOf(locks)
   const queue = shared && queueOf(shared.context.store)

@@ -7,7 +7,7 @@ import { checkCapacity, type PermitOptions, permitSettings, type TryPermitOption
 import type { Permits } from './permits.ts'
 import { type SemaphoreState, semaphoreState } from './semaphore-state.ts'
 
-/** The calls for one semaphore. Each makes the calls of a locker for its key, whose line is that of the store's queue. */
+/** The calls for one semaphore. Each uses a locker's calls for the key, whose line is the store's queue. */
 export class SemaphoreCalls {
   readonly key: string
   readonly #permits: Permits
@@ -15,7 +15,7 @@ export class SemaphoreCalls {
   #capacity: number
   /** The last resize of this object; it never rejects. */
   #resizing: Promise<void> | undefined
-  /** Those that the last call made. */
+  /** The calls that the last call of this object used. */
   #latest: { readonly permits: number; readonly calls: KeyCalls } | undefined
 
   constructor(permits: Permits, key: string, capacity: number) {
@@ -75,8 +75,8 @@ export class SemaphoreCalls {
   }
 
   /**
-   * Asks anew if the store refuses the number of permits, and this object has resized meanwhile: the store may have had the new number
-   * before the object did.
+   * Repeats a call if the store refuses the number of permits and this object has resized in the meantime: the store
+   * may have had the new number before the object did.
    */
   async #asked<T>(call: () => Promise<T>, mayRepeat: () => boolean = () => true): Promise<T> {
     for (;;) {
@@ -96,7 +96,7 @@ export class SemaphoreCalls {
     return semaphoreState(kind, await this.#permits.inspect(this.key, kind))
   }
 
-  /** The calls that take so many. Most callers always take the same. */
+  /** The calls that take this many permits. Most callers always take the same number. */
   #callsFor(permits: number): KeyCalls {
     if (this.#latest?.permits !== permits) {
       this.#latest = { permits, calls: this.#permits.callsFor(this.key, this.#kind, permits, this.#settings) }

@@ -1,25 +1,25 @@
 import type { QueueHolder, QueueInspection, QueueKind, QueueWaiter } from '../store/queue.ts'
 
-/** Who has permits of a semaphore now, and who waits for some. Never a token. */
+/** Who has permits of a semaphore now, and who waits for some. It never contains a token. */
 export interface SemaphoreState {
   /** How many permits there are in all. */
   readonly permits: number
   /**
-   * How many nobody has. They may be kept for the first waiter: what it wants is given to no other, so a call that comes now may
-   * wait although some are available.
+   * How many permits nobody has. They may be set aside for the first waiter: nobody else gets what it wants, so a call
+   * that comes now may wait although some are available.
    */
   readonly available: number
   readonly holders: readonly PermitHolder[]
-  /** The first 100 in the order in which they are served. */
+  /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly PermitWaiter[]
-  /** How many wait. Whoever was killed while waiting is counted until it is found out, 12 seconds at most, or 18 over HTTP. */
+  /** How many wait. A killed waiter still counts until that is noticed: at most 12 seconds, or 18 over HTTP. */
   readonly waiting: number
 }
 
-/** Who has some permits. */
+/** A holder of permits. */
 export interface PermitHolder extends QueueHolder {}
 
-/** Who waits for permits. */
+/** A waiter for permits. */
 export interface PermitWaiter extends QueueWaiter {}
 
 type Found = Extract<QueueInspection, { readonly type: 'state' }>
@@ -28,6 +28,6 @@ type Found = Extract<QueueInspection, { readonly type: 'state' }>
 export function semaphoreState(asked: QueueKind, { kind, holders, waiters, waiting }: Found): SemaphoreState {
   const { capacity } = kind ?? asked
   const taken = holders.reduce((sum, { permits }) => sum + permits, 0)
-  // After a resize more may be held than there are.
+  // After a resize, more permits may be held than there are.
   return { permits: capacity, available: Math.max(0, capacity - taken), holders, waiters, waiting }
 }

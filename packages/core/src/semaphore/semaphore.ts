@@ -7,13 +7,14 @@ import { SemaphoreCalls } from './semaphore-calls.ts'
 import type { SemaphoreState } from './semaphore-state.ts'
 
 /**
- * The calls for one semaphore; made by {@link semaphore}. It holds no state but the number of permits, so make it where you need it.
+ * The calls for one semaphore, created by {@link semaphore}. Its only state is the number of permits, so create it
+ * where you need it.
  */
 export interface Semaphore {
   readonly key: string
   /**
-   * Takes permits, and waits until as many are free. Who comes first is served first: a call that wants many is never passed over
-   * by later ones that want few, so a large request waits for as long as those before it take, and not for ever.
+   * Takes permits, and waits until enough are free. First come, first served: a call that wants many is never passed
+   * over for later ones that want few, so a large request waits only as long as those before it take, and not forever.
    *
    * @example
    * ```ts
@@ -22,16 +23,17 @@ export interface Semaphore {
    * await callSlowApi({ signal: lease.signal })
    * ```
    *
-   * @throws AcquireTimeoutError when too few were free until the wait or the budget was over
+   * @throws AcquireTimeoutError when too few were free before the wait or the budget ran out
    * @throws StoreUnavailableError when the store did not answer
    * @throws InvalidOptionError for a bad option, such as more permits than the semaphore has
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
-   * @throws LeaseholdError with code `KIND_MISMATCH` if the key is in use as another kind of lock, or with another number of permits
+   * @throws LeaseholdError with code `KIND_MISMATCH` if the key is in use as another kind of lock, or with another
+   *   number of permits
    * @throws the signal's own reason when `signal` is aborted
    */
   acquire(options?: PermitOptions): Promise<PermitLease>
   /**
-   * Takes permits if as many are free and nobody waits. Null means that they are not.
+   * Takes permits if enough are free and nobody waits. Null means that it took none.
    *
    * @example
    * ```ts
@@ -57,11 +59,11 @@ export interface Semaphore {
   withPermit<T>(work: PermitWork<T>): Promise<T>
   withPermit<T>(options: PermitOptions | undefined, work: PermitWork<T>): Promise<T>
   /**
-   * Changes how many permits there are, for all. Who holds permits keeps them: if fewer are left than are held, nobody gets one until
-   * enough came back. Who waits keeps its place. From then on the calls of this object ask for the new number. Those of others that
-   * were made with another number are refused with `KIND_MISMATCH` until they resize, too. The store remembers the number as long as
-   * somebody holds a permit or waits for one. The request is sent once. If no answer comes, it may or may not have been carried out;
-   * it does no harm to repeat it.
+   * Changes how many permits there are, for everybody. Holders keep theirs: if more are held than there are now, nobody
+   * gets one until enough have come back. Waiters keep their places. From then on, the calls of this object ask for the
+   * new number. Calls of objects with another number are refused with `KIND_MISMATCH` until those resize, too. The
+   * store remembers the number as long as somebody holds a permit or waits for one. The request is sent once. If no
+   * answer comes, it may or may not have been carried out; repeating it does no harm.
    *
    * @example
    * ```ts
@@ -69,13 +71,13 @@ export interface Semaphore {
    * ```
    *
    * @throws StoreUnavailableError when the store did not answer
-   * @throws InvalidOptionError for a number that is not one of permits
+   * @throws InvalidOptionError unless `permits` is a whole number from 1 to 1,000,000
    * @throws LeaseholdError with code `CLOSED` once the locker is closed
    * @throws LeaseholdError with code `KIND_MISMATCH` if the key is in use as another kind of lock
    */
   resize(permits: number): Promise<void>
   /**
-   * Answers who has permits now, and who waits. It changes nothing, and another number of permits is no error here.
+   * Returns who has permits now, and who waits. It changes nothing, and another number of permits is not an error here.
    *
    * @example
    * ```ts
@@ -92,11 +94,11 @@ export interface Semaphore {
 /**
  * A semaphore: at most `permits` permits are held at a time, by any number of processes.
  *
- * A permit is a lease. It has its own expiry, renewal, signal and fence, so what a killed process held comes back by itself. Permits
- * that are taken together are one lease, all or nothing.
+ * A permit is a lease. It has its own expiry, renewal, signal and fence, so what a killed process held comes back by
+ * itself. Permits that are taken together form one lease, all or nothing.
  *
- * The number of permits is a property of the key while somebody holds one or waits for one. To ask with another is an error, because
- * one of the two is a mistake; {@link Semaphore.resize} changes it.
+ * The number of permits is a property of the key while somebody holds one or waits for one. Asking with another number
+ * is an error, because one of the two is a mistake; {@link Semaphore.resize} changes it.
  *
  * @example
  * ```ts

@@ -24,7 +24,7 @@ const see = (what: string): void => {
   seen.push({ what, tenant: tenant.getStore() })
 }
 
-/** Tells in whose context each call is made. */
+/** Records in whose context each call is made. */
 function seeing(behind: LeaseStore): LeaseStore {
   return {
     commandDeadlineMs: behind.commandDeadlineMs,

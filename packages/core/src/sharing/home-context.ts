@@ -1,11 +1,12 @@
 import type { Clock } from '../timing/clock.ts'
 
 /**
- * Makes a function that runs tasks, in order and a moment later, in the async context in which `contextKeeper` was called. So
- * `AsyncLocalStorage` holds the same there for every task, whichever request leads to the task. What a task starts (a timer, a
- * socket, a promise chain) stays in that context too, so work that outlives a request does not keep its context alive.
+ * Makes a function that runs tasks, in order and a moment later, in the async context in which `contextKeeper` was
+ * called. So `AsyncLocalStorage` holds the same there for every task, whichever request causes the task. What a task
+ * starts (a timer, a socket, a promise chain) stays in that context, too, so work that outlives a request does not keep
+ * the request's context alive.
  *
- * It works because an async function goes on in the context in which it was called, whoever ends its await.
+ * It works because an async function continues in the context in which it was called, whoever ends its await.
  */
 export function contextKeeper(): (task: () => void) => void {
   const tasks: (() => void)[] = []
@@ -27,7 +28,7 @@ export function contextKeeper(): (task: () => void) => void {
   }
 }
 
-/** Runs a task in an async context of its own choice, and answers the task's result. */
+/** Runs a task in an async context of its own choice, and returns the task's result. */
 export type Home = <T>(task: () => T | Promise<T>) => Promise<T>
 
 /** Makes a clock that sets its timers through `run`, a moment later, in the async context that `run` chooses. */

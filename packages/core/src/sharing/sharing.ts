@@ -5,9 +5,9 @@ export { clockWithin } from './home-context.ts'
 /**
  * Whether calls of one process may share promises and timers: the renewal timer, the waiters' queue, a connection.
  *
- * On Workers they may not. A promise or timer made in one request and awaited in another hangs, or ends with the request that
- * made it. Under the conditions `workerd` and `edge-light` the package's `imports` replace this file with one that answers
- * `false`. This function asks the runtime at each call, for builds that missed the condition.
+ * On Workers they may not. A promise or timer made in one request and awaited in another hangs, or ends with the
+ * request that made it. Under the conditions `workerd` and `edge-light` the package's `imports` replace this file with
+ * one that returns `false`. This function asks the runtime at each call, for builds that missed the condition.
  */
 export function sharesBetweenCalls(): boolean {
   const runtime = globalThis as { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }
@@ -20,7 +20,7 @@ export function sharesBetweenCalls(): boolean {
  */
 export function homeContext(): Home {
   const keep = contextKeeper()
-  // Async, so that a task that throws rejects the promise of its caller, which would otherwise never settle.
+  // Async, so that a task that throws rejects its caller's promise, which would otherwise never settle.
   const run: Home = async (task) => task()
   return (task) => (sharesBetweenCalls() ? new Promise((resolve) => keep(() => resolve(run(task)))) : run(task))
 }

@@ -1,4 +1,4 @@
-/** Calls share nothing here: this module replaces that of servers under `workerd` and `edge-light`. */
+/** Calls share nothing here: under `workerd` and `edge-light` this module replaces the one for servers. */
 export const sharesBetweenCalls = (): boolean => false
 
 /** Runs each task in its caller's context: every timer and promise must stay with the request that made it. */

@@ -3,7 +3,7 @@ import type { Clock } from '../timing/clock.ts'
 import { type Instant, instant } from '../timing/validity.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 
-/** An outcome, when the attempt that brought it was sent, and what may have become of the other attempts. */
+/** An outcome, when the attempt that brought it was sent, and whether other attempts may have been carried out. */
 export interface Answer<O> {
   readonly outcome: O
   readonly sentAt: Instant
@@ -23,7 +23,7 @@ export const unanswered = (action: string, { executed, cause }: Unknown = silenc
   new StoreUnavailableError(`gave no usable answer to ${action}`, executed, cause)
 
 /**
- * Answers the outcome if it is an answer. The errors it throws have the stack of its caller.
+ * Returns the outcome if it is an answer. The errors it throws have the stack of its caller.
  *
  * @param before whether an attempt other than the answered one may have been carried out
  * @throws StoreUnavailableError if the outcome is unknown
@@ -44,7 +44,7 @@ export function answered<O extends { readonly type: string }>(
 /** The outcome of a call with one request. */
 export const only = async <O>(outcomes: Promise<readonly O[]>): Promise<O | undefined> => (await outcomes)[0]
 
-/** Turns a store's rejection into an unknown outcome, for callers that must not reject. No store may reject, but one might. */
+/** Turns a rejection into an unknown outcome, for callers that must not reject. No store may reject, but one might. */
 export const failed =
   ({ clock }: { readonly clock: Clock }) =>
   (cause: unknown): Answer<Unknown> => ({ outcome: { ...silence, cause }, sentAt: instant(clock), before: 'unknown' })

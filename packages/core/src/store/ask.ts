@@ -9,16 +9,16 @@ import type { Unknown } from './lease-store.ts'
 import { type Asking, commandDeadlineMs, type Question, type Quiet } from './question.ts'
 
 /**
- * Repeats one request until it is answered or time is up. If time is up, the outcome is *unknown*.
+ * Repeats one request until it is answered or time is up. If time runs out, the outcome is *unknown*.
  *
  * Nothing is sent while the store wants to be asked nothing. If that outlasts the time left, and no earlier attempt can still
  * be answered, the request ends at once: even a last attempt would come too soon for the store.
  *
- * An unanswered attempt is repeated after half a command deadline, so that a second one fits. Its answer still counts during
- * the whole deadline: on a slow link every answer would otherwise come just after its attempt was given up. The first answer
- * counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
+ * An unanswered attempt is repeated after half a command deadline, so that a second one fits. Its answer still counts
+ * during the whole deadline: otherwise on a slow link every answer would come just after its attempt was given up. The
+ * first answer counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
- * @param now the present moment, if the caller has read the clock already
+ * @param now the present moment, if the caller has already read the clock
  * @throws what the store rejected with
  * @throws the reason with which the question's span was ended, at once
  */
@@ -40,9 +40,9 @@ const endAttempt = (attempt: Attempt<unknown>): void => attempt.end()
  *
  * States:
  * - *attempting*: the latest attempt may still be answered.
- * - *resting*: it was not, or the store wants to be left alone; the next attempt comes when the pause is over.
- * - *ending*: time is up, and the store has been told so. It may still say that it has sent nothing, or have the answer after
- *   all.
+ * - *resting*: the latest attempt failed, or the store wants to be left alone; the next attempt comes after the pause.
+ * - *ending*: time is up, and the store has been notified. It may still say that it has sent nothing, or have the
+ *   answer after all.
  * - *over*: the caller has its answer. Answers that come now are late.
  */
 class Repetition<O> implements Asker<O>, SpanListener {
@@ -51,26 +51,26 @@ class Repetition<O> implements Asker<O>, SpanListener {
   readonly #resolve: (answer: Answer<O | Unknown>) => void
   readonly #reject: (error: unknown) => void
   readonly #limitMs: number
-  /** How long an attempt is waited for before the next. */
+  /** How long to wait for an attempt before the next one, in milliseconds. */
   readonly #lifeMs: number
   readonly #since: Instant
   readonly #quiet: Quiet
   #state: 'attempting' | 'resting' | 'ending' | 'over' = 'resting'
-  /** The attempts that may still be answered, the oldest first. Replaced, and never changed. */
+  /** The attempts that may still be answered, the oldest first. Replaced, never mutated. */
   #pending: Attempt<O>[] = none
   #latest: Attempt<O> | undefined
   #failure = silence
   /** How many attempts without an answer may have been carried out. */
   #uncertain = 0
-  /** Whether the latest attempt has its whole life, and is not cut short by the end of the time. */
+  /** Whether the latest attempt gets its full time, rather than being cut short by the end of the question. */
   #isWhole = true
   /** How many attempts failed before their time was over. */
   #failures = 0
-  /** How long to pause after the last of them, in milliseconds. */
+  /** How long to pause after the last of these failures, in milliseconds. */
   #restMs = 0
   /** When the timer is due, in monotonic milliseconds. */
   #dueMs = 0
-  /** For how long a late timer may still be forgiven to this process, in milliseconds. */
+  /** How much more lateness of its timers this process is still forgiven, in milliseconds. */
   #graceMs = longestGraceMs
   #cancelTimer: (() => void) | undefined
 
@@ -106,7 +106,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     return this.#question.leftMs?.(now) ?? this.#limitMs - elapsedMs(now, this.#since)
   }
 
-  /** What comes after a pause, or after an attempt without an answer. */
+  /** Decides what follows a pause or an unanswered attempt. */
   #next(now: Instant): void {
     const { once } = this.#question
     const leftMs = this.#leftMs(now)
@@ -147,7 +147,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
 
   sent(attempt: Attempt<O>): void {
     this.#question.onSent?.()
-    // It waited for its turn, so less time may be left than its sender gives it from now on.
+    // The attempt waited its turn, so less time may be left than its sender gives it from now on.
     if (attempt.isQueued) this.#setTimer(Math.max(1, this.#leftMs(attempt.sentAt)), attempt.sentAt)
   }
 
@@ -188,7 +188,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const now = instant(this.#clock)
     this.#quiet.quietUntilMs = Math.max(this.#quiet.quietUntilMs, now.monotonicMs + retryAfterMs(outcome))
     if (outcome.executed === 'no') this.#uncertain--
-    // The failure of an earlier attempt changes nothing while a later one is under way.
+    // The failure of an earlier attempt changes nothing while a later one is in flight.
     if (attempt !== this.#latest) return
     if (this.#state === 'attempting') {
       this.#question.onSilence?.(outcome)
@@ -207,7 +207,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
       const leftMs = this.#leftMs(now)
       const isInLine = attempt.isQueued && leftMs > 1
       this.#setTimer(isInLine ? Math.min(leftMs, this.#lifeMs) : 0, now)
-      // Those in front of it may be earlier attempts, whose answers would come too late to count.
+      // Earlier attempts may be ahead of it, and their answers would come too late to count.
       this.#endOldest(now)
       // Once it is over, its sender settles it and says why it was not sent.
       if (!isInLine) attempt.end()
@@ -217,12 +217,12 @@ class Repetition<O> implements Asker<O>, SpanListener {
     }
   }
 
-  /** Whether an attempt without an answer is waited for longer, because this process was busy and not the store silent. */
+  /** Whether to keep waiting for an unanswered attempt, because this process was busy rather than the store silent. */
   #getsMoreTime(attempt: Attempt<O>, now: Instant): boolean {
-    // It was held back at first, so its life began later.
+    // If the attempt was held back at first, its time began later.
     const lifeLeftMs = this.#lifeMs - elapsedMs(now, attempt.sentAt)
     const leftMs = Math.min(lifeLeftMs, this.#leftMs(now))
-    // A timer that comes late shows that answers may lie unread.
+    // A timer that fires late shows that answers may lie unread.
     const lateMs = Math.min(now.monotonicMs - this.#dueMs, this.#graceMs)
     if (leftMs > 1) this.#setTimer(leftMs, now)
     else if (lateMs > punctualMs) {

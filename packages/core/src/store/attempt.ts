@@ -2,28 +2,28 @@ import { Call } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** The one that made an attempt, and learns how it goes. */
+/** Whoever made an attempt, and is notified of its progress. */
 export interface Asker<O> {
   /** The request has left. */
   sent(attempt: Attempt<O>): void
-  /** Undefined means no answer. */
+  /** The attempt has its outcome; undefined means no answer. */
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void
   /** The store rejected, which it may only do for a bad option. */
   reject(error: unknown): void
-  /** The time that it was to be waited for is over. */
+  /** The time to wait for the attempt is over. */
   timeUp(attempt: Attempt<O>): void
 }
 
-/** One attempt to get a request answered. Its sender has to settle it once, or to reject it with `asker.reject`. */
+/** One attempt to get a request answered. Its sender must settle it once, or reject it with `asker.reject`. */
 export class Attempt<O> extends Call {
   declare readonly asker: Asker<O>
   /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
   declare sentAt: Instant
-  /** The store has it. */
+  /** Whether it has been passed to the store. */
   isSent = false
-  /** It waits behind other requests of this process. */
+  /** Whether it waits behind other requests of this process. */
   isQueued = false
-  /** Its sender says when its time is up, with `asker.timeUp`. */
+  /** Whether its sender reports when its time is up, with `asker.timeUp`. */
   isTimed = false
 
   constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {
@@ -39,7 +39,7 @@ export class Attempt<O> extends Call {
     this.asker.sent(this)
   }
 
-  /** The request was sent when the attempt was made, and this brings its answer. */
+  /** Marks the request as sent when the attempt was made, and settles the attempt with `answer`. */
   follow(answer: Promise<O | Unknown | undefined>): void {
     this.send(this.sentAt)
     answer.then(

@@ -9,19 +9,19 @@ export interface Timed extends Member {
   timeUp(): void
 }
 
-/** Tells commands when their time is up. Most are answered long before, so they share one timer. */
+/** Notifies commands when their time is up. Most are answered long before, so they share one timer. */
 export class CommandTimes {
   readonly clock: Clock
   readonly #running = new Roster<Timed>()
   readonly #timer: StandingTimer
 
-  /** @param background the clock whose timers run in the locker's own async context; none for the commands of one call */
+  /** @param background a clock whose timers run in the locker's async context; omitted for the commands of one call */
   constructor(clock: Clock, background?: Clock) {
     this.clock = clock
     this.#timer = new StandingTimer(background ?? clock, () => this.#onTimer(), background ? 'standing' : 'background')
   }
 
-  /** Its time begins, or begins anew. */
+  /** Starts or restarts the time of a command. */
   begin(command: Timed, withinMs: number): void {
     const nowMs = this.clock.monotonicMs()
     command.dueMs = nowMs + withinMs
@@ -37,7 +37,7 @@ export class CommandTimes {
   #onTimer(): void {
     const nowMs = this.clock.monotonicMs()
     const due = this.#running.all().filter(({ dueMs }) => dueMs <= nowMs)
-    // All of them first: what one does may begin the time of another anew, and that one's has been up all the same.
+    // Remove all of them first: one command's `timeUp` may restart the time of another that is due all the same.
     for (const command of due) this.#running.delete(command)
     for (const command of due) command.timeUp()
     for (const { dueMs } of this.#running.all()) this.#timer.setBy(dueMs, nowMs)

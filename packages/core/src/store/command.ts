@@ -7,18 +7,19 @@ import { mostPerCommand } from './figures.ts'
 import type { Unknown } from './lease-store.ts'
 
 /**
- * Requests that leave together. As a call it has the shortest of their deadlines, and is over once all have given up.
+ * Requests that leave together. As a call it has the shortest of their deadlines, and is over once all callers have
+ * given up.
  *
  * States: *open*, perhaps *queued* behind other commands → *sent* → *answered*, or over.
  */
 export class Command extends Call implements SpanListener, Timed {
   requests: unknown[]
   attempts: Attempt<unknown>[]
-  /** Where it is among those whose time is running. */
+  /** Index in the roster of commands whose time is running. */
   place = 0
   dueMs = 0
   readonly #times: CommandTimes
-  /** The longest of their deadlines, in milliseconds. */
+  /** The longest deadline among its requests, in milliseconds. */
   #longestMs: number
   #isQueued = false
   #isSent = false
@@ -33,12 +34,12 @@ export class Command extends Call implements SpanListener, Timed {
     this.#watch(attempt)
   }
 
-  /** What the store is told of the callers' time. */
+  /** What tells the store about the callers' time. */
   get call(): CallDeadline {
     return this.attempts.length === 1 ? (this.attempts[0] as CallDeadline) : this
   }
 
-  /** Adds a request, unless there are too many already, or the deadlines differ too much. */
+  /** Adds a request, unless there are too many already or the deadlines differ too much. Returns whether it did. */
   join(request: unknown, attempt: Attempt<unknown>, most: number = mostPerCommand): boolean {
     const leastMs = Math.min(this.withinMs, attempt.withinMs)
     const longestMs = Math.max(this.#longestMs, attempt.withinMs)
@@ -51,7 +52,7 @@ export class Command extends Call implements SpanListener, Timed {
     return true
   }
 
-  /** Moves the later half of its requests, of which it has several, to a command of their own. */
+  /** Moves the later half of its requests to a new command. It must have several. */
   halve(): Command {
     const from = Math.ceil(this.requests.length / 2)
     const requests = this.requests.splice(from)
@@ -62,7 +63,7 @@ export class Command extends Call implements SpanListener, Timed {
     return half
   }
 
-  /** It has to wait for its turn. */
+  /** The command has to wait its turn. */
   queue(): void {
     if (this.#isQueued) return
     this.#isQueued = true
@@ -70,7 +71,7 @@ export class Command extends Call implements SpanListener, Timed {
     this.time()
   }
 
-  /** It leaves now, without those who have given up. Answers whether anybody is left. */
+  /** The command leaves now, without the callers that have given up. Returns whether any are left. */
   send(): boolean {
     this.#isSent = true
     const sentAt = instant(this.#times.clock)
@@ -91,7 +92,7 @@ export class Command extends Call implements SpanListener, Timed {
       first?.reject(error)
       return
     }
-    // The timer goes on for them.
+    // The timer keeps running for them.
     for (const [at, attempt] of this.attempts.entries()) {
       if (attempt.isOver) attempt.settle(undefined)
       else sendAlone(this.requests[at], attempt)
@@ -108,13 +109,13 @@ export class Command extends Call implements SpanListener, Timed {
   }
 
   #watch(attempt: Attempt<unknown>): void {
-    // The timer of a queued command may have run already.
+    // The timer of a queued command may have been running for a while.
     attempt.isTimed = !this.#isQueued
     attempt.isQueued = this.#isQueued
     attempt.add(this)
   }
 
-  /** Its time begins. Those whose time is up together ask again together. */
+  /** Starts its time. Requests whose time is up together are repeated together. */
   time(): void {
     this.#times.begin(this, this.withinMs)
   }

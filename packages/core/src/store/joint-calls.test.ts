@@ -204,7 +204,7 @@ describe('nobody pays for a neighbour', () => {
 describe('while the store is not ready', () => {
   const cause = new Error('connect ECONNREFUSED')
   let ready: () => void
-  /** From now on, until `ready` is called. A call that is over learns why it had to wait, a little later. */
+  /** Makes the store not ready until `ready` is called. A call that is over learns why it had to wait, a bit later. */
   const notReady = (): void => {
     let isReady = false
     const waiting: (() => void)[] = []
@@ -287,7 +287,7 @@ describe('a burst', () => {
     await clock.advance(2_000)
     expect(leases.state).toBe('fulfilled')
     expect(store.mostAtOnce('acquire')).toBe(16)
-    // The last portion leaves a second after the first, and its leases are trusted for as long as those of the first.
+    // The last portion leaves a second after the first, and its leases may be trusted as long as those of the first.
     const longest = Math.max(...(leases.value ?? []).map((lease) => lease.remaining()))
     const sinceLastMs = clock.monotonicMs() - Math.max(...store.called('acquire').map(({ atMs }) => atMs))
     expect(longest).toBe(validMs(3_000) - sinceLastMs)
@@ -309,7 +309,7 @@ describe('a burst', () => {
   })
 
   it('holds nobody beyond his wait, also who joins a command that has waited for long', async () => {
-    // Slow, and within its deadline.
+    // Slow, but within the deadline.
     store.always('acquire', replyAfter(1_900))
     for (const key of keys(1_025)) locks.acquire(key, { wait: '1m' }).catch(() => undefined)
     await clock.advance(1_100)
@@ -351,7 +351,7 @@ describe('a process that was busy itself', () => {
   it('does not take an answer that lies unread for silence', async () => {
     const busy: Fate = async ({ execute }) => {
       const outcomes = await execute()
-      // The answer has arrived, and nobody reads it for longer than an attempt is waited for.
+      // The answer has arrived, but nobody reads it for longer than the time of an attempt.
       clock.schedule(() => clock.block(900), 1)
       await new Promise<void>((resolve) => clock.schedule(resolve, 901))
       return outcomes
@@ -381,7 +381,7 @@ describe('a call that is given up', () => {
     stop.abort('left')
     await clock.advance(0)
     expect(calls.map(({ reason }) => reason)).toEqual(calls.map(() => 'left'))
-    // The undoing is under way.
+    // The undoing is in flight.
     expect(clock.timers.filter(({ dueInMs }) => dueInMs < 1_000).length).toBeLessThanOrEqual(
       store.called('release').length,
     )

@@ -13,14 +13,14 @@ import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } fr
  * loop, from any calls of a locker. None waits for others: a command leaves as soon as no further request joins it.
  */
 export interface JointCalls {
-  /** Sends a request. The attempt is settled in the end, or rejected if the store rejects. */
+  /** Sends a request. The attempt is eventually settled, or rejected if the store rejects. */
   send<V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void
 }
 
-/** Releases leave first: an acquire that was called after the release of its key finds the lock free. */
+/** Releases leave first, so that an acquire called after the release of its key finds the lock free. */
 const order: readonly Verb[] = ['release', 'renew', 'acquire']
 
-/** A microtask by `then` costs less than one by `queueMicrotask`, which keeps an async context for it. */
+/** A microtask by `then` costs less than one by `queueMicrotask`, which retains an async context for it. */
 const settled = Promise.resolve()
 
 const sendLane = (lane: Lane): void => lane.send()
@@ -29,12 +29,12 @@ const sendLane = (lane: Lane): void => lane.send()
 interface Joining {
   readonly store: LeaseStore
   readonly clock: Clock
-  /** The clock whose timers run at home. */
+  /** The same clock, with timers that run at home. */
   readonly background: Clock
   readonly home: Home
 }
 
-/** How many commands of all verbs to all nodes are under way. */
+/** How many commands are in flight, of all verbs and to all nodes. */
 interface Traffic {
   commands: number
 }
@@ -44,9 +44,9 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
   const traffic: Traffic = { commands: 0 }
   const times = new CommandTimes(clock, background)
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
-  /** How many requests have joined since commands left last. */
+  /** How many requests have joined since commands last left. */
   let joined = 0
-  /** How many of them the last microtask has seen, and how many microtasks have passed since one joined. */
+  /** How many of these the last microtask saw, and how many microtasks have passed since one joined. */
   let seen = 0
   let quiet = 0
 
@@ -64,7 +64,7 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
     if (++joined === 1) void settled.then(leave)
   }
 
-  /** Calls that one turn makes follow each other microtask by microtask. A few that bring no request end the turn. */
+  /** Calls of one turn follow each other microtask by microtask. A few microtasks without a request end the turn. */
   function leave(): void {
     if (joined > seen) {
       seen = joined
@@ -75,7 +75,7 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
       const isShared = joined > 1
       joined = 0
       seen = 0
-      // What callers share, and what comes of it, runs in no caller's async context. A lone call stays in its own.
+      // What callers share, and all that follows, runs in no caller's async context. A lone call stays in its own.
       if (isShared) void home(sendAll)
       else sendAll()
     }
@@ -105,9 +105,9 @@ class Lane {
   readonly #times: CommandTimes
   readonly #verb: Verb
   readonly #traffic: Traffic
-  /** Commands that have not left yet, the oldest first. Requests may still join the last, and leave any. */
+  /** Commands that have not left yet, the oldest first. Requests may still join the newest and leave any. */
   readonly #open: Command[] = []
-  /** How many commands are under way. One with a single request is not counted if none was under way when it left. */
+  /** How many commands are in flight. One with a single request is not counted if none was in flight when it left. */
   #underWay = 0
 
   constructor(store: AnyVerb, times: CommandTimes, verb: Verb, traffic: Traffic) {
@@ -123,8 +123,9 @@ class Lane {
   }
 
   /**
-   * If the store is idle, halves a large command that is alone. Otherwise callers and store would move in step: all callers wait
-   * while the store works, and the store while they go on. Once two commands are under way, each half keeps its own time.
+   * If the store is idle, halves a large command that is alone. Otherwise callers and store would move in lockstep: all
+   * callers wait while the store works, and the store waits while they go on. Once two commands are in flight, each
+   * keeps its own time.
    */
   #stagger(): void {
     const [first, second] = this.#open
@@ -158,7 +159,7 @@ class Lane {
     } catch (error) {
       answer = Promise.reject(error)
     }
-    // Once it has left: the store works on it meanwhile.
+    // Only once it has left: the store works on it meanwhile.
     command.time()
     answer.then((outcomes) => {
       ended?.()
@@ -166,7 +167,7 @@ class Lane {
     }, reject)
   }
 
-  /** Counts a command as under way. Returns what to call when it has ended. */
+  /** Counts a command as in flight. Returns the function to call when it has ended. */
   #count(call: Command['call']): () => void {
     this.#underWay++
     this.#traffic.commands++
@@ -175,7 +176,7 @@ class Lane {
       if (!isUnderWay) return
       isUnderWay = false
       this.#traffic.commands--
-      // If it held none up, what is open belongs to a turn that goes on.
+      // If it held up no command, the open ones belong to a turn that is still going on.
       if (this.#underWay-- >= mostUnderWay) this.send()
     }
     call.onOver(ended)

@@ -2,7 +2,7 @@ import { LeaseholdError } from '../errors.ts'
 import type { Refused } from './lease-store.ts'
 import type { QueueKind } from './queue.ts'
 
-/** The refusal of a request for a lock of another kind, or of another capacity. It says both. */
+/** The refusal of a request for a lock of another kind or capacity. It names what was asked for and what was found. */
 export function kindMismatch(asked: QueueKind, found: QueueKind): Refused {
   const message =
     asked.name === found.name

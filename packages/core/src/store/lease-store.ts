@@ -4,20 +4,22 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 /**
  * The store port: it keeps leases, and says what a lease means.
  *
- * Each call takes one or more requests and answers one outcome per request, in order. An outcome is *yes* or *no*, which are
- * both values, or *unknown*: the request was sent and no answer came, so it may have been carried out. A store maps whatever
- * its client does to one of these. It rejects only with an `InvalidOptionError`, before anything is sent.
+ * Each call takes one or more requests and returns one outcome per request, in order. An outcome is *yes* or *no*,
+ * which are both values, or *unknown*: the request was sent and no answer came, so it may have been carried out. A
+ * store maps whatever its client does to one of these. It rejects only with an `InvalidOptionError`, before anything is
+ * sent.
  *
- * The caller may assume that a request is carried out atomically or not at all, that time is the store's own, and that every
- * request may be repeated with the same acquisition id or token without harm. It may not assume that a call ever settles: the
- * core waits no longer than `call` says, and `call` tells the store when the core has stopped waiting.
+ * The caller may assume that a request is carried out atomically or not at all, that time is the store's own, and that
+ * every request may be repeated with the same acquisition id or token without harm. It may not assume that a call ever
+ * settles: core waits no longer than `call` says, and `call` tells the store when core has stopped waiting.
  *
- * `@leasehold/core/redis` and `@leasehold/core/memory` implement it. A new store must pass the suite of `@leasehold/testkit`.
+ * `@leasehold/core/redis` and `@leasehold/core/memory` implement it. A new store must pass the suite in
+ * `@leasehold/testkit`.
  */
 export interface LeaseStore {
-  /** How long one request may stay unanswered, in milliseconds. The core never waits longer than a third of the ttl. */
+  /** How long one request may stay unanswered, in milliseconds. Core never waits longer than a third of the ttl. */
   readonly commandDeadlineMs: number
-  /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with another. */
+  /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with a different prefix. */
   readonly prefix?: string | undefined
   /**
    * True over one TCP connection: the server carries out a second command while the client reads the answer to the first. Many
@@ -25,20 +27,21 @@ export interface LeaseStore {
    */
   readonly overlaps?: boolean | undefined
   /**
-   * Names the node that keeps a key at present; always the same name if there is only one. Requests for keys of different nodes
-   * do not share a command, so that a silent node does not cost the keys of another node their answer. Does no I/O.
+   * Returns the name of the node that currently keeps a key; always the same name if there is only one. Requests for
+   * keys of different nodes do not share a command, so that a silent node does not cost another node's keys their
+   * answer. Does no I/O.
    */
   nodeOf(key: string): string
   /**
-   * Undefined if a request for this key would leave at once. If not, as while a client connects, a promise: it resolves with
-   * undefined once a request would leave at once, and with the outcome of a request that was not sent if none ever will, or if
-   * the call is over first. It is called often, so it has to be quick.
+   * Returns undefined if a request for this key would leave at once. If not, as while a client connects, returns a
+   * promise. It resolves with undefined once a request would leave at once, or with the outcome of a request that was
+   * not sent if none ever will leave, or if the call is over first. It is called often, so it must be fast.
    */
   whenReady(key: string, call: CallDeadline): Promise<Unknown | Refused | undefined> | undefined
   acquire(requests: readonly AcquireRequest[], call: CallDeadline): Promise<readonly AcquireOutcome[]>
   renew(requests: readonly RenewRequest[], call: CallDeadline): Promise<readonly RenewOutcome[]>
   release(requests: readonly ReleaseRequest[], call: CallDeadline): Promise<readonly ReleaseOutcome[]>
-  /** Compares each lock with the cursor that a contended acquire answered. */
+  /** Compares each lock with the cursor that a contended acquire returned. */
   checkHolders(requests: readonly CheckRequest[], call: CallDeadline): Promise<readonly CheckOutcome[]>
   inspect(key: string, call: CallDeadline): Promise<InspectOutcome>
   /** Takes the lock from its present holder, even a foreign one, and never from a successor. */
@@ -57,11 +60,11 @@ export interface AcquireRequest {
 export interface RenewRequest {
   readonly key: string
   readonly token: string
-  /** The time to live to ask for, from now, in milliseconds. An entry with more time left keeps it. */
+  /** The ttl to ask for, from now, in milliseconds. An entry with more time left keeps it. */
   readonly ttlMs: number
 }
 
-/** Gives a lease back by its token, or undoes an acquire of which only the acquisition id is known. */
+/** Gives a lease back by its token, or undoes an acquire by its acquisition id if nothing else is known. */
 export type ReleaseRequest = { readonly key: string } & (
   | { readonly token: string }
   | { readonly acquisitionId: string }
@@ -70,7 +73,7 @@ export type ReleaseRequest = { readonly key: string } & (
 /** A question about one lock. */
 export interface CheckRequest {
   readonly key: string
-  /** What a contended acquire, or the last check, answered; `-` for none. */
+  /** The cursor that a contended acquire or the last check returned; `-` for none. */
   readonly cursor: string
 }
 
@@ -86,12 +89,12 @@ export interface Unknown {
 /** The store will not carry out this request however often it is repeated. */
 export interface Refused {
   readonly type: 'refused'
-  /** Why. The caller gets a copy with the key, what is known of other attempts, and the caller's own stack. */
+  /** The reason. The caller gets a copy with the key, what is known of other attempts, and the caller's own stack. */
   readonly error: LeaseholdError
 }
 
 export type AcquireOutcome =
-  /** Every store mints a fence that is greater than that of any earlier grant of this key. */
+  /** Every store mints a fence that is higher than that of any earlier grant of this key. */
   | { readonly type: 'granted'; readonly token: string; readonly fence: number }
   /**
    * `expiresInMs` is null for a holder without expiry. `cursor` is opaque: up to 128 visible ASCII characters, `-` for none.
@@ -117,12 +120,12 @@ export type RenewOutcome =
 
 export type ReleaseOutcome =
   /**
-   * The lock is free now, or an earlier attempt of this same release has freed it. `announced` is false when the release could
-   * not be announced (no permission). `subscribers` is how many subscribers were told, null when that is not known: for a
-   * repeat, and for zero on a cluster, where each node counts only its own.
+   * The lock is free now, or an earlier attempt of this same release has freed it. `announced` is false if the release
+   * could not be announced (no permission). `subscribers` is how many subscribers were notified, null if that is not
+   * known: for a repeat, and for zero on a cluster, where each node counts only its own.
    */
   | { readonly type: 'released'; readonly announced: boolean; readonly subscribers: number | null }
-  /** An operator revoked the lease before. Unlike with `gone`, the store knows that for certain. */
+  /** An operator revoked the lease earlier. Unlike with `gone`, the store knows that for certain. */
   | { readonly type: 'revoked' }
   /** `resent`: the client may have sent the request twice, so this may be the answer to the repeat. */
   | { readonly type: 'gone' | 'superseded'; readonly resent: boolean }
@@ -130,18 +133,18 @@ export type ReleaseOutcome =
   | Refused
 
 /**
- * How giving a lease back ended.
+ * How a release ended.
  *
  * - `released`: the lock is free
  * - `expired`: the store no longer had the entry
  * - `superseded`: another holder has the lock by now
  * - `unknown`: no answer came, or the store refused (the event `release-refused` says why); the ttl frees the lock
- * - `detached`: nothing was given back. The lease was detached before, and the lock belongs to whoever resumes the lease
+ * - `detached`: nothing was given back: the lease was detached earlier, and the lock belongs to whoever resumes it
  */
 export type ReleaseResult = 'released' | 'expired' | 'superseded' | 'unknown' | 'detached'
 
 export type CheckOutcome =
-  /** `changed`: the lock is free now. If not, `cursor` and `expiresInMs` are those of the present holder. */
+  /** `changed`: the lock is free now. If it is not, `cursor` and `expiresInMs` are those of the present holder. */
   | {
       readonly type: 'checked'
       readonly changed: boolean
@@ -151,7 +154,7 @@ export type CheckOutcome =
   | Unknown
   | Refused
 
-/** Who has a lock now. Never the token. */
+/** Who holds a lock now. It never contains the token. */
 export type LockState =
   | { readonly held: false }
   | {
@@ -162,7 +165,7 @@ export type LockState =
       readonly fence: number | null
       /** When it was granted, by the store's clock; null for a foreign holder. */
       readonly since: Date | null
-      /** How long until the expiry, unless the lease is renewed, in milliseconds; null for a holder without expiry. */
+      /** Time until the expiry unless the lease is renewed, in milliseconds; null for a holder without expiry. */
       readonly expiresInMs: number | null
     }
 

@@ -3,12 +3,12 @@ import { only } from './answered.ts'
 import type { Attempt } from './attempt.ts'
 import type { LeaseStore } from './lease-store.ts'
 
-/** What a store can do to many keys in one command. */
+/** An operation that a store can do on many keys in one command. */
 export type Verb = 'acquire' | 'release' | 'renew'
 export type RequestOf<V extends Verb> = Parameters<LeaseStore[V]>[0][number]
 export type OutcomeOf<V extends Verb> = Awaited<ReturnType<LeaseStore[V]>>[number]
 
-/** A store, to code that is the same for every verb. */
+/** A store, as seen by code that is the same for every verb. */
 export type AnyVerb = Pick<LeaseStore, 'overlaps'> &
   Readonly<Record<Verb, (requests: readonly unknown[], call: CallDeadline) => Promise<readonly unknown[]>>>
 

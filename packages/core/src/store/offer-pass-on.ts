@@ -4,15 +4,15 @@ import type { AcquireRequest, LeaseStore, ReleaseOutcome } from './lease-store.t
 import { type Granted, offers, type Passing, type PassOn } from './pass-on.ts'
 
 /**
- * Offers the port for a store, and answers that store. It has a module of its own, so that a bundle without it carries nothing of
- * it.
+ * Offers the port for a store, and returns the store. It has a module of its own, so that bundles that do not use it do
+ * not carry it.
  */
 export function offerPassOn(store: LeaseStore, passOn: PassOn): LeaseStore {
   offers.set(store, { passOn, begin: (request) => new PassingRequest(passOn, request) })
   return store
 }
 
-/** States: *open*, until the store says whether it has granted the lock → *granted*, which stays open, or *closed*. */
+/** States: *open*, until the store says whether it granted the lock → *granted*, which stays open, or *closed*. */
 class PassingRequest implements Passing {
   readonly request: AcquireRequest
   isOpen = true

@@ -4,13 +4,14 @@ import type { Attempt } from './attempt.ts'
 import type { AcquireOutcome, AcquireRequest, LeaseStore, ReleaseOutcome } from './lease-store.ts'
 
 /**
- * A further port, which a store may offer: a release and an acquire of the same process in one request.
+ * An optional port of a store: a release and an acquire of the same process in one request.
  *
- * The store frees the lock and announces that, as with a release. Only if it knows for certain that nobody was told, it grants
- * the lock to the acquisition in the same step, as with an acquire. It grants nothing new unless it carries the release out
- * itself. So a repeat answers the grant that was made, or none.
+ * The store frees the lock and announces that, as with a release. Only if it knows for certain that nobody was notified
+ * does it grant the lock to the acquisition in the same step, as with an acquire. It grants nothing new unless it
+ * carries out the release itself. So a repeat returns the grant that was made, or none.
  *
- * Without an answer, the core repeats the two requests apart: a release and an acquire, with the same token and acquisition id.
+ * Without an answer, core repeats the two requests separately: a release and an acquire, with the same token and
+ * acquisition id.
  */
 export type PassOn = (request: PassOnRequest, call: CallDeadline) => Promise<PassOnOutcome>
 
@@ -20,7 +21,7 @@ export interface PassOnRequest extends AcquireRequest {
 }
 
 export interface PassOnOutcome {
-  /** What became of the release. */
+  /** How the release ended. */
   readonly released: ReleaseOutcome
   /** Undefined if the acquisition was not granted, or that is not known because `released` is no answer. */
   readonly granted: Granted | undefined
@@ -28,11 +29,11 @@ export interface PassOnOutcome {
 
 export type Granted = Extract<AcquireOutcome, { readonly type: 'granted' }>
 
-/** A release that asks for a grant with it: one use of the port. */
+/** A release that also asks for a grant: one use of the port. */
 export interface Passing {
   /** The acquire. */
   readonly request: AcquireRequest
-  /** Whether it has been granted, or may have been. Then it is repeated, or undone. */
+  /** Whether the acquire has been granted or may have been. Then it is repeated or undone. */
   readonly isOpen: boolean
   readonly granted: Granted | undefined
   /** When it was sent. What was granted counts from then. */
@@ -47,7 +48,7 @@ export interface PassOnOffer {
   begin(request: AcquireRequest): Passing
 }
 
-/** Beside the stores and not on them: a store made of another, with calls of its own, does not offer what that one offers. */
+/** Kept beside the stores, not on them: a store that wraps another with its own calls does not offer what that does. */
 export const offers: WeakMap<LeaseStore, PassOnOffer> = new WeakMap()
 
 /** The port, if the store offers it. */

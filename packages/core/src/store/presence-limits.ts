@@ -1,13 +1,15 @@
 import { demandOption, LeaseholdError } from '../errors.ts'
 import type { Refused } from './lease-store.ts'
 
-/** How many entries a room may have at most, with those that have left and not expired. A look lists them all. */
+/** The most entries that a room may have, including those that have left but not expired. A look lists them all. */
 export const mostEntries = 10_000
 
 /** The longest name of a user, a session or a role, in UTF-16 units. */
 const longestName = 256
 
-/** @throws InvalidOptionError for a name that is empty, too long, not well-formed, or has control characters. They separate names. */
+/**
+ * @throws InvalidOptionError for a name that is empty, too long or ill-formed, or has control characters (separators)
+ */
 export function checkRoomName(option: string, name: unknown): asserts name is string {
   const isText = typeof name === 'string' && name !== '' && name.length <= longestName
   demandOption(
@@ -18,7 +20,7 @@ export function checkRoomName(option: string, name: unknown): asserts name is st
   )
 }
 
-/** The refusal of an enter into a room that is full. */
+/** The refusal to enter a full room. */
 export const fullRoom = (): Refused => ({
   type: 'refused',
   error: new LeaseholdError('INVALID_OPTION', `The room has ${mostEntries} sessions; use further rooms`),

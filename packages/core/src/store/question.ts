@@ -4,7 +4,7 @@ import type { Instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
 import type { Unknown } from './lease-store.ts'
 
-/** The store that is asked, and the clock that times it. */
+/** The store to ask, and the clock that times it. */
 export interface Asking {
   readonly store: { readonly commandDeadlineMs: number }
   readonly clock: Clock
@@ -21,11 +21,11 @@ export interface Quiet {
   quietUntilMs: number
 }
 
-/** A request that is repeated until it is answered, and what its caller wants to know meanwhile. */
+/** A request that is repeated until it is answered, with callbacks for its caller meanwhile. */
 export interface Question<O> {
-  /** Sends the request once. Later the attempt has to be settled or rejected. */
+  /** Sends the request once. The attempt must be settled or rejected later. */
   send(attempt: Attempt<O>): void
-  /** Says what an answer means, in time or late. Called once for each attempt that is settled. */
+  /** Interprets an answer, on time or late. Called once for each attempt that is settled. */
   read?(outcome: O | Unknown | undefined, attempt: Attempt<O>): O | Unknown
   /** The time left for all attempts, in milliseconds; default one command deadline from the start. */
   leftMs?(now: Instant): number
@@ -35,11 +35,11 @@ export interface Question<O> {
   readonly span?: Span | undefined
   /** Makes a single attempt; default false. */
   readonly once?: boolean | undefined
-  /** Shared by several requests: when the store asks one of them for a quiet time, the others observe it too. */
+  /** Shared by several requests: when the store asks one of them for a quiet time, the others respect it, too. */
   readonly quiet?: Quiet | undefined
   /** An attempt has been sent. */
   onSent?(): void
-  /** An attempt got no usable answer, unless only the end of the time cut it short. */
+  /** An attempt got no usable answer. Not called if it was only cut short because time was up. */
   onSilence?(failure: Unknown): void
   /** An answer came after the question had ended. */
   onLate?(outcome: O, sentAt: Instant): void

@@ -1,8 +1,8 @@
 import { demandOption } from '../errors.ts'
 
 /**
- * The largest result of a record, in bytes: 512 KiB. Stores keep results as base64, so that binary stays binary over every
- * transport, and a request with the largest stays below the 1 MiB that HTTP servers of Redis commonly accept.
+ * The largest result of a record, in bytes: 512 KiB. Stores keep results as base64, so that binary survives every
+ * transport, and a request with the largest result stays below the 1 MiB that HTTP servers of Redis commonly accept.
  */
 export const mostResultBytes = 524_288
 

@@ -2,11 +2,12 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { ReleaseOutcome } from './lease-store.ts'
 
 /**
- * A further port, which a store may offer: a release that takes effect later.
+ * An optional port of a store: a release that takes effect later.
  *
- * In one step the holder loses the lock, and the lock is set to be free when the time is over. Until then it is held by nobody: it has
- * the holder's name and fence, and a token that nobody knows. So what is left of the former holder, such as a late renewal, does not
- * keep it longer. It is announced as a release is, so that waiters learn of the new expiry.
+ * In one step the holder gives up the lock, and the lock is set to become free when the time is over. Until then nobody
+ * holds it: it has the holder's name and fence, and a token that nobody knows. So a request left over from the former
+ * holder, such as a late renewal, does not keep it longer. It is announced like a release, so that waiters learn of the
+ * new expiry.
  *
  * The outcomes are those of a release, with `released` for a lock that will be free. As with `LeaseStore`, a request is carried out
  * atomically or not at all, and may be repeated without harm.
@@ -18,6 +19,6 @@ export interface ReleaseAfterStore {
 export interface ReleaseAfterRequest {
   readonly key: string
   readonly token: string
-  /** How long the lock stays taken, in whole milliseconds from now, however long it would have been held. */
+  /** How long the lock stays taken, in whole milliseconds from now, whatever its expiry was. */
   readonly afterMs: number
 }

@@ -12,7 +12,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Executed } from '../index.ts'
 
 /*
- * A store that is over its limit, or down for maintenance, says for how long it wants to be asked nothing.
+ * A store that is over its limit, or down for maintenance, says how long it wants to be asked nothing.
  */
 
 let { locks, store, clock } = testLocker()
@@ -20,13 +20,13 @@ beforeEach(() => {
   ;({ locks, store, clock } = testLocker())
 })
 
-/** Turned away, to be asked again after `ms`. */
+/** Turns requests away: to be asked again after `ms`. */
 const turnedAway =
   (ms: number, executed: Executed = 'no'): Fate =>
   async ({ requests }) =>
     requests.map(() => ({ type: 'unknown', executed, cause: new Error('HTTP 429'), retryAfterMs: ms }))
 
-/** When each call of that name came to the store. */
+/** When each call of these names reached the store. */
 const times = (...names: Parameters<ScriptedStore['called']>): readonly number[] =>
   store.called(...names).map(({ atMs }) => atMs)
 
@@ -51,7 +51,7 @@ describe('a store that wants to be asked nothing for a while', () => {
     const acquiring = follow(locks.acquire('k', { wait: '10s', ttl: '6s' }), clock)
     await clock.advance(0)
     expect(acquiring.reason).toEqual(unavailableFor(executed))
-    // Nor is it asked to undo what its ttl undoes before.
+    // Nor is it asked to undo what the ttl undoes sooner.
     await clock.advance(60_000)
     expect([times('acquire'), times('release'), clock.pending]).toEqual([[0], [], 0])
   })
@@ -147,7 +147,7 @@ describe('a store that wants to be asked nothing for a while', () => {
     const acquiring = follow(locks.acquire('k'), clock)
     await clock.advance(10_000)
     expect(acquiring.reason).toEqual(unavailableFor('no'))
-    // One by who occupies it.
+    // One of them is by the occupier.
     expect(store.called('acquire')).toHaveLength(3)
   })
 })
@@ -225,7 +225,7 @@ describe('a lease whose store wants to be asked nothing for a while', () => {
     const [first = 0, second = 0, third] = times('inspect')
     expect(second - first).toBeGreaterThanOrEqual(5_000)
     expect(third).toBeUndefined()
-    // Not handed off, as it is good for too long.
+    // Not handed off, because its expiry is too far away.
     await lease.release()
     await clock.advance(10_000)
     expect(waiting).toMatchObject({ state: 'fulfilled', atMs: second + 5_000 })

@@ -2,7 +2,7 @@ import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Refused, Unknown } from './lease-store.ts'
 
 /**
- * A further port, which a store may offer: a revocation that hits one holder of a lock, and nobody who came after.
+ * An optional port of a store: a revocation that hits one holder of a lock, and nobody who came after.
  */
 export interface RevokeFromStore {
   /**
@@ -14,5 +14,5 @@ export interface RevokeFromStore {
 }
 
 export type RevokeFromOutcome =
-  /** `held`: by somebody else, or by several. Nothing was done. */
+  /** `held`: somebody else holds the lock, or several do. Nothing was done. */
   { readonly type: 'revoked' | 'free' | 'held' } | Unknown | Refused

@@ -1,7 +1,11 @@
 import type { ListedLock } from './listing.ts'
 import { acquisitionIdOf, parseToken } from './token.ts'
 
-/** What a list shows of a lock's value: the token of its one holder, a foreign holder's value, or nothing. */
+/**
+ * What a list shows of a lock's holder.
+ *
+ * @param value the token of the lock's only holder, a foreign holder's value, or empty
+ */
 export function shownHolder(value: string): Pick<ListedLock, 'holder' | 'fence' | 'since' | 'isKept'> {
   const { name = null, fence = null } = parseToken(value) ?? {}
   return {

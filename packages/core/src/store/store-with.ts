@@ -1,8 +1,8 @@
 import type { LeaseStore } from './lease-store.ts'
 
 /**
- * The same store, but for how it ends leases, or renews them. It calls the store behind it by its methods, as a store may be an object
- * of a class.
+ * Wraps a store to change how it ends or renews leases. It calls the methods on the wrapped store itself, because a
+ * store may be an instance of a class.
  */
 export function storeWith(store: LeaseStore, changed: Pick<LeaseStore, 'release'> & Partial<LeaseStore>): LeaseStore {
   const { commandDeadlineMs, prefix, overlaps } = store

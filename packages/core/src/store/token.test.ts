@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** More than one block of random numbers serves. */
+/** More ids than one block of random numbers yields. */
 const drawMany = (): string[] => Array.from({ length: 100 }, () => drawAcquisitionId())
 
 describe('an acquisition id', () => {

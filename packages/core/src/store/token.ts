@@ -7,9 +7,9 @@
  */
 
 const bytesOfId = 16
-/** How many ids are drawn at once: the call for random bytes costs as much for one. */
+/** How many ids are drawn at once: the call for random bytes costs as much for a single id. */
 const idsAtOnce = 64
-/** The digits of the ids that are drawn and not given out yet. */
+/** The digits of ids that are drawn but not yet given out. */
 let drawn = ''
 
 /** Draws a new acquisition id. Not at module scope: Workers forbid randomness there. */
@@ -37,7 +37,7 @@ const form = /^(?:[\w-]+\.)?[\da-f]{32}\.\d+$/
 export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {
   if (typeof value !== 'string' || !form.test(value)) return undefined
   const dot = value.lastIndexOf('.')
-  // Before the random part comes the name, if there is one, and a dot.
+  // The name, if there is one, and a dot precede the random part.
   return { name: value.slice(0, Math.max(0, dot - 33)) || null, fence: Number(value.slice(dot + 1)) }
 }
 
@@ -54,7 +54,7 @@ export const acquisitionIdOf = (value: string): string => value.slice(0, Math.ma
 export const cursorOf = (value: string): string => /\.(\d{1,128})$/.exec(value)?.[1] ?? '-'
 
 /**
- * The value of a lock that nobody holds and that is not free yet: the token, with a random part that nobody draws. So the name and
- * the fence of its last holder can still be seen.
+ * The value of a lock that nobody holds but that is not free yet: the token, with a random part that nobody draws. So
+ * the name and the fence of its last holder remain visible.
  */
 export const nobodysToken = (token: string): string => token.replace(/[\da-f]{32}(?=\.\d+$)/, '0'.repeat(32))

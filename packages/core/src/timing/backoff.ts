@@ -4,18 +4,18 @@ import { type Duration, parseDuration } from './duration.ts'
 /** How a waiter that nobody wakes spaces its tries. */
 export interface WaitStrategy {
   /**
-   * Milliseconds until the next try. It must be a pure function of its arguments: the locker also calls it to learn how long a
-   * pause would be.
+   * Returns the milliseconds until the next try. It must be a pure function of its arguments: the locker also calls it
+   * to learn how long a pause would be.
    *
-   * @param tries   how often this waiter has found the lock held, from 1
+   * @param tries   how many times this waiter has found the lock held, from 1
    * @param jitter  a fresh random number, at least 0 and below 1
    */
   delayMs(tries: number, jitter: number): number
 }
 
 /**
- * The classic spin lock: one try every `every` (default 50 ms) on average. Jitter moves each try by up to half of that either
- * way, so that waiters do not all poll on the same beat.
+ * The classic spin lock: on average one try every `every` (default 50 ms). Jitter shifts each try by up to half of that
+ * either way, so that waiters do not all poll in lockstep.
  *
  * @throws InvalidOptionError for a bad `every`
  * @example
@@ -30,7 +30,8 @@ export function poll(options: { readonly every?: Duration | undefined } = {}): W
 }
 
 /**
- * The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s). Jitter takes up to half of each pause away.
+ * The adaptive default: the pause doubles from `from` (10 ms) up to `to` (1 s). Jitter shortens each pause by up to
+ * half.
  *
  * @throws InvalidOptionError for a bad `from` or `to`
  */
@@ -46,7 +47,7 @@ export function backoff(
 }
 
 /**
- * The pause after a number of tries, counted from 1. It doubles each time; jitter takes up to half of it away.
+ * The pause after a number of tries, counted from 1. It doubles each time; jitter shortens it by up to half.
  * Source: "equal jitter", M. Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015).
  */
 export const backoffMs = (fromMs: number, toMs: number, tries: number, jitter: number): number =>
@@ -55,5 +56,5 @@ export const backoffMs = (fromMs: number, toMs: number, tries: number, jitter: n
 /** Doubles with each of `times`, from `fromMs` up to `toMs`. */
 export const doublingMs = (fromMs: number, toMs: number, times: number): number => Math.min(toMs, fromMs * 2 ** times)
 
-/** A random number, at least 0 and below 1, that spreads things out. It has to be cheap, not secret. */
+/** A random number, at least 0 and below 1, that spreads things out. It must be cheap, not secret. */
 export const jitter = (): number => Math.random()

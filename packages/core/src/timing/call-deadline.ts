@@ -1,24 +1,24 @@
 import { Span } from './span.ts'
 
-/** How long the caller of a store or a server waits. Every call carries one. */
+/** How long the caller of a store or server waits. Every call carries one. */
 export interface CallDeadline {
   /** How long the caller waits for the answer, in milliseconds from the start of the call. */
   readonly withinMs: number
-  /** Whether the caller has stopped waiting. What was not sent by then must not be sent later. */
+  /** Whether the caller has stopped waiting. A request that was not sent by then must not be sent later. */
   readonly isOver: boolean
   /**
-   * Calls back once, when the caller stops waiting or at once if it has, from within the caller's own turn: so the callback
-   * must not throw. Returns a function that withdraws it.
+   * Calls back once: when the caller stops waiting, or at once if it has. The callback runs synchronously in the
+   * caller, so it must not throw. Returns a function that withdraws it.
    */
   onOver(callback: () => void): () => void
   /**
-   * Aborted when the caller stops waiting. It is made when it is first read, because a signal costs more than the rest of a
+   * Aborted when the caller stops waiting. It is made on first read, because a signal costs more than the rest of a
    * call: read it only for a client that needs one.
    */
   readonly signal: AbortSignal
 }
 
-/** A call as its caller has it, who can end it. */
+/** A call as its caller sees it: the caller can end it. */
 export class Call extends Span implements CallDeadline {
   declare withinMs: number
 

@@ -21,7 +21,7 @@ describe('a timer of the system clock', () => {
     vi.useFakeTimers()
   })
   afterEach(() => {
-    // Of fake timers: restored later, they would replace the real ones.
+    // Before the real timers return: mocks of fake timers, restored later, would replace them.
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
     vi.useRealTimers()

@@ -1,5 +1,5 @@
 /**
- * The clock port: core learns the time and sets timers through this alone.
+ * The clock port: core reads the time and sets timers only through this.
  *
  * It has two readings, because either alone can be wrong: a monotonic clock may stop while a machine or isolate is frozen, and a
  * wall clock may be set. The testkit has a manual clock.
@@ -10,9 +10,9 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   wallMs(): number
   /**
-   * Calls `callback` once, `delayMs` from now or later, and returns a function that cancels it. A `background` timer does not
-   * keep the process alive, if the runtime supports that. A `standing` timer is one of these that may be left over: once nothing
-   * needs it, it comes for nothing. Any finite delay is allowed.
+   * Calls `callback` once, `delayMs` from now or later, and returns a function that cancels it. A `background` timer
+   * does not keep the process alive, if the runtime supports that. A `standing` timer is a background timer that may be
+   * left running: if nothing needs it anymore, it fires to no effect. Any finite delay is allowed.
    */
   schedule(callback: () => void, delayMs: number, mode?: 'background' | 'standing'): () => void
 }

@@ -2,15 +2,15 @@ import { Call, type CallDeadline } from './call-deadline.ts'
 import type { Clock } from './clock.ts'
 import { elapsedMs, instant } from './validity.ts'
 
-/** Starts a span now. The function it returns says how many milliseconds are left of it; negative once it is over. */
+/** Starts a span of time. The function it returns gives the milliseconds left; negative once the span is over. */
 export function deadline(clock: Clock, spanMs: number): () => number {
   const start = instant(clock)
   return () => spanMs - elapsedMs(instant(clock), start)
 }
 
 /**
- * Resolves after `delayMs`, or as soon as somebody calls the wake function that `listen` was given. Rejects with the signal's
- * own reason when the signal is aborted. Leaves no timer and no listener behind.
+ * Resolves after `delayMs`, or as soon as somebody calls the wake function passed to `listen`. Rejects with the
+ * signal's own reason when the signal is aborted. Leaves no timer and no listener behind.
  *
  * @param listen takes the wake function, may call it at once, and returns a function that withdraws it, if one is needed
  */
@@ -41,21 +41,21 @@ export function sleep(
   })
 }
 
-/** Waits until a promise settles either way, but no longer than `limitMs`. */
+/** Waits until a promise settles, but no longer than `limitMs`. */
 export const settledWithin = (clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<void> =>
   sleep(clock, limitMs, undefined, (wake) => {
     promise.then(wake, wake)
     return undefined
   })
 
-/** What {@link withDeadline} answers when time was up first. */
+/** What {@link withDeadline} returns when time is up first. */
 export const noAnswer: undefined = undefined
 
 /**
- * Makes a call, and settles within `limitMs` whatever the call does; it rejects at once, with the signal's reason, when `signal`
- * is aborted. A call still under way when time is up is told so, and what it answers in the same turn counts. An answer that
- * comes later goes to `onLate`, so that what it granted is not forgotten. A late error is dropped: it says no more than the
- * silence did.
+ * Makes a call and settles within `limitMs`, whatever the call does; it rejects at once, with the signal's reason, when
+ * `signal` is aborted. A call still in flight when time is up is notified, and what it answers in the same turn counts.
+ * A later answer goes to `onLate`, so that what it granted is not forgotten. A late error is dropped: it says no more
+ * than the silence did.
  */
 export async function withDeadline<T>(
   clock: Clock,

@@ -6,15 +6,15 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h'}`
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 /**
- * Turns a duration into whole milliseconds, rounded up. Made for configuration, too: what is read from the environment is
- * refused by the name of its variable, and not by that of an option.
+ * Converts a duration to whole milliseconds, rounded up. It suits configuration, too: the error for a bad value from
+ * the environment names the variable rather than an option.
  *
  * @example
  * ```ts
  * const ttl = parseDuration('LOCK_TTL', process.env.LOCK_TTL ?? '30s')
  * ```
  *
- * @param option the name that an error gives
+ * @param option the name to give in an error
  * @param value  milliseconds, or a number with its unit and nothing between, such as `'250ms'`, `'5s'`, `'2m'` or `'1h'`
  * @throws InvalidOptionError naming `option` for anything that is not a finite duration of at least `leastMs`
  *   (default 1) and less than 2^53 ms.

@@ -1,7 +1,7 @@
 /*
- * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
- * modules only.
+ * The figures of this room. They are in a module that imports nothing, because bundlers inline only the constants of
+ * such modules.
  */
 
-/** A wait without an end: the longest duration there is, in milliseconds. */
+/** An endless wait: the longest duration there is, in milliseconds. */
 export const unlimitedMs: number = Number.MAX_SAFE_INTEGER

@@ -1,4 +1,4 @@
-/** Told when a span is ended early. */
+/** Notified when a span is ended early. */
 export interface SpanListener {
   onSpanEnd(): void
 }
@@ -6,14 +6,14 @@ export interface SpanListener {
 const nobody: readonly SpanListener[] = []
 
 /**
- * Work that somebody may end early, such as a wait or a call to a store. It does what an AbortController does and costs less:
- * most spans end by themselves, so the signal is made when it is first read.
+ * Work that somebody may end early, such as a wait or a call to a store. It does what an AbortController does, but
+ * costs less: most spans end by themselves, so the signal is made on first read.
  */
 export class Span {
   isOver = false
   /** Why it was ended early. */
   reason: unknown
-  /** Replaced, and never changed: most spans have one listener, if any. */
+  /** Replaced, never mutated: most spans have one listener at most. */
   #listeners = nobody
   #signal: AbortSignal | undefined
 
@@ -27,7 +27,7 @@ export class Span {
     return this.#signal
   }
 
-  /** Tells a listener once, when the span is ended, or at once if it has been. */
+  /** Notifies a listener once: when the span is ended, or at once if it has been. */
   add(listener: SpanListener): void {
     if (this.isOver) listener.onSpanEnd()
     else this.#listeners = this.#listeners === nobody ? [listener] : [...this.#listeners, listener]
@@ -38,14 +38,14 @@ export class Span {
     this.#listeners = isAlone ? nobody : this.#listeners.filter((each) => each !== listener)
   }
 
-  /** Calls back once, when the span is ended or at once if it has been. Returns a function that withdraws the callback. */
+  /** Calls back once: when the span is ended, or at once if it has been. Returns a function that withdraws it. */
   onOver(callback: () => void): () => void {
     const listener = { onSpanEnd: callback }
     this.add(listener)
     return () => this.remove(listener)
   }
 
-  /** Ends it with a signal, and with the signal's reason. Returns a function that withdraws that. */
+  /** Ends the span when a signal is aborted, with the signal's reason. Returns a function that stops listening. */
   endWith(signal: AbortSignal): () => void {
     const end = (): void => this.end(signal.reason)
     if (signal.aborted) end()
@@ -53,7 +53,7 @@ export class Span {
     return () => signal.removeEventListener('abort', end)
   }
 
-  /** Ends it. Only the first call counts. */
+  /** Ends the span. Only the first call counts. */
   end(reason?: unknown): void {
     if (this.isOver) return
     this.isOver = true

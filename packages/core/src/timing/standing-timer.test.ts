@@ -65,7 +65,7 @@ it('that never came, as on fake timers that were taken away, comes as soon as so
   setBy(one, 100)
   expect(taken).toHaveBeenCalledTimes(1)
   await clock.advance(1_100)
-  // It may be late, if the process was busy.
+  // The timer may be late if the process was busy.
   setBy(one, 5_000)
   expect(clock.timers).toEqual([])
   await clock.advance(1)

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts'
 
 /**
- * One timer for things that come and go all the time. It is set only if it would come too late for one of them. Where it may stay,
- * it stays when all have gone, comes once more for nothing, and ends: to set a timer and to cancel it for each of them costs more
- * than all else that is done for them here.
+ * One timer for things that come and go all the time. It is set again only if it would fire too late for one of them. A
+ * standing timer stays when all of them have gone, and fires once more to no effect: setting and canceling a timer for
+ * each of them would cost more than everything else that is done for them here.
  */
 export class StandingTimer {
   readonly #clock: Clock
@@ -13,8 +13,8 @@ export class StandingTimer {
   #cancel: (() => void) | undefined
 
   /**
-   * @param onTimer finds out what is due, and sets the timer again for what is not
-   * @param mode    `standing` where it may stay, but not where it belongs to one call
+   * @param onTimer finds out what is due, and sets the timer again for the rest
+   * @param mode    `standing` if it may stay, `background` if it belongs to one call
    */
   constructor(clock: Clock, onTimer: () => void, mode: 'standing' | 'background') {
     this.#clock = clock
@@ -23,8 +23,8 @@ export class StandingTimer {
   }
 
   /**
-   * Makes sure that it comes no later than `atMs`, in monotonic milliseconds. If it is overdue by a second it comes at once: a test
-   * may have set it on fake timers, and taken them away.
+   * Ensures that it fires no later than `atMs`, in monotonic milliseconds. If it is overdue by more than a second, it
+   * is set to fire at once: a test may have set it on fake timers and then removed them.
    */
   setBy(atMs: number, nowMs: number): void {
     if (this.#atMs < nowMs - 1_000) atMs = nowMs
@@ -38,7 +38,7 @@ export class StandingTimer {
     this.#cancel = this.#clock.schedule(onTimer, Math.max(1, Math.ceil(atMs - nowMs)), this.#mode)
   }
 
-  /** Nothing needs it any more. */
+  /** Nothing needs the timer anymore. */
   rest(): void {
     if (this.#mode === 'standing') return
     this.#cancel?.()

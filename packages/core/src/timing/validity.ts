@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** A moment on both clocks. Take it *before* a request is sent, so that nobody overestimates what the answer grants. */
+/** A moment on both clocks. Read it *before* a request is sent, so that nobody overestimates what the answer grants. */
 export interface Instant {
   readonly monotonicMs: number
   readonly wallMs: number
@@ -15,8 +15,8 @@ export interface Validity {
 export const instant = (clock: Clock): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() })
 
 /**
- * Milliseconds since `start`, by whichever clock moved further. A frozen monotonic clock, or a wall clock that was set back, must
- * not make a lease look younger than it is.
+ * Milliseconds since `start`, by whichever clock moved further. Neither a frozen monotonic clock nor a wall clock that
+ * was set back may make a lease look younger than it is.
  */
 export const elapsedMs = (now: Instant, start: Instant): number =>
   Math.max(now.monotonicMs - start.monotonicMs, now.wallMs - start.wallMs)
@@ -24,9 +24,9 @@ export const elapsedMs = (now: Instant, start: Instant): number =>
 /** How long somebody has waited, in whole milliseconds. */
 export const waitedMs = (clock: Clock, since: Instant): number => Math.round(elapsedMs(instant(clock), since))
 
-/** Allowance for clocks that run at different rates: 1 % of the ttl, and 2 ms for their resolution. */
+/** Allowance for clocks that run at different rates: 1 % of the ttl, plus 2 ms for their resolution. */
 export const driftMs = (ttlMs: number): number => ttlMs / 100 + 2
 
-/** What is left of a validity; negative when it is over. */
+/** What is left of a validity, in milliseconds; negative once it is over. */
 export const remainingMs = (now: Instant, { sentAt, ttlMs }: Validity): number =>
   ttlMs - driftMs(ttlMs) - elapsedMs(now, sentAt)

@@ -1,9 +1,9 @@
 /*
- * The figures of this room. They have a module of their own that imports nothing, because bundlers inline the constants of such
- * modules only.
+ * The figures of this room. They are in a module that imports nothing, because bundlers inline only the constants of
+ * such modules.
  */
 
-/** The least time left, in milliseconds, that shows a renewal when the same holder is found after its expiry was due. */
+/** The least time left that shows a renewal when a holder is found again after its expiry was due, in milliseconds. */
 export const leastExtensionMs = 20
-/** The waiters of a lock spread their checks over this time after the holder's expiry, in milliseconds. */
+/** The time after the holder's expiry over which the waiters of a lock spread their checks, in milliseconds. */
 export const expirySpreadMs = 40

@@ -2,19 +2,19 @@ import { inboxOffers } from '#beside'
 import type { ReleaseNotifier } from './release-notifier.ts'
 
 /**
- * A further port, which a notifier may offer: it carries the messages of a queue to those who wait in it.
+ * An optional port of a notifier: it carries the messages of a queue to the processes that wait in it.
  *
- * A message is a hint, like any other of a notifier: it may be lost, late or spurious.
+ * A message is a hint, like any notification: it may be lost, late or spurious.
  */
 export interface Inbox {
   /**
-   * Whether the store cannot tell that anybody listens, as over HTTP. Then turns come by the release channels, and its processes get
-   * the time that HTTP takes.
+   * Whether the store cannot tell if anybody listens, as over HTTP. Turns then come on the release channels, and its
+   * processes get the longer times of HTTP.
    */
   readonly isNameOnly?: boolean
   /**
-   * Begins to listen to the inbox of that name. The listener is called with each message, and with undefined when messages may
-   * have been missed. No I/O before the first call; an inbox that is closed leaves nothing behind.
+   * Starts listening to the inbox of this name. The listener is called with each message, and with undefined when
+   * messages may have been missed. No I/O before the first call; a closed inbox leaves nothing behind.
    */
   open(name: string, listener: (message: string | undefined) => void): OpenInbox
 }
@@ -27,10 +27,10 @@ export interface OpenInbox {
   close(): void
 }
 
-/** Beside the notifiers and not on them, as with `offerPassOn`. */
+/** Kept beside the notifiers, not on them, as with `offerPassOn`. */
 const offers = inboxOffers as WeakMap<ReleaseNotifier, Inbox>
 
-/** Offers inboxes, and answers the notifier. */
+/** Offers inboxes for a notifier, and returns the notifier. */
 export function offerInbox(notifier: ReleaseNotifier, inbox: Inbox): ReleaseNotifier {
   offers.set(notifier, inbox)
   return notifier

@@ -6,18 +6,18 @@ import type { Contention, ReleaseNotifier, Subscription, Waiter, WaitPlan } from
 import { SignalCount } from './signal-count.ts'
 import { unsignalledReleases } from './unsignalled-release.ts'
 
-/** How long to wait until a notifier hears releases before the strategy spaces the tries, in milliseconds. */
+/** How long to wait for a notifier to hear releases before the strategy spaces the tries, in milliseconds. */
 const readyMs = 1_000
 
 /**
  * A waiter that a notifier wakes.
  *
- * It subscribes after its first contended try and then waits for a signal. A timer bounds every pause, so that a lost signal
- * costs a delay and not a hang. While the notifier is disconnected, the strategy spaces the tries, within that timer. Either
- * way the holder's remaining time bounds the pause, unless the notifier checks by itself.
+ * It subscribes after its first contended try and then waits for a signal. A timer bounds every pause, so that a lost
+ * signal costs a delay, not a hang. While the notifier is disconnected, the strategy spaces the tries, within that
+ * timer. Either way the holder's remaining time bounds the pause, unless the notifier checks by itself.
  *
  * Two floors keep a waiter from spinning. The floor on signals grows with each spurious signal. The floor on the holder's
- * remaining time grows each time that ends without freeing the lock. The first floor never delays the second check.
+ * remaining time grows each time that runs out without freeing the lock. The first floor never delays the second check.
  */
 export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: WaitPlan): Waiter {
   const reliedMs = recheckMs(plan, notifier)
@@ -27,10 +27,10 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   let subscription: Subscription | undefined
   /** Counts the calls of `wake`. */
   const wakes = new SignalCount()
-  /** The counts just before the last try. A higher count means that a signal or a wake-up came since. */
+  /** The counts just before the last try. A higher count means that a signal or a wake-up has come since. */
   let seen = 0
   let seenWakes = 0
-  /** The last try followed a signal. */
+  /** Whether the last try followed a signal. */
   let signalled = false
   /** How many signals in a row were spurious: the same holder still had the lock. */
   let falseSignals = 0
@@ -52,7 +52,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   async function untilSignalled(subscribed: Subscription, delayMs: number, signal: AbortSignal): Promise<void> {
     const distanceMs = Math.min(floorMs(falseSignals, reliedMs), delayMs)
     if (distanceMs > 0) await sleep(clock, distanceMs, signal, onWake)
-    // A signal during that sleep is not lost: it has moved the count, so this sleep ends at once.
+    // A signal during that sleep is not lost: it has raised the count, so this sleep ends at once.
     await sleep(clock, delayMs - distanceMs, signal, (wake) => {
       const withdrawals = [subscribed.onSignal(seen, wake), onWake(wake)]
       return () => {
@@ -80,8 +80,8 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
       const subscribed = subscription
       if (isNew) await untilReady(subscribed, Math.min(untilExpiryMs(contention), leftMs()), signal)
       else unsignalled.answered(subscribed, contention)
-      // Nobody heard a release between that try and the subscription, so a new waiter tries again at once. A notifier that
-      // checks by itself has noticed it.
+      // A release between that try and the subscription went unheard, so a new waiter tries again at once. A notifier
+      // that checks by itself has noticed it.
       if (!isNew || notifier.checks) {
         const present = later(contention, clock.monotonicMs() - sinceMs)
         await untilSignalled(subscribed, Math.min(timerMs(subscribed, present, tally), leftMs()), signal)
@@ -94,7 +94,7 @@ export function notifiedWaiter(notifier: ReleaseNotifier, clock: Clock, plan: Wa
   }
 }
 
-/** What a contended try says some time after its answer: the holder has less time left. */
+/** The contention a while after its answer: the holder has less time left. */
 const later = ({ cursor, expiresInMs }: Contention, ms: number): Contention => ({
   cursor,
   expiresInMs: expiresInMs && Math.max(0, expiresInMs - ms),

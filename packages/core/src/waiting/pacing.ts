@@ -15,7 +15,7 @@ export function restMs({ strategy }: WaitPlan, tries: number, jitter: number): n
   return delayMs
 }
 
-/** The same pause, for the use of other calls: a strategy that throws must fail only its own call. */
+/** The same pause, for use by other calls: a strategy that throws must fail only its own call. */
 export function restHintMs(plan: WaitPlan, tries: number, jitter: number, otherwiseMs: number): number {
   try {
     return restMs(plan, tries, jitter)
@@ -24,12 +24,12 @@ export function restHintMs(plan: WaitPlan, tries: number, jitter: number, otherw
   }
 }
 
-/** A notifier, as far as relying on it goes. */
+/** The part of a notifier that says how long to rely on it. */
 interface Relied {
   readonly recheckMs: number
 }
 
-/** After this many contended tries, and with this much jitter, a strategy's pause is as long as it gets. */
+/** With this many contended tries and this much jitter, a strategy's pause is as long as it gets. */
 const mostPatient = { tries: 30, jitter: 0.9999 }
 
 /** How long a waiter may go without checking the store, in milliseconds. */
@@ -39,9 +39,9 @@ export const patienceMs = (plan: WaitPlan, notifier: Relied | undefined): number
 /** How long a waiter relies on its notifier, in milliseconds. */
 export const recheckMs = (plan: WaitPlan, notifier: Relied): number => plan.recheckMs ?? notifier.recheckMs
 
-/** What a waiter's contended tries add up to. */
+/** A summary of a waiter's contended tries. */
 export interface Tally {
-  /** How many there were. */
+  /** How many tries there were. */
   readonly tries: number
   /** Whether the last two found the same holder. */
   readonly sameHolder: boolean
@@ -68,18 +68,18 @@ export function contentionCount(clock: Clock): (contention: Contention) => Tally
 }
 
 /**
- * How long to pause before a check that nothing prompted, in milliseconds: `restMs`, or until the holder's expiry. The latter
- * has a floor, which grows only while expiries free nothing. Otherwise a waiter would spin where the expiry never frees the
- * lock.
+ * How long to pause before an unprompted check, in milliseconds: `restMs`, or until the holder's expiry if that is
+ * sooner. The latter has a floor, which grows only while expiries free nothing. Otherwise a waiter would spin where the
+ * expiry never frees the lock.
  */
 export function checkMs(contention: Contention, restMs: number, { vainExpiries }: Tally): number {
   return Math.min(restMs, Math.max(untilExpiryMs(contention), floorMs(vainExpiries, restMs)))
 }
 
-/** How long until the holder's expiry is certainly over, in milliseconds, with jitter; `Infinity` if it has no expiry. */
+/** Time until the holder's expiry has certainly passed, in milliseconds, with jitter; `Infinity` without an expiry. */
 export const untilExpiryMs = ({ expiresInMs }: Contention): number =>
   expiresInMs === null ? Infinity : expiresInMs + 1 + jitter() * expirySpreadMs
 
-/** The shortest time between two tries after `times` in vain, in milliseconds: 0, then 10 doubling up to `mostMs` or 1,000. */
+/** The shortest pause after `times` vain tries, in milliseconds: 0, then 10 doubling up to `mostMs` or 1,000. */
 export const floorMs = (times: number, mostMs: number): number =>
   times === 0 ? 0 : doublingMs(5, Math.min(1_000, mostMs), times)

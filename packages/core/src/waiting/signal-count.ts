@@ -16,7 +16,7 @@ export class SignalCount {
   }
 
   /**
-   * Calls back once, when the count has moved beyond `seen`, or at once if it has already. Returns a function that withdraws
+   * Calls back once: when the count exceeds `seen`, or at once if it already does. Returns a function that withdraws
    * the callback.
    */
   onSignal(seen: number, callback: () => void): () => void {
@@ -24,7 +24,7 @@ export class SignalCount {
       callback()
       return () => undefined
     }
-    // A new function each time, so that the same callback may wait twice and be withdrawn once.
+    // A new function each time, so that a callback that waits twice can be withdrawn once.
     const waiting = (): void => callback()
     this.#waiting.add(waiting)
     return () => this.#waiting.delete(waiting)

@@ -20,7 +20,7 @@ beforeEach(() => {
   notifier = new ScriptedNotifier()
 })
 
-/** Somebody elsewhere takes the lock. Returns its fence, and what gives it back without a signal. */
+/** Somebody elsewhere takes the lock. Returns its fence, and a function that gives it back without a signal. */
 async function occupy(ttlMs = 60_000): Promise<{ fence: string; release(): Promise<void> }> {
   const acquisitionId = drawAcquisitionId()
   const [outcome] = await store.acquire([{ key: 'k', acquisitionId, ttlMs, fences: 1 }], callUntil(unstopped))
@@ -32,7 +32,7 @@ async function occupy(ttlMs = 60_000): Promise<{ fence: string; release(): Promi
   }
 }
 
-/** A waiter that has been refused, has subscribed and has been refused again. */
+/** A waiter that has found the lock held, has subscribed, and has found it held again. */
 async function waiter(): Promise<ScriptedSubscription> {
   const locks = createLocker({ store, notifier, clock, ttl: '10s', wait: '1m' })
   follow(locks.acquire('k'), clock)

@@ -14,7 +14,7 @@ interface Held {
 const foreign = '-'
 
 /**
- * Notices a release that was not signalled: the former holder no longer has the lock although it had time left, and the
+ * Notices a release that was not signaled: the former holder no longer has the lock although it had time left, and the
  * subscription was live throughout.
  */
 export function unsignalledReleases(clock: Clock): {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createLocker, type Locker, type LockerOptions } from '../index.ts'
 import { backoff, poll } from '../timing/backoff.ts'
 
-/** How long after the holder's time a waiter may come, in milliseconds. */
+/** How long after the holder's expiry a waiter may try, in milliseconds. */
 const mostLateMs = 50
 
 let { store, clock, elsewhere } = testLocker()

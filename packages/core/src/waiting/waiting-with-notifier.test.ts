@@ -268,7 +268,7 @@ describe('a waiter with a notifier', () => {
 
   it('waiters of a dead holder do not all check in the same millisecond', async () => {
     await occupy(store, 500)
-    // A locker each: the waiters of one locker would let one of them check for all.
+    // A locker each: among the waiters of one locker, one would check for all.
     for (let waiter = 0; waiter < 100; waiter++) {
       follow(locker({ notifier: new ScriptedNotifier(), ttl: '1h' }).acquire('k'), clock)
     }

@@ -47,7 +47,7 @@ describe('a waiter without a notifier', () => {
 
   it('waiters of one lock do not poll on the same beat', async () => {
     await occupy(store)
-    // A locker each: of one locker's waiters only one polls.
+    // A locker each: among the waiters of one locker, only one polls.
     for (let waiter = 0; waiter < 50; waiter++) follow(locker({ strategy: poll({ every: '1s' }) }).acquire('k'), clock)
     await clock.advance(10_000)
     const times = triedAtMs(store).filter((atMs) => atMs > 0)

@@ -16,7 +16,7 @@ import {
 import { Reflector } from '@nestjs/core'
 import { MoreOrdersService, OrdersService, RequestService } from './orders.service.js'
 
-/** Lets those pass who name the role that the handler demands. */
+/** Admits requests that name the role that the handler demands. */
 @Injectable()
 export class RoleGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

@@ -6,7 +6,9 @@ const failureMessage = 'This order is being processed'
 
 /** The work that each route has a service for. */
 class Work {
-  /** Goes on when somebody has pushed to the list, and answers the key and the fence of the lease that it runs under. */
+  /**
+   * Continues when somebody has pushed to the list, and returns the key of its lease and whether the fence is above 0.
+   */
   protected async work(gate: string): Promise<string> {
     const redis = new Redis(process.env['REDIS_URL'] as string)
     await redis.blpop(gate, 30)
@@ -29,7 +31,7 @@ export class OrdersService extends Work {
   }
 }
 
-/** A subclass, whose guarded methods are its own and those it inherits. */
+/** A subclass with guarded methods of its own and inherited ones. */
 @Injectable()
 export class MoreOrdersService extends OrdersService {
   @DistributedLock({ key: (userId) => `cancel:${userId}`, wait: 0, onContended: 423, failureMessage })
@@ -38,7 +40,7 @@ export class MoreOrdersService extends OrdersService {
   }
 }
 
-/** Made anew for each request. */
+/** Created for each request. */
 @Injectable({ scope: Scope.REQUEST })
 export class RequestService extends Work {
   private static all = 0

@@ -1,6 +1,6 @@
 /*
- * What the compiler promises of `DistributedLock`. `tsc` judges it; nothing loads it. A mistake is told at the option, so each
- * comment that expects an error stands right above the option, and not above the decorator.
+ * What the compiler guarantees for `DistributedLock`. `tsc` checks this file; nothing loads it. A mistake is reported
+ * at the option, so each comment that expects an error is right above the option, and not above the decorator.
  */
 import { DistributedLock } from '@leasehold/nestjs'
 

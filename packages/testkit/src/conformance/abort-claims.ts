@@ -6,7 +6,7 @@ import type { UseTransport } from './transport-under-test.ts'
 const exists = "return redis.call('EXISTS', KEYS[1])"
 const write = "redis.call('SET', KEYS[1], '1', 'PX', 10000) return 'written'"
 
-/** Keeps the server busy for 600 ms by its clock; by counting, where the clock stands still within a script. */
+/** Keeps the server busy for 600 ms by its clock, or by counting if the clock stands still within a script. */
 const busy = `
   local function micros() local time = redis.call('TIME') return time[1] * 1000000 + time[2] end
   local start = micros()
@@ -19,7 +19,7 @@ export function abortClaims(use: UseTransport): void {
   it('an aborted run settles at once, and every call without an answer is unknown', async (context) => {
     const transport = use(context, 'busy-server')
     const controller = new AbortController()
-    // One key, so that on a cluster it is one server that all of this meets.
+    // One key, so that on a cluster all calls go to the same server.
     const key = freshKey()
     const running = transport.run([script(busy, ['1'], key), script(busy, ['2'], key)], callUntil(controller.signal))
     const timer = setTimeout(() => controller.abort(new Error('given up')), 20)
@@ -28,7 +28,7 @@ export function abortClaims(use: UseTransport): void {
     expect(controller.signal.aborted, 'it settled only when it was aborted').toBe(true)
     expect(replies).toHaveLength(2)
     expect(replies[1]).toMatchObject({ type: 'unknown', executed: 'unknown' })
-    // The server was still busy, so nobody waited for it: that is what "at once" means.
+    // If the server is still busy, the aborted run did not wait for it: that is what "at once" means.
     const after = performance.now()
     await transport.run([script('return 1', [], key)], callUntil(patient()))
     expect(performance.now() - after).toBeGreaterThan(10)
@@ -57,7 +57,7 @@ export function abortClaims(use: UseTransport): void {
     const transport = use(context)
     const key = freshKey()
     const [reply] = await transport.run([script(write, [], key)], callUntil(AbortSignal.abort()))
-    // What was sent before this call is carried out before it, and this goes the same way.
+    // This call takes the same way, so whatever was sent before it has been carried out before it.
     const [found] = await transport.run([script(exists, [], key)], callUntil(patient()))
     const saidNo = reply?.type === 'unknown' && reply.executed === 'no'
     expect({ saidNo, found }).not.toEqual({ saidNo: true, found: value(1) })

@@ -44,7 +44,7 @@ export function announcementClaims(probe: Probe): void {
     await probe.release({ key, token: withOtherFence(token) })
     await probe.release({ key, acquisitionId: probe.acquisitionId() })
     await probe.release({ key, token })
-    // Nor is a repeat; and the last announcement shows that nothing before it is still on its way.
+    // Nor is a repeat; the last announcement shows that none before it is still in flight.
     await probe.release({ key, token })
     await probe.revoke(key)
     const last = await probe.grant({ key })
@@ -89,7 +89,7 @@ export function announcementClaims(probe: Probe): void {
 
 const fenceOf = (token: string): string => token.slice(token.lastIndexOf('.') + 1)
 
-/** Waits for what has to be heard, then stops listening; more than that fails too. */
+/** Waits until the payloads are heard, then stops listening. Hearing more fails, too. */
 async function hears(heard: Listening, payloads: readonly string[]): Promise<void> {
   await vi.waitUntil(() => heard.payloads.length >= payloads.length, {
     timeout: 2_000,

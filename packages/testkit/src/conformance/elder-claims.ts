@@ -3,7 +3,7 @@ import { expect, it, type TestContext } from 'vitest'
 import { callUntil } from '../call-until.ts'
 import { longMs, type Probe } from './probe.ts'
 
-/** Sets that have waited for long, where a store offers several locks in one request. */
+/** Claims about sets that have waited long, for a store that offers several locks in one request. */
 export function elderClaims(probe: Probe): void {
   /** Two keys that every store keeps together. */
   function twoKeys(): [string, string] {
@@ -37,7 +37,7 @@ export function elderClaims(probe: Probe): void {
       expect(await acquireAll(early)).toMatchObject({ type: 'granted' })
       await release(early)
       for (const request of [late, lately]) {
-        // It has asked just now, whatever the store takes for an answer.
+        // So that the elder has asked just now, however long the store takes to answer.
         expect(await acquireAll(elder)).toMatchObject({ type: 'held', at: 1, isElder: true })
         if (request === lately) await probe.release({ key: b, token })
         const left = { type: 'held', at: 0, cursor: '-', holder: null, isElder: false }
@@ -49,7 +49,7 @@ export function elderClaims(probe: Probe): void {
       }
       expect(await acquireAll(elder)).toMatchObject({ type: 'granted' })
       await release(elder)
-      // It is served, and nobody stands back for it any more.
+      // The elder has had its locks, so other sets no longer leave them to it.
       for (const request of [late, lately]) expect(await acquireAll(request)).toMatchObject({ type: 'granted' })
     },
   )

@@ -3,8 +3,8 @@ import { callUntil } from '../call-until.ts'
 import { asked, longMs, type Probe, shortMs } from './probe.ts'
 
 /**
- * What a request is told that comes once more, because a client or proxy has sent it twice: how the lease ended that it
- * is about. A store keeps that of the last lease which did not just expire.
+ * The answer to a repeated request, which a client or proxy has sent twice: how its lease ended. A store remembers that
+ * for the last lease that did not simply expire.
  */
 export function endingClaims(probe: Probe): void {
   it('a repeated release is told that it was carried out; how many heard of it nobody knows', async () => {

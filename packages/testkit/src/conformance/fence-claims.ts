@@ -43,7 +43,7 @@ export function fenceClaims(probe: Probe): void {
   it('a grant reserves as many fences as were asked for', async (context) => {
     probe.needs(context, 'fences')
     const key = probe.key()
-    // More than the microseconds until the next grant, or the clock alone would keep the claim.
+    // More than the microseconds until the next grant, or the clock alone would make the claim true.
     const reserved = 1_000_000_000
     const first = await probe.grant({ key, fences: reserved })
     await probe.release({ key, token: first.token })
@@ -104,6 +104,6 @@ export function fenceClaims(probe: Probe): void {
   })
 }
 
-/** How long it takes until no entry of the lock is left. */
+/** The time until no entry of the lock is left, in milliseconds. */
 const longestKeptMs = async (probe: Probe, key: string): Promise<number> =>
   Math.max(...(await probe.entriesOf(key)).map(({ expiresInMs }) => expiresInMs ?? Infinity))

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
-/** Another lock library's value on the same key: it and we exclude each other, and we touch nothing of its. */
+/**
+ * Claims about another lock library's value on the same key: the two exclude each other, and we do not touch its value.
+ */
 export function foreignHolderClaims(probe: Probe): void {
   it('a foreign holder is a holder: the lock is contended, with its remaining ttl and the cursor "-"', async (context) => {
     probe.needs(context, 'foreign-holders')

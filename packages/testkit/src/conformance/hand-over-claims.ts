@@ -4,10 +4,10 @@ import { callUntil } from '../call-until.ts'
 import { longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
 
 type Granted = Extract<ResumeOutcome, { readonly type: 'granted' }>
-/** The fence is that of the token, unless the claim says otherwise. */
+/** A resume request. Its fence is the token's, unless the claim says otherwise. */
 type Asked = Pick<ResumeRequest, 'key' | 'token'> & Partial<ResumeRequest>
 
-/** Detached leases that are resumed, where a store offers that. To detach takes nothing but a renewal. */
+/** Claims about resuming detached leases, for a store that offers it. Detaching takes only a renewal. */
 export function handOverClaims(probe: Probe): void {
   const resume = (request: Asked, signal = probe.signal): Promise<ResumeOutcome> => {
     const { token } = request
@@ -141,7 +141,7 @@ export function handOverClaims(probe: Probe): void {
     for (const key of [expired, released, revoked]) expect((await probe.inspect(key)).held).toBe(false)
 
     const { token, fence } = await probe.grant({ key: another })
-    // Each differs in a single part.
+    // Each token differs in a single part.
     for (const wrong of [
       withOtherFence(token),
       `x.${token}`,
@@ -192,7 +192,7 @@ export function handOverClaims(probe: Probe): void {
     const key = probe.key()
     const { token } = await probe.grant({ key })
     const acquisitionId = probe.acquisitionId('next')
-    // Not yet carried out: the detached lease is not touched.
+    // The resume has not been carried out yet: the detached lease is not touched.
     expect(await probe.release({ key, acquisitionId })).toBe('superseded')
     await taken({ key, token, acquisitionId })
     expect(await probe.release({ key, acquisitionId })).toBe('released')

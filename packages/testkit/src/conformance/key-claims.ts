@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { asked, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
-/** Keys that people use, or that could be taken for an entry of another key's. */
+/** Keys that people use, or that could be mistaken for an entry of another key. */
 const oddKeys: Readonly<Record<string, (key: string) => string>> = {
   'with colons': (key) => `coupon:issue:${key}`,
   'with a hash tag': (key) => `order:{${key}}`,
@@ -97,11 +97,11 @@ export function keyClaims(probe: Probe): void {
     await probe.grant({ key: expired, ttlMs: shortMs })
     const { token } = await probe.grant({ key: released, ttlMs: shortMs })
     await probe.release({ key: released, token })
-    // A second more: a store may free what has expired a little later.
+    // A second more: a store may remove expired entries a little late.
     await probe.advance(Math.max(shortMs, probe.fenceMemoryMs) + 1_000)
     expect(await probe.entriesOf(expired)).toEqual([])
     expect(await probe.entriesOf(released)).toEqual([])
-    // Who asks so late learns only that there is nothing.
+    // A release this late finds nothing.
     expect(await probe.release({ key: released, token })).toBe('gone')
     expect(await probe.entriesOf(released)).toEqual([])
   })

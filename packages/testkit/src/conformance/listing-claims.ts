@@ -7,10 +7,10 @@ import { callUntil } from '../call-until.ts'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
-/** More than one read takes. */
+/** More locks than one read returns. */
 const many = 230
 
-/** Lists of locks, where a store offers them. */
+/** Claims about lists of locks, for a store that offers them. */
 export function listingClaims(probe: Probe): void {
   const queues = new QueueProbe(probe)
   const claim = (name: string, test: (context: TestContext) => Promise<void>): void =>

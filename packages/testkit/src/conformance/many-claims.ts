@@ -5,7 +5,7 @@ import { longMs, type Probe, shortMs, slackMs } from './probe.ts'
 
 type Granted = Extract<AcquireAllOutcome, { readonly type: 'granted' }>
 
-/** Several locks in one request, where a store offers that. */
+/** Claims about several locks in one request, for a store that offers that. */
 export function manyClaims(probe: Probe): void {
   const many = (): ManyStore => manyOf(probe.store) as ManyStore
   /** Three keys that every store keeps together. */
@@ -159,7 +159,7 @@ export function manyClaims(probe: Probe): void {
       const groups = many().groupsOf([...first, ...second])
       expect(groups.flat()).toEqual([...first, ...second])
       expect(groups.some((group) => first.every((key) => group.includes(key)))).toBe(true)
-      // Whatever it says, one request can span a group.
+      // However the store groups keys, one request can span a group.
       for (const group of groups) await granted(requestFor(group))
     },
   )

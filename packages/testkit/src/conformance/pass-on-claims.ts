@@ -8,7 +8,7 @@ type Ask = (
   signal?: AbortSignal,
 ) => Promise<PassOnOutcome>
 
-/** The further port of a store that can pass a lock on to the next waiter of the same process. */
+/** Claims about a store that can pass a lock on to the next waiter of the same process. */
 export function passOnClaims(probe: Probe): void {
   function use(context: TestContext): Ask {
     const passOn = passOnOf(probe.store)
@@ -28,7 +28,7 @@ export function passOnClaims(probe: Probe): void {
     expect(granted?.fence).toBeGreaterThan(former.fence + 16)
     expect(await probe.inspect(key)).toMatchObject({ held: true, holder: 'next', fence: granted?.fence })
     expect(await probe.renew(key, former.token, longMs)).toBe('superseded')
-    // The record counts the fences of the new grant.
+    // The fence record includes the fences of the new grant.
     expect(await probe.release({ key, token: granted?.token ?? '' })).toBe('released')
     expect((await probe.grant({ key })).fence).toBeGreaterThan((granted?.fence ?? Infinity) + 16)
   })
@@ -56,7 +56,7 @@ export function passOnClaims(probe: Probe): void {
     })
     await heard.close()
     expect((await probe.inspect(key)).held).toBe(false)
-    // Nothing has been granted, so the acquisition id is not spent; and the release left its mark.
+    // Nothing was granted, so the acquisition id is not spent; and the release is still known as carried out.
     await probe.grant({ key, acquisitionId })
     expect(await probe.release({ key, token })).toBe('released')
   })

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { exclusive, QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
-/** Locks for several holders at once: semaphores, and locks for readers and writers. */
+/** Claims about locks for several holders at once: semaphores and read/write locks. */
 export function permitClaims(probe: Probe): void {
   const queues = new QueueProbe(probe)
   const { claim } = queues
@@ -52,7 +52,7 @@ export function permitClaims(probe: Probe): void {
     await queues.enter({ key, kind: pool, waiter: waiter(2) })
     expect([await back(2), await back(2)]).toEqual(['released', 'released'])
     expect(await queues.look(key, name, [])).toMatchObject({ turns: [1] })
-    // One that comes late takes nothing again.
+    // A late repeat takes no permit again.
     expect([await back(1), await back(2)]).toEqual(['released', 'released'])
     expect((await queues.state(key)).holders).toMatchObject([{ permits: 1 }])
     expect([await back(0), await back(0)]).toEqual(['released', 'released'])
@@ -123,7 +123,7 @@ export function permitClaims(probe: Probe): void {
     expect(await probe.check(key, '-')).toMatchObject({ changed: false, expiresInMs: null })
     await expect(probe.inspect(key)).rejects.toThrow('refused')
     expect((await queues.state(key)).holders).toHaveLength(1)
-    // An operator may take it from all of them.
+    // An operator can revoke it from all holders.
     expect(await probe.revoke(key)).toBe('revoked')
     expect(await queues.renew(key, token)).toBe('gone')
     await probe.grant({ key })
@@ -141,7 +141,7 @@ export function permitClaims(probe: Probe): void {
     await queues.enter({ key, kind: pool, waiter: waiter(1) })
     for (const kind of [exclusive, readWrite, semaphoreOf(4)]) await refused(kind)
     await queues.release({ key, exclusive: false, token })
-    // Only waited for.
+    // Nobody holds it now; it is only waited for.
     for (const kind of [exclusive, readWrite, semaphoreOf(4)]) await refused(kind)
     await queues.leave({ key, inbox, number: 1, acquisitionId: undefined })
     const plain = await probe.grant({ key })
@@ -166,13 +166,13 @@ export function permitClaims(probe: Probe): void {
     expect(await queues.resize(key, semaphoreOf(4))).toBe('resized')
     expect((await queues.state(key)).waiters).toMatchObject([{ hasTurn: true }, { hasTurn: false }])
     expect(await queues.resize(key, semaphoreOf(1))).toBe('resized')
-    // The turn is withdrawn, and who wants more than there is now is out.
+    // The turn is withdrawn, and a waiter that wants more than the capacity is out of the queue.
     expect(await queues.look(key, name, [1, 2])).toMatchObject({ turns: [], missing: [2] })
     expect(await queues.state(key)).toMatchObject({ kind: semaphoreOf(1), holders: [{ permits: 3 }] })
     await queues.release({ key, exclusive: false, token, keep: 1 })
     expect((await queues.look(key, name, [])).turns).toEqual([])
     await queues.release({ key, exclusive: false, token })
-    // It asks with the capacity of before.
+    // The waiter asks with the old capacity.
     expect(await queues.ask(first.request)).toMatchObject({ type: 'granted' })
   })
 

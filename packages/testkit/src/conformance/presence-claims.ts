@@ -12,7 +12,7 @@ import { ampleMs, longMs, type Probe, shortMs, slackMs, withOtherFence } from '.
 
 type Granted = Extract<EnterOutcome, { readonly type: 'granted' }>
 
-/** Rooms, and who is in them, where a store offers that. */
+/** Claims about rooms and who is in them, for a store that offers that. */
 export function presenceClaims(probe: Probe): void {
   const port = (): PresenceStore => presenceOf(probe.store) as PresenceStore
   const call = (signal = probe.signal) => callUntil(signal)

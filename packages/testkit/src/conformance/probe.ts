@@ -15,18 +15,18 @@ import type { Listening, StoreAdmin, StoreCapability, StoreEntry, StoreUnderTest
 /** A ttl that no claim outlives. */
 export const longMs = 60_000
 
-/** A ttl that a claim waits out. Long enough for a slow machine between two requests, beside other claims. */
+/** A ttl that a claim waits out. Long enough for a slow machine to make two requests while other claims run. */
 export const shortMs = 1_000
 
-/** The same, where a claim calls the store once more before it is over. */
+/** The same, for a claim that calls the store once more before the ttl is over. */
 export const ampleMs = 4_000
 
-/** How far a remaining time may be below what was asked for: what a slow machine may take between two requests. */
+/** How far a remaining time may be below the requested one: the time a slow machine may take between two requests. */
 export const slackMs = 10_000
 
 type Granted = Extract<AcquireOutcome, { readonly type: 'granted' }>
 
-/** What one claim works with: requests one at a time, with defaults for what the claim does not speak of. */
+/** What one claim works with: requests one at a time, with defaults for what the claim does not specify. */
 export class Probe {
   readonly #opened: () => StoreUnderTest
 
@@ -56,7 +56,7 @@ export class Probe {
     return `claim-${random(8)}`
   }
 
-  /** An acquisition id, as the core draws them. */
+  /** An acquisition id of the form that the core draws. */
   acquisitionId(name?: string): string {
     return name === undefined ? random(32) : `${name}.${random(32)}`
   }
@@ -65,7 +65,7 @@ export class Probe {
     return this.#opened().advance(ms)
   }
 
-  /** Skips the claim, with the adapter's reason, where the store has not got what it needs. */
+  /** Skips the claim, with the adapter's reason, if the store lacks what it needs. */
   needs(context: TestContext, capability: StoreCapability): void {
     const reason = this.#opened().skip?.[capability]
     if (reason !== undefined) context.skip(`${capability}: ${reason}`)
@@ -75,14 +75,14 @@ export class Probe {
     return only(await this.store.acquire([asked(this, request)], callUntil(this.signal)))
   }
 
-  /** Acquires what has to be free. */
+  /** Acquires a lock that must be free. */
   async grant(request: Asked): Promise<Granted> {
     const outcome = await this.acquire(request)
     expect(outcome).toMatchObject({ type: 'granted' })
     return outcome as Granted
   }
 
-  /** Acquires, and is contended: somebody holds the lock. */
+  /** Tries to acquire a lock that somebody must hold. */
   async contention(request: Asked): Promise<Extract<AcquireOutcome, { readonly type: 'held' }>> {
     const outcome = await this.acquire(request)
     expect(outcome).toMatchObject({ type: 'held' })
@@ -113,20 +113,20 @@ export class Probe {
     return (await this.store.revoke(key, callUntil(this.signal))).type
   }
 
-  /** Milliseconds until the lock's entry expires, by the admin; fails without entry or expiry. */
+  /** Milliseconds until the lock's entry expires, as the admin reads it; fails without entry or expiry. */
   async leftMs(key: string): Promise<number> {
     const left = await this.admin.expiresInMs(key)
     expect(left, `no entry with an expiry at ${key}`).toBeTypeOf('number')
     return left as number
   }
 
-  /** Carries out what makes a lifetime begin anew, and claims that it was whole then, however long the calls took. */
+  /** Calls `renew`, and expects that it restored the whole lifetime, however long the calls took. */
   async expectWholeLife(wholeMs: number, renew: () => Promise<unknown>, leftMs: () => Promise<number>): Promise<void> {
     const sentAtMs = performance.now()
     await renew()
     const left = await leftMs()
     const tookMs = performance.now() - sentAtMs
-    // Half of what claims let pass before that.
+    // The tolerance is half of what claims let pass before that.
     expect(left).toBeGreaterThan(wholeMs - tookMs - shortMs / 2)
   }
 
@@ -156,7 +156,7 @@ export class Probe {
 
 type Asked = Pick<AcquireRequest, 'key'> & Partial<AcquireRequest>
 
-/** The whole request: a fresh acquisition id, a long ttl and one fence unless the claim says otherwise. */
+/** A complete request: a fresh acquisition id, a long ttl and one fence, unless the claim says otherwise. */
 export const asked = (probe: Probe, request: Asked): AcquireRequest => ({
   acquisitionId: probe.acquisitionId(),
   ttlMs: longMs,

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { QueueProbe } from './queue-probe.ts'
 
-/** The queue of a lock for one holder: order, turns, and what plain requests see of it. */
+/** Claims about the queue of a lock for one holder: order, turns, and what plain requests see of it. */
 export function queueClaims(probe: Probe): void {
   const queues = new QueueProbe(probe)
   const { claim } = queues

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { ampleMs, longMs, type Probe, shortMs } from './probe.ts'
 import { QueueProbe, semaphoreOf } from './queue-probe.ts'
 
-/** How waiters go: they leave, die, or do not take their turn. And that nothing of them stays. */
+/** Claims about how waiters go: they leave, die, or do not take their turn. Nothing of them may remain. */
 export function queueLeavingClaims(probe: Probe): void {
   const queues = new QueueProbe(probe)
   const { claim } = queues
@@ -61,7 +61,7 @@ export function queueLeavingClaims(probe: Probe): void {
     await probe.advance(shortMs)
     expect(await queues.look(key, next.name, [1])).toMatchObject({ turns: [1], missing: [] })
     expect(await queues.look(key, frozen.name, [1, 2, 3])).toMatchObject({ turns: [], missing: [1, 2, 3] })
-    // At the end; its other waiters are still out.
+    // It enters at the end; its other waiters are still out.
     expect(await queues.ask(first.request)).toMatchObject({ type: 'queued' })
     expect(await queues.look(key, frozen.name, [1, 2, 3])).toMatchObject({ missing: [2, 3] })
   })
@@ -134,7 +134,7 @@ export function queueLeavingClaims(probe: Probe): void {
       const granted = await queues.take(request)
       await queues.release({ key, token: granted.token, exclusive: !('kind' in wish) })
       await fenceOnly()
-      // Who asks without waiting, or finds nothing, leaves nothing.
+      // A request that does not wait, or finds nothing, leaves no entry.
       await queues.look(key, inbox.name, [1])
       await queues.leave({ key, inbox: inbox.name, number: 1, acquisitionId: probe.acquisitionId() })
       await fenceOnly()

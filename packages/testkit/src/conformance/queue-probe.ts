@@ -22,10 +22,10 @@ type Granted = Extract<QueuedAcquireOutcome, { readonly type: 'granted' }>
 type Queued = Extract<QueuedAcquireOutcome, { readonly type: 'queued' }>
 type Looked = Extract<LookOutcome, { readonly type: 'looked' }>
 type State = Extract<QueueInspection, { readonly type: 'state' }>
-/** By default it asks for one permit of an exclusive lock, for long, and does not wait. */
+/** A request. By default it asks for one permit of an exclusive lock, with a long ttl, and does not wait. */
 export type Asked = Pick<QueuedAcquireRequest, 'key'> & Partial<QueuedAcquireRequest>
 
-/** What a claim about queues works with: requests one at a time, with defaults for what the claim does not speak of. */
+/** What a claim about queues works with: requests one at a time, with defaults for what the claim does not specify. */
 export class QueueProbe {
   readonly #probe: Probe
 
@@ -33,14 +33,14 @@ export class QueueProbe {
     this.#probe = probe
   }
 
-  /** A claim that is skipped where a store has no queues. */
+  /** Defines a claim that is skipped if the store has no queues. */
   readonly claim = (name: string, test: (context: TestContext) => Promise<void>): void =>
     it(name, async (context) => {
       if (!queueOf(this.#probe.store)) context.skip('queues: the store does not offer them')
       await test(context)
     })
 
-  /** An inbox, and the waiters that it names. Nobody listens to it, unless the claim does. */
+  /** An inbox, and the waiters that name it. Nobody listens to it unless the claim does. */
   inbox(wish: Partial<QueuedWaiter> = {}): { readonly name: string; waiter(number: number): QueuedWaiter } {
     const name = this.#probe.acquisitionId()
     const usual = { priorityClass: 0, listens: true, aliveMs: longMs, windowMs: longMs / 2 }
@@ -56,14 +56,14 @@ export class QueueProbe {
     return this.#queue.acquire(request, callUntil(signal))
   }
 
-  /** Takes what has to be free, or its turn. */
+  /** Takes a lock that must be free, or whose turn the waiter must have. */
   async take(asked: Asked): Promise<Granted> {
     const outcome = await this.ask(this.request(asked))
     expect(outcome).toMatchObject({ type: 'granted' })
     return outcome as Granted
   }
 
-  /** Enters the queue, and answers the request that takes the lock later, with what came of it. */
+  /** Enters the queue, and resolves to the outcome, with the request that takes the lock later. */
   async enter(asked: Asked): Promise<Queued & { readonly request: QueuedAcquireRequest }> {
     const request = this.request(asked)
     const outcome = await this.ask(request)

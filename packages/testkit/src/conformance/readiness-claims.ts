@@ -3,13 +3,13 @@ import { callUntil } from '../call-until.ts'
 import { freshKey, patient, script, value } from './transport-calls.ts'
 import type { UnconnectedTransport, UseTransport } from './transport-under-test.ts'
 
-/** Opens a transport that cannot reach its server yet; skips the claim if there is no such thing. */
+/** Opens a transport that cannot reach its server yet; skips the claim if the adapter provides none. */
 export type OpenUnconnected = (context: TestContext) => Promise<UnconnectedTransport>
 
 export function readinessClaims(use: UseTransport, open: OpenUnconnected): void {
   it('a call that would be written at once has nothing to wait for', async (context) => {
     const transport = use(context)
-    // One key: a cluster client may connect to a node when it first needs that.
+    // One key: a cluster client may connect to a node only when it first needs it.
     const key = freshKey()
     expect(await transport.run([script("return 'warm'", [], key)], callUntil(patient()))).toEqual([value('warm')])
     expect(transport.whenReady(key, callUntil(patient()))).toBeUndefined()

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { bytes, claimOn, every } from './record-probe.ts'
 
-/** What a record says, of a store that keeps one of the work under each key. */
+/** Claims about records, for a store that keeps a record of the work under each key. */
 export function recordClaims(probe: Probe): void {
   const claim = claimOn(probe)
 

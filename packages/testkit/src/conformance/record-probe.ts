@@ -19,7 +19,7 @@ type Run = Pick<CompleteRequest, 'key' | 'token'> & Partial<CompleteRequest>
 export const every: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Requests for records one at a time, with defaults for what a claim does not speak of. */
+/** Requests for records, one at a time, with defaults for what a claim does not specify. */
 export class Records {
   readonly #probe: Probe
   readonly store: RecordStore
@@ -38,7 +38,7 @@ export class Records {
     return { acquisitionId, ttlMs: longMs, fingerprint: 'same', keepMs: 2 * longMs, rerun: false, ...request }
   }
 
-  /** Claims what has to be free. */
+  /** Claims a key that must be free. */
   async begin(request: Pick<ClaimRequest, 'key'> & Partial<ClaimRequest>): Promise<Claimed> {
     const outcome = await this.claim(request)
     expect(outcome).toMatchObject({ type: 'claimed' })
@@ -74,7 +74,7 @@ export class Records {
   }
 }
 
-/** A claim about records. Skipped where the store does not offer them. */
+/** Defines a claim about records. Skipped if the store does not offer them. */
 export type RecordClaimTest = (name: string, test: (records: Records, context: TestContext) => Promise<void>) => void
 
 export const claimOn =

@@ -5,7 +5,7 @@ import { callUntil } from '../call-until.ts'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
 import { bytes, claimOn } from './record-probe.ts'
 
-/** Requests for a record that come twice or late, and how a run ends without a result. */
+/** Claims about repeated or late requests for a record, and about runs that end without a result. */
 export function recordRepeatClaims(probe: Probe): void {
   const claim = claimOn(probe)
 
@@ -19,7 +19,7 @@ export function recordRepeatClaims(probe: Probe): void {
     expect(await records.claim({ ...request, ttlMs: 2 * longMs, keepMs: 4 * longMs })).toEqual(first)
     expect(await probe.leftMs(key)).toBeGreaterThan(2 * longMs - slackMs)
     expect((await records.read(key)).record?.expiresInMs).toBeGreaterThan(4 * longMs - slackMs)
-    // The fence record with them.
+    // The fence record lives on with them.
     for (const { expiresInMs } of await probe.entriesOf(key)) expect(expiresInMs).toBeGreaterThan(2 * longMs - slackMs)
   })
 
@@ -35,7 +35,7 @@ export function recordRepeatClaims(probe: Probe): void {
     expect(await records.claim(lost)).toEqual({ type: 'spent' })
     expect(await records.claim({ ...lost, rerun: true })).toEqual({ type: 'spent' })
     for (const { key } of [done, abandoned, lost]) expect((await probe.inspect(key)).held).toBe(false)
-    // What is left in doubt by nobody's run can be given up by the acquisition id, which is all that a lost answer leaves.
+    // A doubt without a run can be ended by the acquisition id, which is all that the caller has after a lost answer.
     expect(await records.abandon({ key: lost.key, acquisitionId: lost.acquisitionId })).toMatchObject({
       type: 'abandoned',
     })
@@ -56,7 +56,7 @@ export function recordRepeatClaims(probe: Probe): void {
     }
     expect((await records.read(key)).record).toMatchObject({ fence, result: bytes('first') })
     expect(await probe.inspect(key)).toMatchObject({ held: true, fence: holder.fence })
-    // To release it as a lease is a repeat, too.
+    // Releasing it as a lease is a repeat, too.
     expect(await probe.release({ key, token })).toBe('released')
   })
 
@@ -142,7 +142,7 @@ export function recordRepeatClaims(probe: Probe): void {
     expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record: { fence: third.fence } })
     expect(await records.abandon({ key, token: third.token })).toMatchObject({ type: 'abandoned' })
     expect(await records.claim({ key })).toMatchObject({ type: 'in-doubt', record: { fence: first.fence } })
-    // It said so itself, and nobody was there before it.
+    // The run itself says that it is undone, and no run came before it.
     expect(await records.abandon({ key, token: first.token })).toMatchObject({ type: 'abandoned' })
     expect(await records.state(key)).toBe('absent')
   })

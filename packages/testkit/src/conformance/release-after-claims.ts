@@ -4,7 +4,7 @@ import { expect, it, type TestContext, vi } from 'vitest'
 import { callUntil } from '../call-until.ts'
 import { ampleMs, longMs, type Probe, shortMs, slackMs, withOtherFence } from './probe.ts'
 
-/** Releases that take effect later, where a store offers that. */
+/** Claims about releases that take effect later, for a store that offers that. */
 export function releaseAfterClaims(probe: Probe): void {
   async function releaseAfter(
     key: string,
@@ -53,7 +53,7 @@ export function releaseAfterClaims(probe: Probe): void {
     expect(await probe.renew(key, token, 2 * longMs)).toBe('superseded')
     await probe.contention({ key, acquisitionId })
     expect(await probe.leftMs(key)).toBeLessThanOrEqual(longMs)
-    // To release it once more, or to undo its acquire, does not free it sooner.
+    // Releasing it once more, or undoing its acquire, does not free it sooner.
     expect(await probe.release({ key, token })).toBe('released')
     expect(await probe.release({ key, acquisitionId })).toBe('released')
     expect((await probe.inspect(key)).held).toBe(true)

@@ -10,7 +10,7 @@ export function releaseClaims(probe: Probe): void {
     await probe.grant({ key })
   })
 
-  // https://github.com/twentyhq/twenty/issues/25661: the late release of one freed the lock of the next.
+  // https://github.com/twentyhq/twenty/issues/25661: the late release of one holder freed the lock of the next.
   it('an expired holder cannot release the lease of its successor', async () => {
     const key = probe.key()
     const late = await probe.grant({ key, ttlMs: shortMs })

@@ -3,7 +3,7 @@ import { callUntil } from '../call-until.ts'
 import { evaluate, patient, script, value } from './transport-calls.ts'
 import type { UseTransport } from './transport-under-test.ts'
 
-/** Strings that some client would decode into something else. */
+/** Strings that some clients would decode into something else. */
 const deceptive = ['', '123', '-1', '1e3', '0x10', '007', '1783024000123456', 'true', 'null', 'OK', 'nil', '"quoted"']
 const structured = ['{"a":1}', '[1,2]', 'e30=', ' padded ', '$5', '+OK', '-ERR no error', 'a\r\nb']
 
@@ -15,7 +15,7 @@ export function replyClaims(use: UseTransport): void {
     for (const integer of [0, 1, -1, 42]) expect(await evaluate(transport, `return ${integer}`)).toEqual(value(integer))
   })
 
-  // Not quite to 2^53: ioredis 6 adds the last digit's character code before it subtracts that of "0".
+  // Not quite up to 2^53: ioredis 6 adds the last digit's character code before it subtracts that of "0".
   it('large integers up to 2^53 - 48 are exact', async (context) => {
     const transport = use(context)
     for (const integer of [2 ** 31, 2 ** 32 + 1, 2 ** 52 + 1, 2 ** 53 - 48, 48 - 2 ** 53]) {

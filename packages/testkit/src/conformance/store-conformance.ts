@@ -26,22 +26,22 @@ import type { StoreUnderTest } from './store-under-test.ts'
 
 export interface ConformanceOptions {
   /**
-   * Whether the claims run side by side, as many as vitest's `maxConcurrency` allows; default false. For a store on a real server,
-   * whose claims mostly wait. Not for one on a manual clock, which all claims would share.
+   * Whether the claims run side by side, as many as vitest's `maxConcurrency` allows; default false. For a store on a
+   * real server, whose claims mostly wait. Not for a store on a manual clock, which all claims would share.
    */
   readonly concurrent?: boolean
 }
 
 /**
- * The contract of a `LeaseStore`, one claim a test. An adapter calls it from its own `conformance.test.ts`:
+ * The contract of a `LeaseStore`, one test per claim. An adapter calls it from its own `conformance.test.ts`:
  *
  * ```ts
  * storeConformance('my store', async () => ({ store, admin, advance, fenceMemoryMs: 3_000, close }), { concurrent: true })
  * ```
  *
- * The store is opened once, and each claim uses keys of its own, so a store may be shared with others. Against a real
- * server the claims really wait: allow half a minute for the whole suite, some seconds if they run side by side, and five for a
- * test.
+ * The store is opened once, and each claim uses keys of its own, so the store may be shared with others. Against a real
+ * server the claims really wait: allow half a minute for the whole suite, a few seconds if they run side by side, and
+ * five seconds for a test.
  */
 export function storeConformance(
   name: string,
@@ -75,7 +75,7 @@ export function storeConformance(
   })
 }
 
-/** The part of `storeConformance` about records: for further clients of a store that has passed the whole. */
+/** The part of `storeConformance` about records, for further clients of a store that has passed the whole suite. */
 export function recordConformance(
   name: string,
   open: () => Promise<StoreUnderTest>,

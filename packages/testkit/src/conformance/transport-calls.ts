@@ -1,7 +1,7 @@
 import type { RedisTransport, ScriptCall, ScriptReply } from '@leasehold/core/redis'
 import { callUntil } from '../call-until.ts'
 
-/** A key no other run uses; every script of the suite gets one, so that a cluster client knows where to send it. */
+/** A key that no other run uses. Every script of the suite gets one, to tell a cluster client where to send it. */
 export const freshKey = (): string => `{leasehold-conformance-${crypto.randomUUID()}}:key`
 
 export const script = (body: string, args: readonly string[] = [], key: string = freshKey()): ScriptCall => ({
@@ -25,7 +25,7 @@ export async function evaluate(
   return replies[0] as ScriptReply
 }
 
-/** What a script returns, without the envelope, for comparing in one line. */
+/** The reply for a script's value, for comparing in one line. */
 export const value = (expected: unknown): ScriptReply => ({
   type: 'value',
   value: expected,

@@ -6,18 +6,18 @@ import { replyClaims } from './reply-claims.ts'
 import type { TransportUnderTest, UseTransport } from './transport-under-test.ts'
 
 /**
- * The contract of a `RedisTransport` against a real server, one claim a test. An adapter calls it from its own
+ * The contract of a `RedisTransport` against a real server, one test per claim. An adapter calls it from its own
  * `conformance.test.ts`:
  *
  * ```ts
  * transportConformance('my client', async () => ({ transport: myTransport(client), close: () => client.quit() }))
  * ```
  *
- * It covers replies, calls, aborts, and readiness: what `whenReady` says while the client has no connection, for which it needs
- * `openUnconnected`.
+ * It covers replies, calls, aborts, and readiness: what `whenReady` returns while the client has no connection, for
+ * which it needs `openUnconnected`.
  *
- * Scripts touch keys `{leasehold-conformance-…}:…`, each with an expiry. The server has to be quiet: an answer counts as
- * `resent` when a connection was replaced meanwhile.
+ * Scripts touch keys `{leasehold-conformance-…}:…`, each with an expiry. The server has to be undisturbed: an answer
+ * counts as `resent` if a connection was replaced meanwhile.
  */
 export function transportConformance(name: string, open: () => Promise<TransportUnderTest>): void {
   describe(`${name}: a Redis transport`, () => {

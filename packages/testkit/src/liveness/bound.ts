@@ -9,22 +9,22 @@ import { type Entry, type FreeSpan, lengthMs, type Span, touches } from './lock-
 export const patienceMs = (waiter: { readonly recheckMs: number } | { readonly strategy: WaitStrategy }): number =>
   'recheckMs' in waiter ? waiter.recheckMs : waiter.strategy.delayMs(64, 1)
 
-/** Rounding of timers, and the head start of 2 ms that others get where a notifier told them of a release. */
+/** Allows for the rounding of timers, and the head start of 2 ms that others get when a notifier reports a release. */
 export const slackMs = 5
 
-/** One call may stand in for another that would ask up to so many times as often. */
+/** A call may stand in for a waiter if its patience is at most this many times the waiter's. */
 const alike = 2
 
-/** A waiter asks at the latest this long after the remaining time that it was told is over: a spread of 40 ms, and 1. */
+/** A waiter asks no later than this after the remaining time that it was told is over: a spread of 40 ms, plus 1. */
 const afterExpiryMs = 41
 
-/** Whoever waits behind a holder of its own process learns within this time that somebody took the lock away from that. */
+/** A waiter behind a holder of its own process learns within this time that the lock was taken away from the holder. */
 export const revocationMs = 1_000
 
-/** A release without an answer holds up the next waiter of its process for no more than this share of a command deadline. */
+/** An unanswered release holds up the next waiter of its process for at most this share of a command deadline. */
 const unansweredReleaseShare = 1 / 20
 
-/** What a wait is judged by: all of it is about its key, and requests are those of its process. */
+/** The facts that a wait is judged by. All concern its key, and the requests are those of its process. */
 export interface Scene {
   readonly wait: RecordedWait
   readonly span: Span
@@ -63,9 +63,9 @@ export function boundAfter(scene: Scene, { entry }: FreeSpan): number {
 }
 
 /**
- * Whether a waiter of the process knows when this entry ends: it asked while the entry was there. Requests of calls that
- * do not wait tell no waiter, after a hold of its own the process may leave the lock to others for a while, and an answer that
- * was long under way tells of a time that is over.
+ * Whether a waiter of the process knows when this entry ends, because it asked while the entry was there. There are
+ * three exceptions: the requests of calls that do not wait inform no waiter, after a hold of its own the process may
+ * leave the lock to others for a while, and a slow answer reports a remaining time that is out of date.
  */
 function wasAnnounced(scene: Scene, entry: Entry): boolean {
   const { wait, waits, entries, requests, boundMs } = scene
@@ -84,13 +84,13 @@ function wasAnnounced(scene: Scene, entry: Entry): boolean {
 
 export const requestSpan = ({ atMs, endedAtMs = Infinity }: SentRequest): Span => ({ fromMs: atMs, toMs: endedAtMs })
 
-/** Whether a request had no answer, or not in the time that a round trip takes. */
+/** Whether a request had no answer within the time of a round trip. */
 const isSlow = ({ roundTripMs }: Scene, request: SentRequest): boolean =>
   !request.answered || lengthMs(requestSpan(request)) > roundTripMs
 
 /**
- * The times in which the process had asked for something in vain, or took itself for the holder though somebody had taken
- * the lock away from it, as far as that is an excuse.
+ * The times in which the process waited for an answer that did not come, or believed that it held the lock though
+ * somebody had taken it away, as far as that is an excuse.
  */
 export const excuses = (scene: Scene): readonly Span[] => [
   ...scene.requests.filter((request) => isSlow(scene, request)).map((request) => silence(scene, request)),
@@ -99,14 +99,14 @@ export const excuses = (scene: Scene): readonly Span[] => [
     .map((entry) => unnoticed(scene, entry)),
 ]
 
-/** How long a request without an answer holds up those who wait. */
+/** The time for which an unanswered request holds up the waiters. */
 function silence({ commandDeadlineMs }: Scene, request: SentRequest): Span {
   const { fromMs, toMs } = requestSpan(request)
   const share = request.name === 'release' ? unansweredReleaseShare : 1
   return { fromMs, toMs: Math.min(toMs, fromMs + commandDeadlineMs * share) }
 }
 
-/** How long it may go unnoticed that this entry was taken away: a check without an answer is no check. */
+/** The time in which the loss of this entry may go unnoticed: a check without an answer does not count. */
 function unnoticed(scene: Scene, entry: Entry): Span {
   const { wait, waits, requests, boundMs, commandDeadlineMs } = scene
   const withinMs = Math.max(revocationMs, boundMs)

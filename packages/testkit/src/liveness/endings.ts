@@ -2,7 +2,7 @@ import { isLeaseOf, requestSpan, type Scene, slackMs } from './bound.ts'
 import { fault, type LivenessFault, round } from './fault.ts'
 import { touches } from './lock-timeline.ts'
 
-/** What is wrong with how the call ended. */
+/** The faults in how the call ended. */
 export function misled(scene: Scene, endMs: number): readonly LivenessFault[] {
   const { wait, span, commandDeadlineMs } = scene
   const { end, abortedAtMs, endedAtMs, sinceMs, waitMs } = wait
@@ -21,7 +21,7 @@ export function misled(scene: Scene, endMs: number): readonly LivenessFault[] {
   return faults
 }
 
-/** What the call was told, if it is not true. */
+/** The answer that the call was given, if it is not true. */
 function untrue({ wait, waits, span, entries, requests }: Scene): string | undefined {
   const { end, fence, waitMs } = wait
   if (end === 'failed') return 'it failed'

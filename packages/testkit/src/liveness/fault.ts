@@ -1,21 +1,21 @@
 import type { RecordedWait } from './lock-record.ts'
 
 /**
- * What is wrong.
+ * The rule that was broken.
  *
  * - `free`: the lock was free for longer than a waiter's bound, and the waiter did not get it
- * - `unasked`: it was free for longer than that in all, since the waiter's process last asked for it
- * - `nobody`: no caller had it for longer than that and what the store may keep for nobody
+ * - `unasked`: the lock was free for longer than that in all, since the waiter's process last asked for it
+ * - `nobody`: no caller had the lock for longer than that bound plus what the store may keep for nobody
  * - `deadline`: a call ended before or after its time
  * - `abort`: a call went on after its signal was aborted
- * - `outcome`: a call was told what is not true
+ * - `outcome`: a call was given an answer that is not true
  */
 export type LivenessRule = 'free' | 'unasked' | 'nobody' | 'deadline' | 'abort' | 'outcome'
 
 export interface LivenessFault {
   readonly rule: LivenessRule
   readonly wait: RecordedWait
-  /** When it began to be wrong. */
+  /** When the fault began. */
   readonly atMs: number
   /** A sentence for whoever reads the failure. */
   readonly text: string

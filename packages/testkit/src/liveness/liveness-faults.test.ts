@@ -18,7 +18,7 @@ const freed = (type: 'released' | 'revoked', atMs: number): LockChange => ({ typ
 const acquire = (process: string, atMs: number, endedAtMs = atMs, answered = true): SentRequest => {
   return { name: 'acquire', key, process, atMs, endedAtMs, answered }
 }
-/** A wait of a minute that has not ended, by somebody who asks at least every 100 ms. */
+/** An unfinished wait of a minute, by a waiter that asks at least every 100 ms. */
 const waiter = (sinceMs: number, more: Partial<RecordedWait> = {}): RecordedWait => {
   return { key, process: 'a', sinceMs, waitMs: 60_000, patienceMs: 100, ...more }
 }
@@ -74,7 +74,7 @@ describe('a lock that is free while somebody waits', () => {
     expect(judged(2_050, acquire('a', 1_050, 2_050, false))).toEqual([])
     expect(judged(2_160, acquire('a', 1_050, 2_050, false))).toEqual(['free'])
     expect(judged(1_160, acquire('a', 1_050, 1_050))).toEqual(['free'])
-    // An answer that takes longer than it should is no better than none.
+    // A late answer is no better than none.
     expect(judged(1_160, acquire('a', 1_050, 1_150))).toEqual([])
     const release = { ...acquire('a', 1_000, 2_000, false), name: 'release' } as const
     expect(judged(1_200, release)).toEqual([])
@@ -108,7 +108,7 @@ describe('a lock that is free while somebody waits', () => {
       rules({ endMs: 10_050, changes: [grant('b', 0)], requests, waits })
     expect(expiring([acquire('a', 500)])).toEqual(['free'])
     expect(expiring([acquire('b', 500)])).toEqual([])
-    // What a call that does not wait is told, it tells nobody.
+    // A call that does not wait passes on to nobody what it learns.
     const attempt = waiter(600, { waitMs: 0, endedAtMs: 600, end: 'busy' })
     expect(expiring([acquire('a', 600)], [patient, attempt])).toEqual([])
   })
@@ -120,7 +120,7 @@ describe('a lock that is free while somebody waits', () => {
     ])
     expect(rules({ endMs: 700, changes, waits: [waiter(50)] })).toEqual(['unasked'])
     expect(rules({ endMs: 700, changes, requests: [acquire('a', 380)], waits: [waiter(50)] })).toEqual([])
-    // A request that was sent long before, and carried out then.
+    // A request that was sent long before, and carried out at that time.
     const granted = changes.map((change) => (change.atMs === 400 ? grant('a', 400, 10_000, 201) : change))
     expect(rules({ endMs: 700, changes: granted, waits: [waiter(50)] })).toEqual([])
   })
@@ -170,7 +170,7 @@ describe('a call', () => {
     expect(rules({ endMs: 101, changes, requests, waits: [aborted] })).toEqual(['abort'])
     const ended = { ...aborted, end: 'aborted', endedAtMs: 100 } as const
     expect(rules({ endMs: 900, changes, requests, waits: [ended] })).toEqual([])
-    // Too late: it had ended before.
+    // Too late: the call had ended before.
     expect(
       rules({ endMs: 900, changes, requests, waits: [{ ...ended, end: 'busy', endedAtMs: 90, waitMs: 90 }] }),
     ).toEqual([])

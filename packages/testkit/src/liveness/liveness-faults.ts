@@ -5,32 +5,32 @@ import type { LockRecord } from './lock-record.ts'
 import { entriesOf, freeSpansOf, heldSpan, lengthMs, overlap, totalMs, touches, without } from './lock-timeline.ts'
 
 export interface LivenessOptions {
-  /** The longest time between a request and its answer, of those that are answered in time; default 0. */
+  /** The longest time between a request and an answer that counts as in time; default 0. */
   readonly roundTripMs?: number
   /** How long a store command may stay unanswered, retry included; default 2 s. */
   readonly commandDeadlineMs?: number
 }
 
 /**
- * Judges a record: whoever waits for a free lock gets it within a bound, calls end when they should, and nobody is told
- * what is not true. Who gets a lock that several wait for is left open: between processes there is no order.
+ * Judges a record: a waiter gets a free lock within a bound, calls end when they should, and no call is given an answer
+ * that is not true. Which of several waiters gets a lock is left open: there is no order between processes.
  *
- * The bound of a waiter is the longest that it, or a waiter of its process that may stand in for it, goes without asking
- * the store. Who may stand in has at most twice its patience; nobody may wait longer because somebody else is slower than
- * that. A head start for other processes is no addition: nobody asks for that time, which is at most the waiter's own
- * patience, and then somebody asks at once. To the bound come
+ * The bound of a waiter is the longest time that it, or a waiter of its process that may stand in for it, goes without
+ * asking the store. A stand-in has at most twice the waiter's patience: no waiter may wait longer because another is
+ * slower than that. A head start for other processes adds nothing: nobody asks during that time, which is at most the
+ * waiter's own patience, and then somebody asks at once. Added to the bound are
  *
- * - two round trips: that of an answer under way when the lock became free, and that of the next request;
- * - the time in which requests of the process stayed unanswered for longer than that, each no longer than the command
- *   deadline, and a release for a twentieth of it, as a waiter need not know how a release ended;
+ * - two round trips: that of an answer in flight when the lock became free, and that of the next request;
+ * - the time for which requests of the process stayed unanswered for longer than a round trip, at most the command
+ *   deadline for each, and a twentieth of it for a release, as a waiter need not know how a release ended;
  * - after the lock was taken away from the waiter's own process, and until its holder leaves: the bound, or the second within
- *   which a waiter notices it if that is more; and both anew after a check that stayed unanswered.
+ *   which a waiter notices the loss if that is more; and the same again after a check that stayed unanswered.
  *
- * Where the lock became free by expiry, and a waiter of the process had been told of the remaining time, the bound is the
- * spread after that time, however patient the waiters.
+ * If the lock became free by expiry, and a waiter of the process had been told the remaining time, the bound is the
+ * spread after that time, however patient the waiters are.
  *
  * What the store keeps for nobody (a grant whose answer was lost) lasts for its ttl, and once more if a request that the
- * network delivers late arms it again.
+ * network delivers late re-arms it.
  */
 export function livenessFaults(record: LockRecord, options: LivenessOptions = {}): readonly LivenessFault[] {
   const { roundTripMs = 0, commandDeadlineMs = 2_000 } = options
@@ -61,7 +61,7 @@ export function livenessFaults(record: LockRecord, options: LivenessOptions = {}
   return faults
 }
 
-/** What is wrong while the call waits: one fault at most, the plainest. */
+/** The fault while the call waits: at most one, the plainest. */
 function waitedInVain(scene: Scene): readonly LivenessFault[] | undefined {
   if (scene.wait.waitMs === 0) return undefined
   return freeTooLong(scene) ?? unaskedTooLong(scene) ?? nobodysTooLong(scene)
@@ -100,7 +100,7 @@ function unaskedTooLong(scene: Scene): readonly LivenessFault[] | undefined {
   return undefined
 }
 
-/** When the process asked for the lock while the call waits, or was granted it: the network may keep a request for long. */
+/** When the process asked for the lock or was granted it during the wait: the network may hold a request for long. */
 function askedAtMs({ wait, span, requests, entries }: Scene): readonly number[] {
   const asked = requests.filter(({ name }) => name !== 'release').map(({ atMs }) => atMs)
   const granted = entries.filter(({ process }) => process === wait.process).map(({ fromMs }) => fromMs)

@@ -6,10 +6,10 @@ import { type ObservedCall, observedStore } from './observed-store.ts'
 type Noted<T> = { -readonly [P in keyof T]: T[P] }
 
 /**
- * Writes down what happens to locks, for `livenessFaults` to judge. It stands at two places: before the real store, whose
- * answers it takes for what is true of a lock, and between each process and its network.
+ * Records what happens to locks, for `livenessFaults` to judge. It stands in two places: in front of the real store,
+ * whose answers it takes as the truth about a lock, and between each process and its network.
  *
- * Its times are those of a manual clock. With a real one they are as late as the answers.
+ * Its times are those of a manual clock. With a real clock they are as late as the answers.
  */
 export class LockHistory implements LockRecord {
   readonly changes: LockChange[] = []
@@ -28,7 +28,7 @@ export class LockHistory implements LockRecord {
     return this.#clock.monotonicMs()
   }
 
-  /** The real store: what it answers has happened. */
+  /** Wraps the real store: what it answers has happened. */
   behind(store: LeaseStore): LeaseStore {
     return observedStore(store, async (name, requests, _, call) => {
       const answer = await call()
@@ -38,7 +38,7 @@ export class LockHistory implements LockRecord {
     })
   }
 
-  /** The store as a process reaches it. */
+  /** Wraps the store as a process reaches it. */
   before(store: LeaseStore, process: string): LeaseStore {
     return observedStore(store, async (name, requests, signal, call) => {
       const sent = this.#sent(name, requests, process)
@@ -54,7 +54,7 @@ export class LockHistory implements LockRecord {
     })
   }
 
-  /** Follows a call that wants a lock; what it rejects with counts as handled. Null means that somebody has the lock. */
+  /** Follows a call that wants a lock; its rejection counts as handled. Null means that somebody else has the lock. */
   follow(call: Promise<Lease | null>, waitingFor: WaitingFor, signal?: AbortSignal): void {
     const wait: Noted<RecordedWait> = { ...waitingFor, sinceMs: this.#clock.monotonicMs() }
     this.waits.push(wait)
@@ -78,13 +78,13 @@ export class LockHistory implements LockRecord {
     )
   }
 
-  /** Its holder gives the lease back now. A loss is noticed without this. */
+  /** Records that the holder gives the lease back now. A loss is noticed without this. */
   left(lease: Lease): void {
     const wait = this.#leases.get(lease)
     if (wait) wait.leftAtMs ??= this.#clock.monotonicMs()
   }
 
-  /** Records what a process sends, but for renewals and revocations, which take no part in a wait. */
+  /** Records what a process sends, except renewals and revocations, which take no part in a wait. */
   #sent(
     name: ObservedCall,
     requests: readonly { readonly key: string; readonly acquisitionId?: string }[],
@@ -113,7 +113,7 @@ export class LockHistory implements LockRecord {
     const present = entry && entry.expiresAtMs > atMs ? entry : undefined
     const mine = present && (token?.startsWith(`${present.acquisitionId}.`) ?? acquisitionId === present.acquisitionId)
     const type = typeOf(outcome)
-    // A repeat finds what the first try was granted, and re-arms it.
+    // A repeat finds the grant of the first try, and re-arms it.
     if (present && mine && (type === 'granted' || type === 'renewed')) {
       present.expiresAtMs = Math.max(present.expiresAtMs, atMs + ttlMs)
       this.changes.push({ type: 'extended', key, atMs, expiresAtMs: present.expiresAtMs })

@@ -1,13 +1,13 @@
-/** What a store did with a lock. An expiry is not told: it follows from the times. */
+/** What a store did with a lock. An expiry is not recorded: it follows from the times. */
 export type LockChange =
   | {
       readonly type: 'granted'
       readonly key: string
       readonly atMs: number
       readonly expiresAtMs: number
-      /** Whose request it was. */
+      /** The process whose request it was. */
       readonly process: string
-      /** The fences reserved with the grant: each lease of it has one of them. */
+      /** The first of the fences reserved with the grant, and how many there are: each lease of the grant has one. */
       readonly fence: number
       readonly fences: number
     }
@@ -20,12 +20,12 @@ export interface SentRequest {
   readonly key: string
   readonly process: string
   readonly atMs: number
-  /** When it was answered or given up; undefined while neither. */
+  /** When it was answered or given up; undefined before that. */
   readonly endedAtMs?: number
   readonly answered: boolean
 }
 
-/** What is known of a call that wants a lock before it ends. */
+/** What is known about a call that wants a lock before it ends. */
 export interface WaitingFor {
   readonly key: string
   readonly process: string
@@ -35,7 +35,7 @@ export interface WaitingFor {
   readonly patienceMs: number
 }
 
-/** Busy: told that somebody else had the lock. Unavailable: told that the store did not answer. */
+/** Busy: the call learned that somebody else had the lock. Unavailable: it learned that the store did not answer. */
 export type WaitEnd = 'granted' | 'busy' | 'aborted' | 'unavailable' | 'failed'
 
 /** A call that wants a lock, from beginning to end. */
@@ -44,13 +44,13 @@ export interface RecordedWait extends WaitingFor {
   readonly abortedAtMs?: number
   readonly endedAtMs?: number
   readonly end?: WaitEnd
-  /** Of the lease, if there is one. */
+  /** The fence of the lease, if there is one. */
   readonly fence?: number | null
-  /** When it was given back or lost. */
+  /** When the lease was given back or lost. */
   readonly leftAtMs?: number
 }
 
-/** What happened to locks, and to those who wanted them. Each list is in the order of its times. */
+/** What happened to locks, and to the calls that wanted them. Each list is in chronological order. */
 export interface LockRecord {
   readonly changes: readonly LockChange[]
   readonly requests: readonly SentRequest[]

@@ -1,6 +1,6 @@
 import type { LockRecord, RecordedWait } from './lock-record.ts'
 
-/** A time from one moment to another. */
+/** The time between two moments. */
 export interface Span {
   readonly fromMs: number
   readonly toMs: number
@@ -13,15 +13,15 @@ export interface Entry extends Span {
   readonly process: string
   readonly fence: number
   readonly fences: number
-  /** How long it was to last when it was last granted or extended. */
+  /** The ttl of its last grant or extension. */
   readonly ttlMs: number
   /** Undefined while it lasts. */
   readonly freedBy: FreedBy | undefined
 }
 
-/** A time in which nobody had the lock, by the store's own account. */
+/** A time in which nobody had the lock, according to the store. */
 export interface FreeSpan extends Span {
-  /** The one that ended before. */
+  /** The entry that ended before; undefined at the beginning. */
   readonly entry: Entry | undefined
 }
 
@@ -77,10 +77,10 @@ export const overlap = (one: Span, other: Span): Span => ({
   toMs: Math.min(one.toMs, other.toMs),
 })
 
-/** Whether they have a moment in common. */
+/** Whether two spans have a moment in common. */
 export const touches = (one: Span, other: Span): boolean => one.fromMs <= other.toMs && other.fromMs <= one.toMs
 
-/** What is left of a span, piece by piece. */
+/** The pieces of a span that are left after `taken` is removed. */
 export function without(span: Span, taken: readonly Span[]): readonly Span[] {
   const pieces: Span[] = []
   let { fromMs } = span

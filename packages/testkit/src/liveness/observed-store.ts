@@ -1,9 +1,9 @@
 import type { LeaseStore } from '@leasehold/core/adapter'
 
-/** The calls that are observed. Checks say nothing of who has a lock. */
+/** The calls that are observed. Checks say nothing about who has a lock. */
 export type ObservedCall = 'acquire' | 'renew' | 'release' | 'inspect' | 'revoke'
 
-/** Makes a store's call, and does something before and after it. A call answers one outcome, or a list of them. */
+/** Makes a store's call, and does something before and after it. A call resolves to one outcome or a list of them. */
 export type Observe = <O>(
   name: ObservedCall,
   requests: readonly { readonly key: string }[],
@@ -11,7 +11,7 @@ export type Observe = <O>(
   call: () => Promise<O>,
 ) => Promise<O>
 
-/** A store each of whose calls goes through `observe`. */
+/** Wraps a store so that each of its calls goes through `observe`. */
 export const observedStore = (store: LeaseStore, observe: Observe): LeaseStore => ({
   commandDeadlineMs: store.commandDeadlineMs,
   prefix: store.prefix,

@@ -1,27 +1,27 @@
 import { connectRedisAdmin } from './redis-admin.ts'
 import type { RedisServer } from './redis-server.ts'
 
-/** A node that does not answer by then is taken for dead. */
+/** A node that does not answer within this time, in milliseconds, counts as dead. */
 const answerWithinMs = 500
 
-/** What a node of a cluster says of itself. */
+/** What a cluster node reports about itself. */
 export interface ClusterNode {
   readonly server: RedisServer
   readonly id: string
-  /** The id of its primary; undefined if it is one. */
+  /** The id of its primary; undefined if it is a primary. */
   readonly primaryId: string | undefined
   /** The id of the primary of each replica, as this node knows it. */
   readonly following: ReadonlyMap<string, string>
-  /** The higher one wins where two claim a slot. */
+  /** If two nodes claim a slot, the higher epoch wins. */
   readonly epoch: number
   readonly has: (slot: number) => boolean
   /** How many nodes it knows. */
   readonly known: number
-  /** The ids of those nodes that it takes for primaries with slots. */
+  /** The ids of the nodes that it considers primaries with slots. */
   readonly primaries: readonly string[]
 }
 
-/** What all nodes that answer say of themselves. */
+/** What all nodes that answer report about themselves. */
 export async function clusterNodes(servers: readonly RedisServer[]): Promise<readonly ClusterNode[]> {
   const views = await Promise.all(servers.map((server) => viewOf(server).catch(() => undefined)))
   return views.filter((view) => view !== undefined)

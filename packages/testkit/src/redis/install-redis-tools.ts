@@ -5,21 +5,21 @@ import { connect, createServer } from 'node:net'
 const installDeadlineMs = 180_000
 
 /**
- * Installs Debian's `redis-tools`, which has the server program too, and answers what went wrong, or undefined.
+ * Installs Debian's `redis-tools`, which has the server program too. Resolves to what went wrong, or undefined.
  *
- * Not `redis-server`: that package adds a system service, which would start by itself on the default port. Of several
- * processes that need a server at once one installs, and the others wait for it.
+ * Not `redis-server`: that package adds a system service, which would start by itself on the default port. If several
+ * processes need a server at once, one installs it, and the others wait.
  */
 export async function installRedisTools(aptGet: string, installed: () => boolean): Promise<string | undefined> {
   return withMachineLock('leasehold-install-redis-tools', installDeadlineMs, async () => {
     if (installed()) return undefined
-    // The lists may be missing or old; if they cannot be fetched, the install says better what is wrong.
+    // The lists may be missing or old; if they cannot be fetched, the install reports better what is wrong.
     await run(aptGet, ['update'])
     return run(aptGet, ['install', '-y', '--no-install-recommends', 'redis-tools'])
   })
 }
 
-/** Answers undefined, or why the command did not succeed. */
+/** Resolves to undefined, or to why the command failed. */
 function run(command: string, args: readonly string[]): Promise<string | undefined> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   return new Promise((resolve) => {
@@ -30,11 +30,11 @@ function run(command: string, args: readonly string[]): Promise<string | undefin
 }
 
 /**
- * Runs `work` while no other process of this machine runs work under the same name.
+ * Runs `work` while no other process on this machine runs work under the same name.
  *
- * The lock is a socket in Linux's abstract namespace: only one process can listen on it, and it goes with that process,
- * however that ends, so there is no stale lock to clean up. Those who come later connect, and are told by the end of
- * the connection that it is their turn to try.
+ * The lock is a socket in Linux's abstract namespace: only one process can listen on it, and it goes away with that
+ * process, however the process ends, so there is no stale lock to clean up. Later processes connect, and the end of the
+ * connection tells them that it is their turn to try.
  *
  * @throws Error when the lock was not free within `deadlineMs`.
  */
@@ -55,7 +55,7 @@ export async function withMachineLock<T>(name: string, deadlineMs: number, work:
   }
 }
 
-/** Answers how to stop listening, or undefined if another process listens. */
+/** Resolves to a function that stops listening, or to undefined if another process listens. */
 function listen(address: string): Promise<(() => Promise<void>) | undefined> {
   const waiters = new Set<{ destroy(): void }>()
   const server = createServer((socket) => {
@@ -77,7 +77,7 @@ function listen(address: string): Promise<(() => Promise<void>) | undefined> {
   })
 }
 
-/** Resolves when nobody listens any more, or at the deadline. */
+/** Resolves when nobody listens anymore, or at the deadline. */
 function released(address: string, deadline: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(address)
@@ -85,7 +85,7 @@ function released(address: string, deadline: AbortSignal): Promise<void> {
       socket.destroy()
     }
     deadline.addEventListener('abort', onDeadline, { once: true })
-    // Refused means that it was released between our two checks; that is followed by a close like any other end.
+    // Refused means that the lock was released between our two checks; a close follows, as with any other end.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       deadline.removeEventListener('abort', onDeadline)

@@ -3,31 +3,31 @@ import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 
 /*
- * Nothing may be left behind by a test run, however it ends. A process that ends in order runs its `exit` hook; one that
- * is killed cannot, so a shell waits beside each server, holding the reading end of a pipe whose other end is ours. The
- * system closes ours when we die, and the shell then does what we could not.
+ * A test run must leave nothing behind, however it ends. A process that exits normally runs its `exit` hook. A process
+ * that is killed cannot, so a shell waits beside each server, holding the reading end of a pipe whose other end is
+ * ours. The system closes our end when we die, and the shell then does what we could not.
  */
 
 const servers = new Set<ChildProcess>()
-/** Of servers that run, or have ended and may be started again. */
+/** Folders of servers that run, or have ended and may be started again. */
 const folders = new Set<string>()
 
-/** Kills `child` and removes `folder` when this process ends, whether in order or killed. */
+/** Kills `child` and removes `folder` when this process ends, whether it exits or is killed. */
 export function endWithParent(child: ChildProcess, folder: string): void {
   if (folders.size === 0) process.on('exit', cleanUp)
   servers.add(child)
   folders.add(folder)
 
-  // A line means that the server has ended by itself; the end of the pipe without one, that we have.
+  // A line means that the server has ended; the end of the pipe without a line, that we have.
   const script = 'read -r line || { kill -9 "$0"; rm -rf "$1"; }'
   const shell = spawn('sh', ['-c', script, String(child.pid), folder], {
-    // Nothing of ours, by which somebody who ends all that is ours would find it before its work is done.
+    // None of our own variables: whoever kills all processes with them would end the shell before its work is done.
     env: { PATH: process.env['PATH'] },
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a group of its own, so that a signal to all of ours does not end it before its work.
+    // In a process group of its own, so that a signal to our group does not end it before its work is done.
     detached: true,
   })
-  // Without a shell there is still the hook. The pipe breaks if the shell was killed first.
+  // Without a shell, the hook remains. The pipe breaks if the shell was killed first.
   shell.on('error', () => undefined)
   shell.stdin.on('error', () => undefined)
   shell.unref()

@@ -6,17 +6,18 @@ export interface RedisAdminOptions {
   readonly port: number
   /** Default `127.0.0.1`. */
   readonly host?: string
-  /** How long connecting may take, and each command, in milliseconds; default 5,000. */
+  /** How long connecting, and each command, may take, in milliseconds; default 5,000. */
   readonly deadlineMs?: number
-  /** Takes what the server sends unasked: the messages after a `SUBSCRIBE`. */
+  /** Receives what the server pushes: the messages after a `SUBSCRIBE`. */
   readonly onMessage?: (message: RedisReply) => void
 }
 
-/** A connection for tests that check a server, or interfere with it, past the client under test. */
+/** A connection for tests that check a server, or interfere with it, bypassing the client under test. */
 export interface RedisAdmin extends AsyncDisposable {
   /**
-   * Sends one command and answers its reply. Rejects with the server's own error text, when the connection closes, and
-   * when the deadline has passed; that closes the connection, as a late answer would be taken for the next command's.
+   * Sends one command and resolves to its reply. Rejects with the server's own error text, when the connection closes,
+   * and when the deadline has passed. The deadline also closes the connection, because a late reply would be taken for
+   * the next command's.
    */
   command(...args: readonly (string | number)[]): Promise<RedisReply>
   close(): Promise<void>
@@ -28,7 +29,7 @@ export async function connectRedisAdmin(options: RedisAdminOptions): Promise<Red
   const socket = connect({ port, host, noDelay: true })
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   const reader = new ReplyReader()
-  /** What takes the next reply, the one after it, and so on. */
+  /** The callbacks that take the next replies, in order. */
   const waiting: ((reply: RedisReply) => void)[] = []
   let problem = new Error(`The connection to Redis on port ${port} is closed`)
 

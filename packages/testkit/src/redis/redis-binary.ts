@@ -6,19 +6,19 @@ import { installRedisTools } from './install-redis-tools.ts'
 export interface RedisProgram {
   readonly path: string
   /**
-   * The program checks the name it was started by: as `redis-check-rdb`, under which Debian ships it in `redis-tools`,
-   * it would check a file instead of serving.
+   * The program checks the name that it was started by: as `redis-check-rdb`, its name in Debian's `redis-tools`, it
+   * would check a file instead of serving.
    */
   readonly argv0: string
 }
 
-/** The variable that names the server program to use, whatever is on the PATH. */
+/** The environment variable that names the server program to use, whatever is on the PATH. */
 const redisProgramVariable = 'LEASEHOLD_REDIS_SERVER'
 
 const names = ['redis-server', 'valkey-server', 'redis-check-rdb']
 
 /**
- * Checks for a Redis or Valkey server; undefined if there is none. Never installs anything.
+ * Looks for a Redis or Valkey server; returns undefined if there is none. Never installs anything.
  *
  * @throws Error if `LEASEHOLD_REDIS_SERVER` names something that cannot be run.
  */
@@ -36,7 +36,7 @@ export function findRedis(env: NodeJS.ProcessEnv = process.env): RedisProgram | 
 }
 
 /**
- * Finds a server, or installs one where that can be done without asking: as root on a system with `apt-get`.
+ * Finds a server, or installs one where that needs no prompt: as root on a system with `apt-get`.
  *
  * @throws Error that says what to install.
  */
@@ -71,7 +71,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
   } catch {
-    // Not there, or not ours to run: either way not a program.
+    // Missing, or not executable for us: either way not a program.
     return false
   }
 }

@@ -4,43 +4,43 @@ import { SlotMove } from './slot-move.ts'
 import { until } from './until.ts'
 
 const slotCount = 16_384
-/** A failover that a replica was asked for begins anew if it is asked again, so it gets this long; it takes a tenth. */
+/** How long a failover may take, in milliseconds. It takes a tenth of that; asking the replica again starts it over. */
 const failOverWithinMs = 2_000
 
 export interface RedisClusterOptions {
   /** How many primaries share the slots; default 3. */
   readonly nodes?: number
-  /** How many replicas each of them has; default none. */
+  /** How many replicas each primary has; default 0. */
   readonly replicas?: number
   /** Further arguments for each server program. */
   readonly args?: readonly string[]
 }
 
-/** A running cluster, and what can happen to one. Made by `startRedisCluster`. */
+/** A running cluster, with methods for what can happen to one. Made by `startRedisCluster`. */
 export interface RedisCluster extends AsyncDisposable {
-  /** The nodes that were its primaries in the beginning. */
+  /** The nodes that were primaries at the beginning. */
   readonly nodes: readonly RedisServer[]
-  /** The nodes that were replicas in the beginning. */
+  /** The nodes that were replicas at the beginning. */
   readonly replicas: readonly RedisServer[]
   /** The node that has the slot of a key now. */
   nodeOf(key: string): Promise<RedisServer>
-  /** The replicas that a node has now, of those that answer. */
+  /** The present replicas of a node that answer. */
   replicasOf(node: RedisServer): Promise<readonly RedisServer[]>
   /**
-   * A replica takes over from its primary, in agreement with it: nothing is lost. Resolves with the new primary when all nodes
-   * know it. That takes a moment, and eight seconds where this replica has taken over not long ago.
+   * Makes a replica take over from its primary, in agreement with the primary: nothing is lost. Resolves with the new
+   * primary when all nodes know it. That takes a moment, or eight seconds if this replica took over recently.
    */
   failOver(node: RedisServer): Promise<RedisServer>
-  /** Resolves with the node that has the slot of a key once it is another than this one, and all nodes know it. */
+  /** Resolves with the node that has a key's slot once that is another node than `node`, and all nodes know it. */
   successorOf(node: RedisServer, key: string): Promise<RedisServer>
-  /** The move of a key's slot to another node; default the next primary. Nothing happens yet. */
+  /** Prepares the move of a key's slot to another node; default the next primary. Nothing happens yet. */
   slotMove(key: string, target?: RedisServer): Promise<SlotMove>
   stop(): Promise<void>
 }
 
 /**
- * Starts a real Redis Cluster on 127.0.0.1, and resolves when every node knows it to be complete and every replica has its
- * primary's data. A primary that does not answer for two seconds is replaced by a replica, if it has one.
+ * Starts a real Redis Cluster on 127.0.0.1, and resolves when every node knows it to be complete and every replica has
+ * its primary's data. A primary that does not answer for two seconds is replaced by a replica, if it has one.
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   const { nodes: count = 3, replicas: each = 0 } = options
@@ -71,7 +71,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   }
 }
 
-/** The calls that ask the nodes what is so now. */
+/** The calls that ask the nodes for the present state. */
 function membersOf(
   servers: readonly RedisServer[],
 ): Pick<RedisCluster, 'nodeOf' | 'replicasOf' | 'failOver' | 'successorOf' | 'slotMove'> {
@@ -99,7 +99,8 @@ function membersOf(
         const of = (server: RedisServer): ClusterNode | undefined => nodes.find((each) => each.server === server)
         const successor = of(replica)
         if (!successor) return false
-        // A node that has not heard yet whose replica it is does not vote for it, and the next vote is eight seconds later.
+        // A node that does not know yet whose replica this is does not vote for it, and the next vote is eight seconds
+        // later.
         const isKnown = nodes.every(({ following }) => following.get(successor.id) === of(node)?.id)
         if (successor.primaryId !== undefined && isKnown && performance.now() > askAgainAtMs) {
           await replica.command('CLUSTER', 'FAILOVER')
@@ -127,18 +128,18 @@ function membersOf(
   }
 }
 
-/** Whether a node has become a primary, and all others take it for one. */
+/** Whether a node has become a primary, and all nodes agree. */
 const isAgreed = (node: ClusterNode, nodes: readonly ClusterNode[]): boolean =>
   node.primaryId === undefined && nodes.every(({ primaries }) => primaries.includes(node.id))
 
-/** Slots are dealt in equal runs: the first to the first node, the last to the last. */
+/** Slots are divided into equal ranges: the first goes to the first node, the last to the last. */
 const nodeIndex = (slot: number, count: number): number => Math.floor((slot * count) / slotCount)
 
 async function form(servers: readonly RedisServer[], count: number): Promise<void> {
   const slots = Array.from({ length: slotCount }, (_, slot) => slot)
   const primaries = servers.slice(0, count)
   for (const [index, node] of primaries.entries()) {
-    // Nodes that share an epoch would first have to argue about it.
+    // Nodes that share an epoch would first have to resolve that.
     await node.command('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
     await node.command('CLUSTER', 'ADDSLOTS', ...slots.filter((slot) => nodeIndex(slot, count) === index))
   }

@@ -8,12 +8,14 @@ import { connectRedisAdmin } from './redis-admin.ts'
 import type { RedisProgram } from './redis-binary.ts'
 
 const startDeadlineMs = 15_000
-/** Between two checks a server that is starting. */
+/** The time between two checks of a starting server. */
 const checkEveryMs = 10
-/** A server asked to end should have done so by then; it may be waiting for a replica, or be busy in a script. */
+/**
+ * How long a server may take to end when asked, in milliseconds; it may be waiting for a replica, or busy in a script.
+ */
 const endDeadlineMs = 2_000
 
-/** Why a server did not start; `portTaken` if another try with another port may succeed. */
+/** Why a server did not start. With `portTaken`, a try with another port may succeed. */
 export class RedisStartError extends Error {
   readonly portTaken: boolean
 
@@ -61,18 +63,18 @@ export async function launchRedis({ program, port, folder, args, config }: Launc
     }
     await sleep(checkEveryMs)
   }
-  // A test that forgets its server should end, not hang; the server is killed then.
+  // A test that forgets its server should end, not hang; the server is then killed.
   child.unref()
   return child
 }
 
-/** Ends a process and waits until it is gone; one that does not heed SIGTERM in time is killed. */
+/** Ends a process and waits until it is gone. A process that does not heed SIGTERM in time is killed. */
 export async function endRedis(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (hasEnded(child)) return
   child.ref()
   const ended = once(child, 'exit')
   child.kill(signal)
-  // A stopped process is told of SIGTERM only once it goes on.
+  // A stopped process receives SIGTERM only once it continues.
   child.kill('SIGCONT')
   const timer = setTimeout(() => child.kill('SIGKILL'), endDeadlineMs)
   await ended
@@ -82,7 +84,7 @@ export async function endRedis(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 
 /**
- * Whether this very process answers on the port. Another server may have been quicker to take it; then ours is about to
+ * Whether this very process answers on the port. Another server may have taken the port first; then ours is about to
  * end, and the other's PONG must not be taken for ours. A server that asks for a password cannot be told apart.
  */
 async function answers(port: number, pid: number): Promise<boolean> {

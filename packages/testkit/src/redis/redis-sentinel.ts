@@ -5,17 +5,19 @@ import { until } from './until.ts'
 const name = 'leasehold'
 
 export interface RedisSentinelOptions {
-  /** Default 2. */
+  /** How many replicas the primary has; default 2. */
   readonly replicas?: number
-  /** Default 3. More than half of them have to agree on a failover. */
+  /** How many Sentinels there are; default 3. More than half of them have to agree on a failover. */
   readonly sentinels?: number
-  /** After how long without an answer a Sentinel takes the primary for dead, in milliseconds; default 1,000. */
+  /** How long the primary may stay silent before a Sentinel considers it down, in milliseconds; default 1,000. */
   readonly downAfterMs?: number
   /** Further arguments for each data server. */
   readonly args?: readonly string[]
 }
 
-/** A running primary with its replicas and Sentinels, and what can happen to them. Made by `startRedisSentinel`. */
+/**
+ * A running primary with its replicas and Sentinels, with methods for what can happen. Made by `startRedisSentinel`.
+ */
 export interface RedisSentinel extends AsyncDisposable {
   /** The name that a client asks the Sentinels for. */
   readonly name: string
@@ -24,14 +26,14 @@ export interface RedisSentinel extends AsyncDisposable {
   readonly nodes: readonly RedisServer[]
   /** The primary, as the Sentinels know it now. */
   primary(): Promise<RedisServer>
-  /** The data servers that answer, but for the primary. */
+  /** The data servers that answer, except the primary. */
   replicas(): Promise<readonly RedisServer[]>
   /**
-   * The Sentinels promote a replica though the primary lives, as for maintenance. They do not wait for the replica to have all of its
-   * data. Resolves with the new primary when all Sentinels know it.
+   * Makes the Sentinels promote a replica though the primary lives, as for maintenance. They do not wait for the
+   * replica to have all of the primary's data. Resolves with the new primary when all Sentinels know it.
    */
   failOver(): Promise<RedisServer>
-  /** Resolves with the new primary when all Sentinels that answer know another than this one, and it takes writes. */
+  /** Resolves with the new primary when all Sentinels that answer name another than `node`, and it takes writes. */
   successorOf(node: RedisServer): Promise<RedisServer>
   /** Resolves when a server is a replica that has the data of the present primary. */
   rejoined(node: RedisServer): Promise<void>
@@ -44,7 +46,7 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
   const nodes: RedisServer[] = []
   const sentinels: RedisServer[] = []
   const stop = async (): Promise<void> => {
-    // They would begin a failover as soon as the primary has ended.
+    // The Sentinels stop first: they would begin a failover as soon as the primary has ended.
     await Promise.all(sentinels.map((sentinel) => sentinel.stop()))
     await Promise.all(nodes.map((node) => node.stop()))
   }
@@ -68,7 +70,7 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
   return { name, sentinels, nodes, ...callsOf(sentinels, nodes), stop, [Symbol.asyncDispose]: stop }
 }
 
-/** Starts several at once, and keeps those that did start, whatever becomes of the others. */
+/** Starts several servers at once, and keeps those that did start, even if others fail. */
 async function addAll(servers: RedisServer[], count: number, start: () => Promise<RedisServer>): Promise<void> {
   const started = await Promise.allSettled(Array.from({ length: count }, start))
   for (const result of started) if (result.status === 'fulfilled') servers.push(result.value)
@@ -79,24 +81,26 @@ const sentinelConfig = (port: number, quorum: number, downAfterMs: number): stri
   [
     `sentinel monitor ${name} 127.0.0.1 ${port} ${quorum}`,
     `sentinel down-after-milliseconds ${name} ${downAfterMs}`,
-    // They do not try again within twice that.
+    // Sentinels do not retry a failover within twice this time.
     `sentinel failover-timeout ${name} 5000`,
     `sentinel parallel-syncs ${name} 5`,
     '',
   ].join('\n')
 
-/** A Sentinel looks around only every 1 or 10 s, and rests for 30 s when its own clock has jumped. Too slow for a test. */
+/** In milliseconds. By default a Sentinel polls every 1 or 10 s, and rests for 30 s when its clock jumps: too slow. */
 const quickly = { INFO: 200, ASK: 100, TILT: 1_000 }
-/** It promotes no replica that it has not heard of for five of these, and it asks one each second while the primary is down. */
+/** A Sentinel promotes no replica unheard for five of these, and asks each once a second while the primary is down. */
 const pingEvery = { PING: 500 }
-/** In milliseconds. So they find each other at once. */
+/** Short, so that the Sentinels find each other at once. */
 const formingEvery = { PUBLISH: 100 }
-/** After four of these a Sentinel undoes a promotion that it has not been told of. The one that promotes takes a second to tell. */
+/**
+ * After four of these a Sentinel undoes a promotion that it was not told of. The promoting one takes a second to tell.
+ */
 const tellingEvery = { PUBLISH: 500 }
 
 async function setPeriods(sentinels: readonly RedisServer[], periods: Readonly<Record<string, number>>): Promise<void> {
   const pairs = Object.entries(periods).flatMap(([period, periodMs]) => [`${period}-PERIOD`, periodMs])
-  // Redis 7 and Valkey have it. Others look around at their own pace.
+  // Redis 7 and Valkey have this command. Other servers keep their own periods.
   const set = (sentinel: RedisServer): Promise<unknown> =>
     sentinel.command('SENTINEL', 'DEBUG', ...pairs).catch(() => undefined)
   await Promise.all(sentinels.map(set))
@@ -107,7 +111,7 @@ type SentinelCalls = Pick<RedisSentinel, 'primary' | 'replicas' | 'failOver' | '
 function callsOf(sentinels: readonly RedisServer[], nodes: readonly RedisServer[]): SentinelCalls {
   const nodeAt = (port: string | undefined): RedisServer | undefined => nodes.find((node) => String(node.port) === port)
 
-  /** What those that answer know, the latest first. */
+  /** What the Sentinels that answer know, the latest first. */
   async function states(): Promise<readonly Readonly<Record<string, string>>[]> {
     const answers = await Promise.allSettled(sentinels.map(stateAt))
     const known = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
@@ -138,7 +142,7 @@ function callsOf(sentinels: readonly RedisServer[], nodes: readonly RedisServer[
     },
     async failOver() {
       const before = await primary()
-      // A failover that has just ended, or that another Sentinel leads, is in the way for a moment.
+      // A failover that has just ended, or that another Sentinel leads, blocks a new one for a moment.
       await until('a Sentinel begins a failover', async () => {
         return (await sentinels[0]?.command('SENTINEL', 'FAILOVER', name)) === 'OK'
       })
@@ -156,7 +160,7 @@ function callsOf(sentinels: readonly RedisServer[], nodes: readonly RedisServer[
 const roleOf = async (node: RedisServer): Promise<readonly unknown[]> =>
   (await node.command('ROLE')) as readonly unknown[]
 
-/** What a Sentinel knows of the primary. */
+/** What a Sentinel knows about the primary. */
 async function stateAt(sentinel: RedisServer): Promise<Readonly<Record<string, string>>> {
   const fields = (await sentinel.command('SENTINEL', 'MASTER', name)) as string[]
   return Object.fromEntries(fields.flatMap((field, at) => (at % 2 === 0 ? [[field, fields[at + 1] ?? '']] : [])))

@@ -108,7 +108,7 @@ describe('startRedis', () => {
 })
 
 describe('a process that has started servers', () => {
-  /** Runs a process of its own that starts a server and then does `ending`; answers the server's port and folder. */
+  /** Runs a separate process that starts a server and then does `ending`; resolves to the server's port and folder. */
   async function abandon(ending: string): Promise<{ port: number; folder: string }> {
     const source = `
       import { startRedis } from ${JSON.stringify(new URL('./redis-server.ts', import.meta.url).href)}
@@ -117,7 +117,7 @@ describe('a process that has started servers', () => {
       console.log(JSON.stringify({ port: redis.port, folder }))
       ${ending}`
     const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
-      // What it throws on purpose is not for the test's reader.
+      // Hides what it throws on purpose.
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true,
     })
@@ -137,7 +137,7 @@ describe('a process that has started servers', () => {
     ['has killed one and ends', 'await redis.kill()'],
   ])('leaves neither them nor their files when it %s', async (_, ending) => {
     const { port, folder } = await abandon(ending)
-    // Not its pid: that of a dead process stays in use until whoever inherited it takes notice.
+    // Not by its pid: a dead process keeps its pid until its new parent reaps it.
     const answers = (): Promise<boolean> =>
       connectRedisAdmin({ port }).then(
         (admin) => admin.close().then(() => true),

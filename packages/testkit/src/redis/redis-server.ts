@@ -21,7 +21,7 @@ export interface RedisServerOptions {
   readonly replicaOf?: { readonly port: number }
 }
 
-/** How often a free port is asked for when somebody else was quicker each time. */
+/** How many free ports are tried if somebody else takes each one first. */
 const portTries = 5
 
 /**
@@ -65,7 +65,7 @@ async function orStopped(server: RedisServer, ready: Promise<void>): Promise<voi
   }
 }
 
-/** A running server, and what can happen to one. Made by `startRedis`. */
+/** A running server, with methods for what can happen to one. Made by `startRedis`. */
 export class RedisServer implements AsyncDisposable {
   readonly host = '127.0.0.1'
   readonly port: number
@@ -80,18 +80,18 @@ export class RedisServer implements AsyncDisposable {
     this.#child = child
   }
 
-  /** Of the present process: a restart changes it. */
+  /** The pid of the present process: a restart changes it. */
   get pid(): number {
     return this.#child.pid as number
   }
 
-  /** One command over a connection of its own, so that it works after a restart as before. */
+  /** Sends one command over a connection of its own, so that it works after a restart too. */
   async command(...args: readonly (string | number)[]): Promise<RedisReply> {
     await using admin = await connectRedisAdmin({ port: this.port })
     return await admin.command(...args)
   }
 
-  /** The process stands still: connections stay open and are accepted, nothing is answered. */
+  /** Suspends the process: connections stay open and are accepted, and nothing is answered. */
   pause(): void {
     this.#child.kill('SIGSTOP')
   }
@@ -100,14 +100,14 @@ export class RedisServer implements AsyncDisposable {
     this.#child.kill('SIGCONT')
   }
 
-  /** The process dies on the spot, as in a crash. */
+  /** Kills the process on the spot, as in a crash. */
   kill(): Promise<void> {
     return endRedis(this.#child, 'SIGKILL')
   }
 
   /**
-   * Ends the server, if it still runs, and starts it on the same port: empty, or with the data it had (`keepData`, for
-   * which the server must still run and answer).
+   * Ends the server, if it still runs, and starts it again on the same port: empty, or with the data it had
+   * (`keepData`, for which the server must still run and answer).
    */
   async restart({ keepData = false }: { readonly keepData?: boolean } = {}): Promise<void> {
     if (keepData) await this.command('SAVE')
@@ -116,19 +116,19 @@ export class RedisServer implements AsyncDisposable {
     this.#child = await launchRedis(this.#launch)
   }
 
-  /** A replica hears nothing more from its primary, as when the link between them is cut. It keeps what it has. */
+  /** Cuts a replica off from its primary, as when the link between them is cut. The replica keeps its data. */
   async stopReplication(): Promise<void> {
-    // A primary that has no password turns a replica away that sends one.
+    // A primary without a password turns away a replica that sends one.
     await this.command('CONFIG', 'SET', 'masterauth', 'nobody-asks-for-it')
     await this.command('CLIENT', 'KILL', 'TYPE', 'master')
   }
 
-  /** Ends what `stopReplication` did: the replica connects again within a second, and catches up. */
+  /** Undoes `stopReplication`: the replica reconnects within a second, and catches up. */
   async resumeReplication(): Promise<void> {
     await this.command('CONFIG', 'SET', 'masterauth', '')
   }
 
-  /** Resolves with the number of replicas that have all that was written until now: as many as asked for, or fewer after a while. */
+  /** Resolves with how many replicas have everything written so far: at least `count`, or fewer after `withinMs`. */
   async replicatedTo(count: number, withinMs = 5_000): Promise<number> {
     await using admin = await connectRedisAdmin({ port: this.port, deadlineMs: withinMs + 5_000 })
     // WAIT goes by what the server had written at the last command of the same connection.
@@ -137,8 +137,8 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /**
-   * A replica becomes a primary on its own, whether or not the old one lives, and with what it has. In a cluster it takes over the
-   * slots of its primary.
+   * Makes a replica a primary with the data that it has, whether or not the old primary lives. In a cluster it takes
+   * over the slots of its primary.
    */
   async promote(): Promise<void> {
     const inCluster = String(await this.command('INFO', 'cluster')).includes('cluster_enabled:1')
@@ -146,7 +146,7 @@ export class RedisServer implements AsyncDisposable {
     await this.command(...(inCluster ? ['CLUSTER', 'FAILOVER', 'TAKEOVER'] : ['REPLICAOF', 'NO', 'ONE']))
   }
 
-  /** Ends the server and removes its files. Harmless when called twice, and after `kill`. */
+  /** Ends the server and removes its files. Harmless when called twice, or after `kill`. */
   async stop(): Promise<void> {
     await endRedis(this.#child, 'SIGTERM')
     await removeFolder(this.#launch.folder)

@@ -4,14 +4,14 @@ import { connectRedisAdmin } from './redis-admin.ts'
 import type { RedisServer } from './redis-server.ts'
 import type { RedisReply } from './resp.ts'
 
-/** Timers keep whole milliseconds and so does Redis: what should be over is surely over a little later. */
+/** Timers and Redis both keep whole milliseconds: what should be over is certainly over this much later. */
 const marginMs = 10
 
 /** A server that may have been started by somebody else. */
 type Node = Pick<RedisServer, 'port' | 'command'>
 
 /**
- * What `storeConformance` needs beside a Redis store: access to its server, or to all nodes of its cluster, behind the
+ * What `storeConformance` needs besides a Redis store: access to its server, or to all nodes of its cluster, behind the
  * store's back.
  */
 export function redisStoreAccess(
@@ -21,7 +21,7 @@ export function redisStoreAccess(
   return {
     admin: storeAdmin(nodes, prefix),
     advance: (ms) => sleep(ms + marginMs),
-    // Published on one node, a message reaches those who listen on any.
+    // A message published on one node reaches subscribers on every node.
     listen: (key) => listen(nodes[0] as Node, `${prefix}release:${key}`),
     listenInbox: (inbox) => listen(nodes[0] as Node, `${prefix}turn:${inbox}`),
     skip: {
@@ -80,7 +80,7 @@ async function listen({ port }: Node, channel: string): Promise<Listening> {
   return {
     payloads,
     async close() {
-      // The server counts a subscriber until it has seen that its connection is gone.
+      // The server counts a subscriber until it notices that the connection is gone.
       await subscriber.command('UNSUBSCRIBE', channel)
       await subscriber.close()
     },

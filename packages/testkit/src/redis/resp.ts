@@ -1,4 +1,4 @@
-/** What a Redis server answers, in version 2 of its protocol. An error inside an array stays a value. */
+/** A reply of a Redis server, in version 2 of its protocol. An error inside an array stays a value. */
 export type RedisReply = string | number | null | Error | readonly RedisReply[]
 
 /** The bytes of one command. */
@@ -7,7 +7,7 @@ export function encodeCommand(args: readonly (string | number)[]): Buffer {
   return Buffer.from(`*${args.length}\r\n${parts.join('')}`)
 }
 
-/** Reads replies out of a stream of bytes, however the network has cut it. */
+/** Reads replies from a stream of bytes, however the network has split it. */
 export class ReplyReader {
   #bytes = Buffer.alloc(0)
 
@@ -15,7 +15,7 @@ export class ReplyReader {
     this.#bytes = Buffer.concat([this.#bytes, chunk])
   }
 
-  /** The next whole reply, or undefined until more bytes have come. */
+  /** The next complete reply, or undefined until more bytes have come. */
   next(): RedisReply | undefined {
     const found = readAt(this.#bytes, 0)
     if (!found) return undefined

@@ -1,7 +1,7 @@
 import type { RedisServer } from './redis-server.ts'
 
 /**
- * The move of one slot of a cluster to another node, step by step, as a resharding does it. Made by `RedisCluster.slotMove`.
+ * Moves one cluster slot to another node, step by step, as resharding does. Made by `RedisCluster.slotMove`.
  *
  * @example
  * ```ts
@@ -26,13 +26,13 @@ export class SlotMove {
     this.#told = told
   }
 
-  /** Both nodes know of it, and nothing has been moved yet. */
+  /** Tells both nodes about the move. Nothing is moved yet. */
   async begin(): Promise<void> {
     await this.target.command('CLUSTER', 'SETSLOT', this.slot, 'IMPORTING', await idOf(this.source))
     await this.source.command('CLUSTER', 'SETSLOT', this.slot, 'MIGRATING', await idOf(this.target))
   }
 
-  /** Moves entries: these, or all that are there. */
+  /** Moves entries: the given ones, or all that are there. */
   async carry(...entries: readonly string[]): Promise<void> {
     const { source, target, slot } = this
     const migrate = (keys: readonly string[]): Promise<unknown> =>
@@ -47,7 +47,7 @@ export class SlotMove {
     }
   }
 
-  /** Every primary knows that the slot is the target's. */
+  /** Tells every primary that the slot is the target's. */
   async end(): Promise<void> {
     const id = await idOf(this.target)
     for (const node of [this.target, this.source, ...this.#told]) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const checkEveryMs = 20
-/** A machine that is busy with other things takes several times as long as a server needs. */
+/** How long a claim may take to become true, in milliseconds: several times what a server needs, for a busy machine. */
 const withinMs = 20_000
 
 /**

@@ -4,7 +4,7 @@ import { memoryUnderTest } from '../../../../packages/core/test/memory-under-tes
 import { storeLike } from '../../../support/store-like.ts'
 import type { Declare } from '../declare.ts'
 
-/** A store that says it has renewed what it has not, and claims that a careless runner would not find wrong. */
+/** A store that falsely says it has renewed, and claims whose failure a careless runner would miss. */
 export const declare: Declare = () => {
   storeConformance('broken', async () => {
     const opened = memoryUnderTest()

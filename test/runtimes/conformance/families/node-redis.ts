@@ -3,7 +3,7 @@ import { storeConformance, transportConformance, type UnconnectedTransport } fro
 import { type Address, type Declare, sideBySide, storeOptions } from '../declare.ts'
 import { setLink, tcpAccess } from '../tcp-access.ts'
 
-/** What the versions have in common. */
+/** The common interface of the versions. */
 interface Client extends NodeRedisConnection {
   connect(): Promise<unknown>
   listenerCount(event: string): number

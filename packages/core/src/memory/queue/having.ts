@@ -13,7 +13,7 @@ import { acquisitionIdOf, parseToken } from '../../store/token.ts'
 import { exclusiveHolding, permitHolding } from './holding.ts'
 import type { QueueVisit } from './queue-visit.ts'
 
-/** Extends the lease of one of several holders. It moves nothing but the queue's time. */
+/** Extends the lease of one of several holders. Of the queue, it moves only the time. */
 export function renew({ keeper, key, queue, nowMs }: QueueVisit, { token, ttlMs }: HeldPermitsRequest): RenewOutcome {
   queue.queueTime(nowMs)
   const holding = permitHolding(keeper, key, queue, nowMs)
@@ -22,7 +22,7 @@ export function renew({ keeper, key, queue, nowMs }: QueueVisit, { token, ttlMs 
   return { type: 'renewed' }
 }
 
-/** Ends a lease, or gives some of its permits back, and gives the turn to who is next. */
+/** Ends a lease, or gives some of its permits back, and gives the turn to whoever is next. */
 export function release(visit: QueueVisit, { exclusive, token, keep }: ReleasePermitsRequest): ReleaseOutcome {
   const { keeper, key, queue, nowMs } = visit
   const holding = exclusive ? exclusiveHolding(keeper, key, nowMs) : permitHolding(keeper, key, queue, nowMs)
@@ -37,7 +37,7 @@ export function release(visit: QueueVisit, { exclusive, token, keep }: ReleasePe
   return { type: exclusive && holding.permits > 0 ? 'superseded' : 'gone', resent: false }
 }
 
-/** Changes the capacity of a lock that is held or waited for; there is nothing to change of another. */
+/** Changes the capacity of a lock that is held or waited for. Any other lock has none to change. */
 export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
   const other = visit.kinds().find(({ name }) => name !== kind.name)
   if (other) return kindMismatch(kind, other)
@@ -47,7 +47,7 @@ export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
   return { type: 'resized' }
 }
 
-/** Changes nothing. */
+/** Reads the lock and its queue, and changes nothing. */
 export function inspect(visit: QueueVisit): QueueInspection {
   const { keeper, key, queue, nowMs } = visit
   const entry = keeper.tables.locks.get(key, nowMs)

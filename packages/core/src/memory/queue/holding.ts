@@ -3,23 +3,23 @@ import type { LockKeeper } from '../lock-keeper.ts'
 import type { LockQueue } from './lock-queue.ts'
 import type { PermitHolder } from './permit-holder.ts'
 
-/** Who has a lock at one moment: one holder, or several. */
+/** Who holds a lock at one moment: one holder, or several. */
 export interface Holding {
   /** How many permits are held. */
   readonly permits: number
-  /** The holder whose lease ends first; `expiresAtMs` is `Infinity` for one without expiry. */
+  /** The holder whose lease ends first; `expiresAtMs` is `Infinity` for a lease without expiry. */
   readonly first: { readonly token: string; readonly expiresAtMs: number } | undefined
   permitsOf(token: string): number
-  /** The token of an acquisition that has the lock. */
+  /** The token of this acquisition, if it has the lock. */
   tokenOf(acquisitionId: string): string | undefined
-  /** Never to less than it has. */
+  /** Extends a lease, and never shortens it. */
   extend(token: string, ttlMs: number): void
   take(request: { readonly acquisitionId: string; readonly ttlMs: number; readonly permits: number }): string
-  /** Keeps so many of its permits; with 0 its lease ends, and how it ended is recorded. */
+  /** Lowers a holder's permits to this many; with 0 its lease ends, and how it ended is recorded. */
   keep(token: string, permits: number): void
 }
 
-/** The holder is the lock's entry, as a plain acquire writes it. */
+/** A lock with one holder, which is the lock's entry, as a plain acquire writes it. */
 export function exclusiveHolding({ tables, ...keeper }: LockKeeper, key: string, nowMs: number): Holding {
   const holder = () => tables.locks.get(key, nowMs)
   return {
@@ -36,7 +36,7 @@ export function exclusiveHolding({ tables, ...keeper }: LockKeeper, key: string,
       return token !== undefined && acquisitionIdOf(token) === acquisitionId ? token : undefined
     },
     extend: (_, ttlMs) => keeper.extend(key, ttlMs, nowMs),
-    // It is free, and its acquisition is not spent.
+    // The lock is free, and the acquisition is not spent.
     take: ({ acquisitionId, ttlMs }) => keeper.grant({ key, acquisitionId, ttlMs }, 0, nowMs) as string,
     keep(token) {
       tables.locks.delete(key)
@@ -45,7 +45,7 @@ export function exclusiveHolding({ tables, ...keeper }: LockKeeper, key: string,
   }
 }
 
-/** The holders are kept with the queue. A plain lock in their place leaves no permits. */
+/** A lock with several holders, which are kept with the queue. A plain lock in their place leaves no permits. */
 export function permitHolding(
   { tables, ...keeper }: LockKeeper,
   key: string,

@@ -2,18 +2,20 @@ import type { QueuedWaiter } from '../../store/queue.ts'
 
 /** The inbox of a process, from its first waiter in the queue to its last, or until it is voided. */
 export interface Inbox {
-  /** No two inboxes of a queue have the same. */
+  /** Unique among the inboxes of a queue. */
   readonly generation: number
   readonly listens: boolean
-  /** By the queue's time. */
+  /** Until when the process counts as alive, by the queue's time. */
   aliveUntilMs: number
-  /** Whether a subscriber was counted when its process last called. Of such a one, silence is believed. */
+  /** Whether a subscriber was counted when the process last called. If so, a later count of none is believed. */
   counted: boolean
-  /** How many of its waiters are in the queue. */
+  /** The number of its waiters in the queue. */
   waiters: number
 }
 
-/** The inboxes of the waiters of one queue. An inbox that goes and comes again has another generation: its former waiters are void. */
+/**
+ * The inboxes of a queue's waiters. An inbox that goes and returns has a new generation: its former waiters are void.
+ */
 export class Inboxes {
   readonly #inboxes: Map<string, Inbox> = new Map()
   #lastGeneration = 0
@@ -22,7 +24,7 @@ export class Inboxes {
     return this.#inboxes.get(inbox)
   }
 
-  /** A call of its process keeps an inbox alive. Of one that has no waiters there is nothing to keep. */
+  /** A call from its process keeps an inbox alive. An inbox without waiters is not kept. */
   hear(inbox: string, aliveUntilMs: number, subscribers: number): void {
     const known = this.#inboxes.get(inbox)
     if (!known) return
@@ -30,7 +32,7 @@ export class Inboxes {
     known.counted = known.listens && subscribers > 0
   }
 
-  /** One more waiter; answers the generation. */
+  /** Adds a waiter. Returns the inbox's generation. */
   join({ inbox, listens }: QueuedWaiter, aliveUntilMs: number, subscribers: number): number {
     let known = this.#inboxes.get(inbox)
     if (!known) {
@@ -42,7 +44,7 @@ export class Inboxes {
     return known.generation
   }
 
-  /** One waiter less, if it was not void. The inbox goes with the last. */
+  /** Counts one waiter less, unless it was void. The inbox goes with its last waiter. */
   part(inbox: string, generation: number): void {
     const known = this.#inboxes.get(inbox)
     if (known?.generation === generation && --known.waiters === 0) this.forget(inbox)

@@ -6,26 +6,27 @@ import { QueueTime } from './queue-time.ts'
 import type { Waiter } from './waiter.ts'
 import { WaiterList } from './waiter-list.ts'
 
-/** Tells a waiter of its turn, and answers how many heard it. */
+/** Notifies a waiter of its turn. Returns how many subscribers heard it. */
 export type TellTurn = (waiter: Waiter, listens: boolean) => number
 
 /**
- * The queue of one lock, and its rules. A request calls `begin`, does what it is about, and calls `give`. `held` is how many permits
- * are held at that moment, whoever holds them.
+ * The queue of one lock, and its rules. A request calls `begin`, does its own work, and calls `give`. `held` is the
+ * number of permits held at that moment, whoever holds them.
  *
- * The rules that can be told apart have methods of their own, which the model replaces one at a time, to see what each prevents.
+ * Each rule that stands by itself has its own method. The model replaces these methods one at a time, to see what each
+ * prevents.
  */
 export class LockQueue {
   kind: QueueKind
-  /** By acquisition id. Of a lock for one holder it is empty: there the holder is the lock's entry. */
+  /** By acquisition id. Empty for a lock with one holder, where the holder is the lock's entry. */
   readonly holders: Map<string, PermitHolder> = new Map()
-  /** The queue's time in the present request. */
+  /** The queue's time in the current request. */
   timeMs = 0
 
   readonly #time: QueueTime = new QueueTime()
   readonly #waiters: Map<string, Waiter> = new Map()
   readonly #inboxes: Inboxes = new Inboxes()
-  /** Those with a turn stand before all others. */
+  /** Waiters with a turn. They come before all others. */
   readonly #turns: WaiterList = new WaiterList(({ turnUntilMs }) => turnUntilMs as number)
   readonly #line: WaiterList = new WaiterList(({ ticket }) => ticket)
   #lastTicket = 0
@@ -40,28 +41,28 @@ export class LockQueue {
     return this.#waiters.size
   }
 
-  /** Whether the present request has left dead waiters to the next. */
+  /** Whether the current request has left dead waiters for the next one to drop. */
   get moreToDrop(): boolean {
     return this.#moreToDrop
   }
 
-  /** In order. */
+  /** The first waiters, in order. */
   first(count: number): readonly Waiter[] {
     return [...this.#turns.all, ...this.#line.all.slice(0, count)].slice(0, count)
   }
 
-  /** How many stand before it. */
+  /** The number of waiters ahead of this one. */
   position(waiter: Waiter): number {
     return waiter.turnUntilMs === null ? this.#turns.length + this.#line.indexOf(waiter) : this.#turns.indexOf(waiter)
   }
 
-  /** The waiter of that name, unless it is void. */
+  /** The waiter with that name, unless it is void. */
   find(name: string): Waiter | undefined {
     const waiter = this.#waiters.get(name)
     return waiter && this.stands(waiter) ? waiter : undefined
   }
 
-  /** The same, void or not. */
+  /** The waiter with that name, void or not. */
   named(name: string): Waiter | undefined {
     return this.#waiters.get(name)
   }
@@ -87,7 +88,7 @@ export class LockQueue {
     }
   }
 
-  /** How many entries one request drops. */
+  /** The most entries that one request drops. */
   get mostDropped(): number {
     return mostDropped
   }
@@ -97,8 +98,8 @@ export class LockQueue {
   }
 
   /**
-   * A turn that can no longer be taken is withdrawn, the last first: a plain acquire was quicker, or the capacity shrank. That is no
-   * fault of the waiter.
+   * Withdraws turns that can no longer be taken, the last first: a plain acquire was quicker, or the capacity shrank.
+   * The waiter is not at fault.
    */
   withdrawOvertaken(held: number): void {
     while (this.#turns.length > 0 && held + this.#turns.permits > this.kind.capacity) {
@@ -106,7 +107,7 @@ export class LockQueue {
     }
   }
 
-  /** A process that does not take a turn is frozen, or hears nothing. All its waiters are void. They enter again, at the end. */
+  /** A process that lets a turn pass is frozen or hears nothing. All its waiters are void, and enter again at the end. */
   onMissed(waiter: Waiter): void {
     this.voidInbox(waiter.inbox)
   }
@@ -124,12 +125,12 @@ export class LockQueue {
 
   // --- Who is in the queue ---
 
-  /** A call of its process keeps an inbox alive. */
+  /** A call from its process keeps an inbox alive. */
   heard(inbox: string, aliveMs: number, subscribers: number): void {
     this.#inboxes.hear(inbox, this.timeMs + aliveMs, subscribers)
   }
 
-  /** Enters a waiter at the end of its class. There may be a void one of the same name. */
+  /** Enters a waiter at the end of its class. It replaces a void one with the same name. */
   enter(waiter: QueuedWaiter, permits: number, subscribers: number): Waiter {
     const { inbox, number, priorityClass, aliveMs, windowMs } = waiter
     const name = nameOf(inbox, number)
@@ -148,7 +149,7 @@ export class LockQueue {
     return this.#lastTicket + priorityClass * priorityStepMs * 1_000
   }
 
-  /** Takes a waiter out, with its turn. */
+  /** Removes a waiter and its turn. */
   remove(waiter: Waiter): void {
     const list = waiter.turnUntilMs === null ? this.#line : this.#turns
     list.remove(waiter)
@@ -156,7 +157,7 @@ export class LockQueue {
     this.#inboxes.part(waiter.inbox, waiter.generation)
   }
 
-  /** Its inbox was not voided since it entered, and it does not want more than there is. */
+  /** Whether a waiter's inbox was not voided since the waiter entered, and it wants no more permits than there are. */
   stands({ inbox, generation, permits }: Waiter): boolean {
     return this.#inboxes.get(inbox)?.generation === generation && permits <= this.kind.capacity
   }
@@ -168,8 +169,9 @@ export class LockQueue {
   // --- Turns ---
 
   /**
-   * Gives the turn to the front of the line, as long as they fit; what does not fit is never skipped. `asking` takes the lock at once
-   * when it has the turn, or gets it. Answers whether it does; then it is out of the queue, and its permits count as held.
+   * Gives the turn to waiters at the front of the line as long as they fit; one that does not fit is never skipped.
+   * `asking` takes the lock at once if it has the turn or gets it. Returns whether it does; it is then out of the
+   * queue, and its permits count as held.
    */
   give(held: number, asking: Waiter | undefined, tell: TellTurn): boolean {
     let takes = false
@@ -187,7 +189,7 @@ export class LockQueue {
     return takes
   }
 
-  /** Without a waiter only what nobody queues for is taken. */
+  /** An acquire that does not queue may take only what nobody queues for. */
   isFree(permits: number, held: number): boolean {
     return this.length === 0 && held + permits <= this.kind.capacity
   }
@@ -196,7 +198,7 @@ export class LockQueue {
     return held + this.#turns.permits + waiter.permits <= this.kind.capacity
   }
 
-  /** Drops who is void, dead, or wants more than there is, and answers the first of the others who has no turn. */
+  /** Drops waiters that are void, dead, or want more than there is. Returns the first of the others without a turn. */
   front(): Waiter | undefined {
     for (let next = this.#line.first; next; next = this.#line.first) {
       if (this.stands(next) && this.isAlive(next)) return next
@@ -215,7 +217,7 @@ export class LockQueue {
     waiter.turnUntilMs = this.timeMs + waiter.windowMs
     this.#turns.add(waiter)
     const inbox = this.#inboxes.get(waiter.inbox) as Inbox
-    // Nobody listens any more where somebody did: the process is dead. If that is wrong, it costs a place.
+    // Nobody listens anymore where somebody did: the process is dead. If that is wrong, its waiters lose their places.
     if (tell(waiter, inbox.listens) === 0 && this.believesSilence(inbox)) this.voidInbox(waiter.inbox)
   }
 

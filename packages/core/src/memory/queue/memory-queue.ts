@@ -6,7 +6,7 @@ import { LockQueue } from './lock-queue.ts'
 import { type MakeQueue, QueueVisit } from './queue-visit.ts'
 import { acquire, leave, look } from './waiting.ts'
 
-/** The queues of a memory store. The Redis scripts follow them, step by step. `makeQueue` has the rules. */
+/** The queues of a memory store. The Redis scripts follow them step by step. `makeQueue` provides the rules. */
 export function memoryQueue(keeper: LockKeeper, makeQueue: MakeQueue = (kind) => new LockQueue(kind)): QueueStore {
   function visited<T>(key: string, carryOut: (visit: QueueVisit) => T): T {
     const visit = new QueueVisit(keeper, key, makeQueue)

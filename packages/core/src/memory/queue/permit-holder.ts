@@ -1,4 +1,4 @@
-/** One of several holders. */
+/** One of a lock's several holders. */
 export interface PermitHolder {
   readonly token: string
   permits: number

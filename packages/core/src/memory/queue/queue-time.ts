@@ -1,6 +1,7 @@
 /**
- * The time of one queue, in milliseconds: that of the server's clock, which goes on where it was when that clock is set back.
- * Otherwise who entered before would be overtaken by everybody who enters after, and no turn would end.
+ * The time of one queue, in milliseconds: the server's clock, except that it continues from where it was when that
+ * clock is set back. Otherwise everybody who enters after that would overtake those who entered before, and no turn
+ * would end.
  */
 export class QueueTime {
   #seenMs = -Infinity

@@ -26,20 +26,20 @@ export class QueueVisit {
     this.queue.begin(this.nowMs, this.holding.permits)
   }
 
-  /** Of which kinds the lock is already: more than one only if a plain lock was put in the place of several holders. */
+  /** The kinds that the lock has now: more than one only if a plain lock was put in the place of several holders. */
   kinds(): readonly QueueKind[] {
     const { kind, length, holders } = this.queue
     const kinds = length > 0 || holders.size > 0 ? [kind] : []
     return this.keeper.tables.locks.get(this.key, this.nowMs) ? [exclusive, ...kinds] : kinds
   }
 
-  /** Makes it one of this kind. Nobody has it or waits for it, or only the capacity is another. */
+  /** Gives the lock this kind. Nobody has it or waits for it, or only the capacity changes. */
   become(kind: QueueKind): void {
     this.queue.kind = kind
     this.holding = this.#hold()
   }
 
-  /** Moves the queue on. Answers whether `asking` takes the lock. */
+  /** Moves the queue on. Returns whether `asking` takes the lock. */
   give(asking?: Waiter): boolean {
     const { keeper, key } = this
     return this.queue.give(this.holding.permits, asking, ({ inbox, number, name }, listens) =>
@@ -48,8 +48,9 @@ export class QueueVisit {
   }
 
   /**
-   * Moves the queue on after a lease ended, or somebody left. Answers how many were told on the key's channel: they are if nobody
-   * queues, or if somebody has to look because there are more dead waiters than one call drops. Null if the next waiter has the turn.
+   * Moves the queue on after a lease ended or somebody left. Notifies the key's channel if a lease ended and nobody
+   * queues, or if somebody has to look because there are more dead waiters than one call drops. Returns how many heard
+   * it; null if it was not announced.
    */
   pass(ended: string | undefined): number | null {
     this.give()
@@ -58,7 +59,7 @@ export class QueueVisit {
     return this.keeper.announce(this.key, `released ${cursorOf(ended ?? '')}`)
   }
 
-  /** When it is worth to look again, at the latest; null if nothing is known to end. */
+  /** In how many milliseconds to look again at the latest; null if nothing is known to end. */
   againInMs(): number | null {
     if (this.queue.moreToDrop) return 0
     const leaseMs = (this.holding.first?.expiresAtMs ?? Infinity) - this.nowMs
@@ -66,7 +67,7 @@ export class QueueVisit {
     return againMs === Infinity ? null : Math.ceil(againMs)
   }
 
-  /** Keeps the queue for as long as anybody in it may live, and no longer than there is anybody. */
+  /** Keeps the queue as long as anybody in it may be alive, and deletes it once it is empty. */
   end(): void {
     const { key, nowMs, queue } = this
     const { queues } = this.keeper.tables

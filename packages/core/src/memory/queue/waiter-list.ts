@@ -1,8 +1,8 @@
 import type { Waiter } from './waiter.ts'
 
-/** Waiters in order of a figure, and of their names where it is the same: a sorted set of Redis. */
+/** Waiters ordered by a number, and by name where it is the same, like a sorted set in Redis. */
 export class WaiterList {
-  /** How many permits all of them want. */
+  /** The number of permits that all of them want together. */
   permits = 0
   readonly #of: (waiter: Waiter) => number
   readonly #waiters: Waiter[] = []
@@ -33,7 +33,7 @@ export class WaiterList {
     this.permits -= waiter.permits
   }
 
-  /** Where it stands, or would stand. */
+  /** The index at which the waiter is, or would be inserted. */
   indexOf(waiter: Waiter): number {
     let [low, high] = [0, this.#waiters.length]
     while (low < high) {

@@ -5,12 +5,12 @@ export interface Waiter {
   readonly inbox: string
   readonly number: number
   readonly permits: number
-  /** For how long it keeps a turn. */
+  /** How long the waiter keeps a turn, in milliseconds. */
   readonly windowMs: number
-  /** Its place in the order of the queue, in microseconds of the queue's time. Two may have the same. */
+  /** The waiter's place in the queue's order, in microseconds of the queue's time. Two waiters may have the same. */
   readonly ticket: number
-  /** That of its inbox when it entered. If the inbox has another by now, the waiter is void. */
+  /** The generation of its inbox when it entered. If the inbox now has another, the waiter is void. */
   readonly generation: number
-  /** When its turn ends, by the queue's time; null if it has none. */
+  /** When the turn ends, by the queue's time; null if the waiter has none. */
   turnUntilMs: number | null
 }

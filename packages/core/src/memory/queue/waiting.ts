@@ -22,7 +22,7 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
 
   const own = visit.holding.tokenOf(acquisitionId)
   if (own !== undefined) {
-    // A repeat is dated by its own sending, so the whole ttl has to run from here.
+    // A repeat's lease counts from when the repeat was sent, so the whole ttl must run from here.
     visit.holding.extend(own, ttlMs)
     return granted(own)
   }
@@ -30,7 +30,7 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
 
   queue.front()
   const standing = waiter && queue.find(nameOf(waiter.inbox, waiter.number))
-  // Who stands in the queue keeps its place when the capacity changes.
+  // A waiter in the queue keeps its place when the capacity changes.
   const refused = standing ? undefined : kindRefused(visit, request)
   if (refused) {
     visit.give()
@@ -41,7 +41,7 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
   if (!waiter) {
     if (queue.isFree(permits, visit.holding.permits)) return take()
     visit.give()
-    // Perhaps all who wait are dead, and that shows only when one of them is told of its turn.
+    // Perhaps all waiters are dead, which shows only when one of them is notified of its turn.
     if (queue.isFree(permits, visit.holding.permits)) return take()
     const expiresAtMs = visit.holding.first?.expiresAtMs ?? Infinity
     return {
@@ -55,7 +55,7 @@ export function acquire(visit: QueueVisit, request: QueuedAcquireRequest): Queue
   return { type: 'queued', position: queue.position(asking), againInMs: visit.againInMs(), holder: holder() }
 }
 
-/** Refuses who asks for a lock of another kind or capacity than it has, as long as anybody has it or waits for it. */
+/** Refuses a request for another kind or capacity than the lock has, as long as anybody has it or waits for it. */
 function kindRefused(visit: QueueVisit, { kind, permits }: QueuedAcquireRequest): Refused | undefined {
   const kinds = visit.kinds()
   const other = kinds.find(({ name, capacity }) => name !== kind.name || capacity !== kind.capacity)
@@ -65,7 +65,7 @@ function kindRefused(visit: QueueVisit, { kind, permits }: QueuedAcquireRequest)
   return undefined
 }
 
-/** Keeps the inbox of a process alive, moves the queue on, and says which of its waiters have the turn, and which are missing. */
+/** Keeps a process's inbox alive and moves the queue on. Returns which of its waiters have the turn or are missing. */
 export function look(visit: QueueVisit, { inbox, aliveMs, numbers }: LookRequest): LookOutcome {
   const { queue, keeper } = visit
   visit.begin()
@@ -75,7 +75,7 @@ export function look(visit: QueueVisit, { inbox, aliveMs, numbers }: LookRequest
   return { type: 'looked', turns: queue.withTurn(inbox), missing, againInMs: visit.againInMs() }
 }
 
-/** Takes a waiter out, void or not, and gives back what its tries have taken. */
+/** Removes a waiter, void or not, and gives back what its tries have taken. */
 export function leave(visit: QueueVisit, { inbox, number, acquisitionId }: LeaveRequest): LeaveOutcome {
   const { queue, keeper, key, nowMs } = visit
   visit.begin()

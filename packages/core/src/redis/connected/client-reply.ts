@@ -1,6 +1,6 @@
 import type { ScriptReply } from '../redis-transport.ts'
 
-/** The reply to a call that has no answer. Of the client's error it keeps the name and this text, and nothing that the client put on it. */
+/** The reply to a call without an answer. Its cause has the client's error name and this text, and nothing else. */
 export function noAnswer(executed: 'no' | 'unknown', name: string, text: string): ScriptReply {
   const cause = new Error(text)
   cause.name = name
@@ -8,10 +8,10 @@ export function noAnswer(executed: 'no' | 'unknown', name: string, text: string)
 }
 
 /**
- * The reply to a call that the nodes of a cluster sent from one to the other until the client had enough of it. All refused it, so it
- * was not carried out. It may be once the slot has been moved.
+ * The reply to a call that the nodes of a cluster redirected to one another until the client gave up. All of them
+ * refused the call, so it was not carried out. A repeat may succeed once the slot has moved.
  *
- * @param last what the last of them said
+ * @param last what the last node said
  */
 export const sentFromNodeToNode = (last: string): Extract<ScriptReply, { readonly type: 'error' }> => ({
   type: 'error',

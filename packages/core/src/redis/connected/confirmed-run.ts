@@ -6,7 +6,7 @@ import type { ConnectedClient, LoneConnection } from './connected-client.ts'
 import { type Route, untilReady } from './delivery.ts'
 import { run } from './round.ts'
 
-/** Runs calls with a `WAIT` behind those of each connection. */
+/** Runs calls, with a `WAIT` after the calls of each connection. */
 export const confirmedRun =
   <C extends object>(route: Route<C>): ConfirmedRun =>
   async (calls, wait, deadline) => {
@@ -24,7 +24,8 @@ export const confirmedRun =
     const redirected = to.cluster ? [...calls.keys()].filter((at) => isRedirected(replies[at])) : []
     if (redirected.length === 0) return replies
 
-    // The cluster client follows, and learns where the slot is. Carried out there, they are repeated for a `WAIT` of that node.
+    // The cluster client follows the redirection and learns where the slot is. The calls that it carried out there are
+    // repeated for a `WAIT` on that node.
     const followed = await run(
       route,
       redirected.map((at) => calls[at] as ScriptCall),
@@ -35,7 +36,7 @@ export const confirmedRun =
     const unconfirmed = [...replies]
     const again = redirected.filter((at) => replies[at]?.reply.type === 'value')
     await send(again)
-    // The slot is still on its way: nobody can say which node's replicas have it.
+    // The slot is still moving: nobody can say which node's replicas have the write.
     for (const at of again) if (isRedirected(replies[at])) replies[at] = unconfirmed[at] as ConfirmedReply
     return replies
   }
@@ -43,7 +44,7 @@ export const confirmedRun =
 const isRedirected = (confirmed: ConfirmedReply | undefined): boolean =>
   confirmed?.reply.type === 'error' && /^(MOVED|ASK) /.test(confirmed.reply.message)
 
-/** The numbers of those calls that go over the same connection. */
+/** Groups calls, given by their index, by the connection they go over. */
 function byConnection<C extends object>(
   to: ConnectedClient<C>,
   calls: readonly ScriptCall[],
@@ -59,7 +60,7 @@ function byConnection<C extends object>(
   return [...groups.values()]
 }
 
-/** The calls and the `WAIT` leave together, past a cluster client, which might send them to different nodes. */
+/** Sends the calls and the `WAIT` together, bypassing a cluster client, which might send them to different nodes. */
 async function onOneConnection<C extends object>(
   route: Route<C>,
   calls: readonly ScriptCall[],
@@ -72,7 +73,7 @@ async function onOneConnection<C extends object>(
   if (notSent) return calls.map(() => ({ reply: notSent, confirmed: 0 }))
   const connection = to.connectionFor(key)
   const alone = connection && to.alone?.(connection)
-  // A cluster client that has no connection for the slot makes one for the calls.
+  // A cluster client without a connection for the slot opens one for the calls.
   if (!alone) return (await run(route, calls, deadline)).map((reply) => ({ reply, confirmed: 0 }))
   let confirmation: Promise<Confirmation> = Promise.resolve({ confirmed: 0 })
   const replies = await run({ ...route, to: alone.to }, calls, deadline, () => {
@@ -92,7 +93,7 @@ async function confirmedBy<C extends object>(
   const line = to.lineOf(connection)
   try {
     const confirmed = await wait(replicas, timeoutMs)
-    // Sent again on another line, it counts the replicas that there are, whatever they have.
+    // A `WAIT` that was sent again on another line counts the replicas there are, whatever they have.
     return { confirmed: to.lineOf(connection) === line ? confirmed : 0 }
   } catch (error: unknown) {
     return { confirmed: 0, cause: plainError(error) }

@@ -13,7 +13,7 @@ const call = (key = 'lock:a', token = 'a-token-of-some-length'): ScriptCall => (
 })
 const value = (of: unknown): ScriptReply => ({ type: 'value', value: of, resent: false })
 
-/** A client whose connections and answers the test decides. */
+/** A client whose connections and answers the test controls. */
 class ScriptedClient {
   state: 'connecting' | 'ready' | 'ended' = 'connecting'
   line = {}

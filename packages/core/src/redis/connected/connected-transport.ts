@@ -7,14 +7,14 @@ import { type Route, untilReady } from './delivery.ts'
 import { run } from './round.ts'
 
 /**
- * A transport over a client that keeps connections, for authors of such adapters.
+ * Makes a transport over a client that keeps connections, for authors of adapters.
  *
- * A call waits here until its connection is ready, not in the client's offline queue, so that nothing is sent once its deadline
- * is over. When a thousand calls were given up on a connection and it stays silent for another 2 s, it gets one call each half
- * second until it answers or is replaced. If the server refuses to let the client in, the call ends at once with the server's
- * words.
+ * A call waits here until its connection is ready, not in the client's offline queue, so that nothing is sent after the
+ * call's deadline. Once a thousand calls on a connection have been given up and it has stayed silent for another 2 s,
+ * it gets one call every half second until it answers or is replaced. If the server refuses to let the client in, the
+ * call ends at once with the server's words.
  *
- * A connection that a call begins belongs to the async context in which `connectedTransport` was called.
+ * A connection begun by a call belongs to the async context in which `connectedTransport` was called.
  */
 export function connectedTransport<C extends object>(to: ConnectedClient<C>): RedisTransport {
   const route: Route<C> = { to, home: homeContext() }

@@ -4,7 +4,7 @@ import type { ConnectedClient, Sent } from './connected-client.ts'
 import { connectionError, forgetError, readinessChange } from './readiness.ts'
 import { countGivenUp, noteAnswer, takesCall } from './silence.ts'
 
-/** What all deliveries over one client share. */
+/** Shared by all deliveries over one client. */
 export interface Route<C extends object> {
   readonly to: ConnectedClient<C>
   /** Runs a task in the async context that a connection begun here belongs to. */
@@ -12,8 +12,8 @@ export interface Route<C extends object> {
 }
 
 /**
- * Waits until a call for this key would be written at once. If that cannot be, or the deadline is over first, it resolves with the
- * reply to a call that was not sent.
+ * Waits until a call for this key would be written at once. If that cannot happen, or the deadline passes first, it
+ * resolves with the reply to a call that was not sent.
  */
 export async function untilReady<C extends object>(
   { to, home }: Route<C>,
@@ -31,9 +31,9 @@ export async function untilReady<C extends object>(
 /**
  * One call on its way to the server and back.
  *
- * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given up* if
- * the deadline is over first. A call that is still waiting was certainly not sent. A call that was handed over may have been
- * carried out, whether or not an answer comes.
+ * States: *waiting* while its connection is not ready → *handed over* once the client has it → *answered*, or *given
+ * up* if the deadline is over first. A call that is still waiting was certainly not sent. A call that was handed over
+ * may have been carried out, whether or not an answer comes.
  */
 export class Delivery<C extends object> {
   readonly #route: Route<C>
@@ -42,11 +42,11 @@ export class Delivery<C extends object> {
   readonly #round: { onEnd(): void }
   #isHandedOver = false
   #sent: Sent | undefined
-  /** The line that the client uses for it, if that is known. */
+  /** The line that the client sends the call on, if known. */
   #line: object | undefined
   #reply: ScriptReply | undefined
 
-  /** @param round told when the call is answered or will not be sent */
+  /** @param round notified when the call is answered or will not be sent */
   constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, round: { onEnd(): void }) {
     this.#route = route
     this.#call = call
@@ -60,7 +60,7 @@ export class Delivery<C extends object> {
     return this.#reply ?? notSent(to, to.obstacle(this.#key) ?? to.client)
   }
 
-  /** The client has it, and may have sent it. */
+  /** The client has the call, and may have sent it. */
   get isHandedOver(): boolean {
     return this.#isHandedOver
   }
@@ -69,12 +69,12 @@ export class Delivery<C extends object> {
     return this.#call.keys[0]
   }
 
-  /** If its connection is ready, the call is handed over before this returns, so calls that begin together leave together. */
+  /** If the connection is ready, hands the call over before returning, so calls that begin together leave together. */
   begin(): void {
     if (!this.#route.to.obstacle(this.#key)) this.#send()
     else {
       void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
-        // Its caller may have given up in the very moment in which the client became ready.
+        // The caller may have given up at the very moment the client became ready.
         if (reply || this.#deadline.isOver) this.#end(reply ?? this.reply)
         else this.#send()
       })
@@ -91,7 +91,7 @@ export class Delivery<C extends object> {
   #send(): void {
     const { to } = this.#route
     const connection = to.connectionFor(this.#key)
-    // Both are ready: earlier errors no longer explain anything.
+    // The client and the connection are ready: earlier errors no longer explain anything.
     forgetError(to.client)
     if (connection) {
       forgetError(connection)
@@ -105,10 +105,10 @@ export class Delivery<C extends object> {
     this.#sent = to.send(this.#call, connection, (reply) => this.#answer(reply))
   }
 
-  /** Also called with replies that are too late for the caller: they still tell about the line. */
+  /** Also called with replies too late for the caller, because they still say something about the line. */
   #answer(reply: ScriptReply): void {
     if (reply.type !== 'unknown') noteAnswer(this.#line)
-    // A call that was given up has been counted already.
+    // A call that was given up was counted then.
     else if (!this.#reply) countGivenUp(this.#line)
     this.#end(reply)
   }
@@ -121,7 +121,7 @@ export class Delivery<C extends object> {
 
 const silent = new Error('The request was not sent: Redis has not answered on this connection for long')
 
-/** The reply to a call that was handed over and has no answer. */
+/** The reply to a call that was handed over and got no answer. */
 const unanswered = (executed: 'no' | 'unknown', said: string | undefined): ScriptReply => ({
   type: 'unknown',
   executed,

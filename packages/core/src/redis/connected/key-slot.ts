@@ -2,7 +2,7 @@ const slotCount = 16_384
 const encoder = new TextEncoder()
 let table: Uint16Array | undefined
 
-/** The cluster slot of a key: CRC-16 (XMODEM) of its hash tag if it has one, else of all of it, modulo 16,384. */
+/** The cluster slot of a key: the CRC-16 (XMODEM) of its hash tag, or of all of it if it has none, modulo 16,384. */
 export function keySlot(key: string): number {
   const open = key.indexOf('{')
   const close = key.indexOf('}', open + 1)

@@ -3,11 +3,11 @@ import type { ScriptCall, ScriptReply } from '../redis-transport.ts'
 import type { ConnectedClient } from './connected-client.ts'
 
 /**
- * Sends commands that are no scripts over a client that keeps connections. One is not sent unless the client is ready: it waits for no
- * connection.
+ * Sends commands other than scripts over a client that keeps connections. A command does not wait for a connection: it
+ * is sent only if the client is ready.
  *
  * @param send hands a command to the client
- * @param failure the reply for the client's rejection
+ * @param failure turns the client's rejection into a reply
  */
 export const plainCommandOver =
   <C extends object>(

@@ -9,13 +9,13 @@ interface Watch {
   stop(): void
 }
 
-/** All calls (and stores) that wait for the same connection share one set of listeners. */
+/** One set of listeners per connection, shared by all calls (and stores) that wait for it. */
 const watches = new WeakMap<object, Watch>()
 
 /** The last error of each connection that somebody waited for. */
 const lastErrors = new WeakMap<object, Error>()
 
-/** Why a connection is not ready, if an error was seen. */
+/** The last error of a connection, which tells why it is not ready, if one was seen. */
 export const connectionError = (connection: object): Error | undefined => lastErrors.get(connection)
 
 /** The connection is ready: earlier errors no longer explain anything. */
@@ -24,9 +24,9 @@ export function forgetError(connection: object): void {
 }
 
 /**
- * Resolves when the connection becomes ready or ends, or when the deadline is over; the caller checks which it was. If the
- * server refuses to let this client in, it resolves with the server's words. It begins a connection that nobody has begun. When
- * nobody waits, no listener remains.
+ * Resolves when the connection becomes ready or ends, or when the deadline is over; the caller checks which. If the
+ * server refuses to let this client in, it resolves with the server's words. Begins a connection that nobody has begun.
+ * When nobody waits, no listener remains.
  *
  * @param home runs a task in the async context that a connection begun here belongs to
  */

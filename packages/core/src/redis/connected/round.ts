@@ -3,9 +3,9 @@ import type { ScriptCall, ScriptReply } from '../redis-transport.ts'
 import { Delivery, type Route } from './delivery.ts'
 
 /**
- * Sends what can be sent now, in one write for each connection. Resolves when all is answered or the deadline is over.
+ * Sends what can be sent now, in one write per connection. Resolves when all is answered or the deadline is over.
  *
- * @param behind sends something more, in the same write; it is not called if nothing was sent
+ * @param behind sends something more in the same write; not called if nothing was sent
  */
 export const run = <C extends object>(
   route: Route<C>,
@@ -62,7 +62,7 @@ class Round<C extends object> {
 
   #beginAll(behind?: () => void): void {
     for (const delivery of this.#deliveries) delivery.begin()
-    // Behind nothing it would say nothing, and a line that has gone silent would keep it.
+    // With nothing before it, it would say nothing, and a line that has gone silent would keep it.
     if (this.#deliveries.some(({ isHandedOver }) => isHandedOver)) behind?.()
   }
 

@@ -1,25 +1,27 @@
 -- Grants each free lock to the acquisition that asks for it, and mints the grant's fence in the same step.
--- @arg memory   how long to keep a fence record, at least, ms
+-- @arg memory   the least time to keep a fence record, ms
 -- @key lock     the lock's entry: the holder's token, "<acquisition id>.<fence>"
--- @key record   the fence record: "<random part of the last grant's acquisition id>.<last fence reserved>"; after a release
---               or revocation, how the last of these went: ".<random part of its acquisition id>.<released|revoked>"
+-- @key record   the fence record: "<random part of the last grant's acquisition id>.<last fence reserved>"; after a
+--               release or revocation, it goes on with how the last of these went:
+--               ".<random part of its acquisition id>.<released|revoked>"
 -- @each id      the acquisition id: name and random part, kept through retries
 -- @each ttl     milliseconds until the lock frees itself
 -- @each fences  how many consecutive fences to reserve; the token carries the first
--- @returns token                   granted, now or before: then the expiry is extended, and never shortened
--- @returns {"held", pttl, fence, name}  by another; pttl -1 means no expiry, fence "-" a foreign holder's value, name "" none
+-- @returns token                   granted, now or before; if before, the expiry is extended, never shortened
+-- @returns {"held", pttl, fence, name}  by another; pttl -1: no expiry, fence "-": a foreign holder, name "": none
 -- @returns {"spent"}               this acquisition's grant came and went; nothing is granted
--- @returns {"failed", error}       the server's own error about the key or its record; WRONGTYPE: something else is there
+-- @returns {"failed", error}       the server's own error about the key or its record; WRONGTYPE: it is something else
 local keys, args = KEYS, ARGV
 local call, pcall, match, sub, format = redis.call, redis.pcall, string.match, string.sub, string.format
 local memory = tonumber(args[1])
--- One read for all requests. It shows a key of another type as missing. If it is refused as a whole, for want of a permission,
--- each request reads for itself. So does a single one, for which two GETs are cheaper, and so do more than `unpack` can take.
+-- One read for all requests. It shows a key of another type as missing. If it is refused as a whole, for lack of a
+-- permission, each request reads its own keys. So does a single request, for which two GETs are cheaper, and so do more
+-- requests than `unpack` can take.
 local stored = #keys > 2 and #keys < 999 and pcall('MGET', unpack(keys)) or {}
 local replies = {}
 local micros, minted, reserved, upTo
 
--- In line: a function for this would cost a single request more than reading a key does.
+-- Inline, because a function would cost a single request more than reading a key does.
 for i = 1, #keys / 2 do
   local lock, record, id, ttl, fences = keys[2 * i - 1], keys[2 * i], args[3 * i - 1], args[3 * i], args[3 * i + 1]
   local kept = tonumber(ttl) > memory and ttl or args[1]
@@ -34,7 +36,7 @@ for i = 1, #keys / 2 do
     if type(last) == 'table' then
       holder = last
     elseif lastRandom == random then
-      -- Unless an earlier request of this call was granted just this.
+      -- Unless an earlier request of this call was granted this very lock.
       holder, reply = pcall('GET', lock), {'spent'}
     else
       if not micros then
@@ -43,7 +45,7 @@ for i = 1, #keys / 2 do
         micros = now[1] .. sub('00000' .. now[2], -6)
       end
       local fence = micros
-      -- Numbers of the same length compare as text, too.
+      -- Numbers of the same length also compare correctly as text.
       if lastFence and (#lastFence ~= #micros or lastFence >= micros) then
         fence = format('%.0f', math.max(lastFence + 1, micros + 0))
       end
@@ -53,16 +55,17 @@ for i = 1, #keys / 2 do
       reply = id .. '.' .. fence
       local set = pcall('SET', lock, reply, 'NX', 'PX', ttl)
       if not set then
-        -- It is of another type, or an earlier request of this call took it.
+        -- The key is of another type, or an earlier request of this call took the lock.
         holder = pcall('GET', lock)
       elseif set.ok then
-        -- The ending is carried over: a repeat of the request that ended that lease may come while the next holder has the lock.
+        -- The ending is carried over: the request that ended that lease may be repeated while the next holder has the
+        -- lock.
         call('SET', record, random .. '.' .. upTo .. (ending or ''), 'PX', kept)
       elseif match(set.err, 'OOM') then
-        -- A full server still answers a request for a lock that is held.
+        -- Fails this request alone: a full server still answers requests for locks that are held.
         holder = set
       else
-        -- A replica, say: an error to the whole call, on which a client may connect anew.
+        -- A replica, for example. Fail the whole call, so that the client may reconnect.
         return set
       end
     end
@@ -81,7 +84,7 @@ for i = 1, #keys / 2 do
       reply = holder
     else
       -- A foreign holder's number may have any length; a cursor has at most 128 characters.
-      -- Only what is before 32 random digits is a name: of a foreign holder's value nothing is told.
+      -- A name is only what precedes 32 random digits: nothing of a foreign holder's value is disclosed.
       local name, random = match(holdersId or '', '^([%w_-]+)%.(%x+)$')
       reply = {'held', pttl, holdersFence and #holdersFence <= 128 and holdersFence or '-', name and #random == 32 and name or ''}
     end

@@ -1,5 +1,6 @@
--- Frees each lock whose holder asks for it and, unless that tells anybody, grants it to the next acquisition of the same process.
--- @arg memory    how long to keep a fence record, at least, ms
+-- Frees each lock whose holder asks for it and, if that reaches no subscriber, grants it to the next acquisition of the
+-- same process.
+-- @arg memory    the least time to keep a fence record, ms
 -- @key lock      the lock's entry
 -- @key record    the fence record (see acquire.lua)
 -- @each token    the holder's whole token
@@ -7,7 +8,7 @@
 -- @each id       the next acquisition id
 -- @each ttl      milliseconds until the next lease frees itself
 -- @each fences   how many consecutive fences to reserve for it
--- @returns {released, token}  released is what release.lua would return; the token is of the next lease, granted now or before
+-- @returns {released, token}  released is what release.lua would return; token the next lease's, granted now or before
 -- @returns {released, false}  nothing is granted
 local call, pcall, match = redis.call, redis.pcall, string.match
 local memory = ARGV[1]
@@ -17,10 +18,10 @@ local function passOn(lock, record, token, channel, id, ttl, fences)
   local holder, last = pcall('GET', lock), pcall('GET', record)
   if type(holder) == 'table' then return {{'failed', holder.err}, false} end
   local ofOtherType = type(last) == 'table'
-  -- No lock stays held because its record is missing or of another type.
+  -- A record that is missing or of another type must not keep a lock held.
   last = not ofOtherType and last or ''
   if token ~= holder then
-    -- A repeat finds how the lease ended, and its own grant.
+    -- A repeat finds how the lease ended, and its own grant if there was one.
     local ended, how = match(last, '%.(%x+)%.(%a+)$')
     local before = ended and string.find(token, ended, 1, true)
     local granted = holder and match(holder, '^(.*)%.%d+$') == id
@@ -34,13 +35,13 @@ local function passOn(lock, record, token, channel, id, ttl, fences)
   if type(told) ~= 'number' then told = -1 end
   local lastRandom, lastFence = match(last, '^(%x+)%.(%d+)')
   local ending = '.' .. random .. '.released'
-  -- Whoever is told of the release gets a chance. A record of another type is in the way of every grant.
+  -- Subscribers that heard of the release get their chance. A record of another type is in the way of every grant.
   if told == 0 and not ofOtherType then
     local now = call('TIME')
     local next = math.max((lastFence or fence) + 1, now[1] * 1000000 + now[2])
     local granted = string.format('%s.%.0f', id, next)
     local minted = string.format('%s.%.0f', string.sub(id, -32), next + fences - 1)
-    -- pcall, for a user without permission to SET: the lock is free all the same.
+    -- pcall, for a user without permission to SET: the lock is free nevertheless.
     local set = pcall('SET', lock, granted, 'PX', ttl)
     if set.ok then
       call('SET', record, minted .. ending, 'PX', tonumber(ttl) > tonumber(memory) and ttl or memory)

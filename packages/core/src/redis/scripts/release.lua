@@ -1,17 +1,17 @@
--- Frees each lock whose holder asks for it, or any holder's lock for an operator, and tells its waiters.
+-- Frees each lock whose holder asks for it, or any holder's lock for an operator, and notifies its waiters.
 -- @arg word      "released" or "revoked": announced, followed by the fence, and recorded
 -- @key lock      the lock's entry
 -- @key record    the fence record (see acquire.lua), where a repeat of the request finds how the lease ended
--- @each token    the holder's whole token; its acquisition id, to undo an acquire; the error WRONGTYPE, for what is not a lock
+-- @each token    the holder's whole token; its acquisition id, to undo an acquire; the error WRONGTYPE, if not a lock
 -- @each channel  where to announce it
--- @returns n                  freed, and n subscribers were told; -1 if it could not be announced (no permission)
--- @returns {how, -2}          "released" or "revoked" before
+-- @returns n                  freed, and n subscribers were notified; -1 if it could not be announced (no permission)
+-- @returns {how, -2}          ended before; how is "released" or "revoked"
 -- @returns {"gone"}           no entry, and no record of how it ended
--- @returns {"superseded"}     another's token, and no record of how this one's lease ended
--- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
+-- @returns {"superseded"}     another's token, and no record of how this lease ended
+-- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is no longer a lock
 local keys, args = KEYS, ARGV
 local call, pcall, match, sub, word = redis.call, redis.pcall, string.match, string.sub, args[1]
--- See acquire.lua. What it shows as missing is read again.
+-- See acquire.lua. Keys that this read shows as missing are read again.
 local stored = #keys > 2 and #keys < 999 and pcall('MGET', unpack(keys)) or {}
 local replies = {}
 
@@ -24,7 +24,7 @@ for i = 1, #keys / 2 do
   if failed then holder = holder.err end
   -- Neither an error nor a foreign holder's value has an acquisition id or a fence.
   local id, fence = match(holder or '', '^(.*)%.(%d+)$')
-  -- Nor does a record that is missing or of another type; no lock stays held because of it.
+  -- Nor does a record that is missing or of another type, which must not keep a lock held.
   local last = tostring(stored[2 * i] or pcall('GET', record))
 
   if not holder or token ~= holder and token ~= id then
@@ -42,7 +42,7 @@ for i = 1, #keys / 2 do
     reply = {word, -2}
   else
     local base, random = match(last, '^((%x+)%.%d+)')
-    -- The record is about the last of our grants, not about a foreign holder.
+    -- The record is about the last lease granted here, never about a foreign holder.
     if id and random == sub(id, -32) then
       -- pcall, for a user without permission to SET.
       pcall('SET', record, base .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')

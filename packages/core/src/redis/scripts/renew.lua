@@ -1,13 +1,13 @@
 -- Extends each lease whose token is still the stored one; never re-creates an entry and never shortens an expiry.
--- @arg memory  how long to keep a fence record, at least, ms
+-- @arg memory  the least time to keep a fence record, ms
 -- @key lock    the lock's entry
 -- @key record  the fence record, kept at least as long as its lease
 -- @each token  the holder's whole token
 -- @each ttl    milliseconds until the lock frees itself
--- @returns "renewed"          also if more than ttl was left
+-- @returns "renewed"          even if more than ttl was left
 -- @returns {"gone"}           no entry
 -- @returns {"superseded"}     another's token
--- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is not a lock any more
+-- @returns {"failed", error}  the server's own error about this key; WRONGTYPE: it is no longer a lock
 local memory = tonumber(ARGV[1])
 local call = redis.call
 

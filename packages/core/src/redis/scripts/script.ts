@@ -1,5 +1,5 @@
 /**
- * A Lua script with the names of its keys and arguments, as a generated module has it.
+ * A Lua script with the names of its keys and arguments, as a generated module exports it.
  *
  * Every script takes some arguments once (`Args`) and then serves any number of requests, each with its own keys and
  * arguments (`Keys`, `Each`), so that one command can carry one lock or a hundred.
