@@ -17,7 +17,7 @@ const others = rounds(1_000_000, 100_000)
 /** How long one request may block the server, in microseconds. */
 const mostMicros = 5_000
 /** A busy machine delays any request now and then. What the requests themselves take recurs in every round. */
-const tries = 5
+const tries = rounds(5, 25)
 
 let server: RedisServer
 let redis: Redis

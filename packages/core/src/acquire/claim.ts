@@ -2,7 +2,6 @@ import type { Context } from '../context.ts'
 import { type Answer, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
-import { mostSilentTries } from '../store/figures.ts'
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -16,6 +15,7 @@ import { drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
+import { mostSilentTries } from './figures.ts'
 
 /** The outcome of a try; of type `state` if the try was only a check. */
 export type TryOutcome = AcquireOutcome | InspectOutcome

@@ -6,7 +6,6 @@ import { type Watch, watchFor } from '../lease/watch.ts'
 import type { Plan } from '../options.ts'
 import { answered, isUnknown, silence, unanswered } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
-import { mostSilentTries } from '../store/figures.ts'
 import type { Unknown } from '../store/lease-store.ts'
 import { commandDeadlineMs } from '../store/question.ts'
 import type {
@@ -92,12 +91,8 @@ export class Claiming {
     const span = work.begin(signal)
     try {
       for (;;) {
-        const leastMs = deadline(clock, commandDeadlineMs(this.#context, ttlMs))
-        /** How many tries in a row got no answer and may have been carried out. */
-        let silentTries = 0
         const { outcome, sentAt, before } = await ask<ClaimOutcome>(this.#context, ttlMs, {
           span,
-          leftMs: () => Math.max(leastMs(), silentTries < mostSilentTries ? this.#leftMs() : 0),
           send: (attempt) => {
             this.#open = true
             this.#asking = true
@@ -106,14 +101,13 @@ export class Claiming {
             attempt.follow(this.#records.claim(this.#request, attempt))
           },
           read: (given) => this.#checked(given),
-          onSilence: ({ executed }) => {
-            silentTries = executed === 'no' ? 0 : silentTries + 1
-          },
           onLate: (late) => this.#onLate(late),
         })
         this.#asking = false
         if (before === 'unknown' || (isUnknown(outcome) && outcome.executed === 'unknown')) this.#mayArrive = true
         this.#open = this.#mayArrive
+        // A claim that may have been carried out keeps others out for its ttl, so only one that was not is asked for again.
+        if (isUnknown(outcome) && !this.#mayArrive && this.#leftMs() > 1) continue
         const found = answered('claim', key, outcome, before)
         if (found.type === 'claimed') {
           this.#open = true

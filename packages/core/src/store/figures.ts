@@ -30,8 +30,3 @@ export const mostUnderWay = 16
 export const leastToHalve = 8
 /** Commands leave after this many microtasks in a row without a further request. Each takes about 50 ns. */
 export const quietMicrotasks = 3
-/**
- * How many tries in a row to get a lock may stay unanswered. Each may have been carried out, and then keeps others out
- * for a ttl. So the requests after them must not take the lock.
- */
-export const mostSilentTries = 2
