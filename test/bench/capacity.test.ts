@@ -64,6 +64,18 @@ test('locks that come one at a time take what the model says', async () => {
   expect(perSecond / commandsPerSecond({ ...nothing, locksPerSecond: count / seconds })).toBeCloseTo(1)
 })
 
+test('locks that are taken together take what the model says', async () => {
+  const [turns, keysPerCommand] = [100, 4]
+  const { perSecond, seconds } = await rate(async () => {
+    for (let turn = 0; turn < turns; turn++) {
+      const leases = await Promise.all(Array.from({ length: keysPerCommand }, (_, at) => locks.acquire(`beside-${at}`)))
+      await Promise.all(leases.map((lease) => lease.release()))
+    }
+  })
+  const locksPerSecond = (turns * keysPerCommand) / seconds
+  expect(perSecond / commandsPerSecond({ ...nothing, locksPerSecond, keysPerCommand })).toBeCloseTo(1)
+})
+
 test('leases that are held take what the model says', async () => {
   await using holders = await startCrew(1, leasehold, server.port)
   const [held, ttlMs] = [950, 3_000]

@@ -12,7 +12,7 @@ import { runWorkersOn } from './crew/worker-program.ts'
 import { describeMachine } from './measure/machine.ts'
 import { readOptions, usage } from './options.ts'
 import { gateLines, verdicts } from './report/gates.ts'
-import { type RecordedScenario, type Recording, recorded, recordingText } from './report/recording.ts'
+import { type RecordedScenario, type Recording, recorded, recordedAs, recordingText } from './report/recording.ts'
 import { tables } from './report/table.ts'
 import { type Measured, play } from './rounds.ts'
 import { scenarioNamed, scenarios } from './scenarios/index.ts'
@@ -50,7 +50,7 @@ async function bench(): Promise<void> {
       measured.push(...samples)
     })
     all.push(...measured)
-    recording[scenario.name] = recorded(machine, measured)
+    recording[recordedAs(scenario.name, options.node)] = recorded(machine, measured)
   }
   console.log(`\n${describeMachine()}\n`)
   for (const line of gateLines(all)) console.log(line)

@@ -1,7 +1,7 @@
 import { createLocker } from '@leasehold/core'
 import type { LeaseStore } from '@leasehold/core/adapter'
 import { guardedSet } from '@leasehold/core/fencing'
-import { ioredisStore, ioredisTransport } from '@leasehold/ioredis'
+import { ioredisBackend, ioredisStore, ioredisTransport } from '@leasehold/ioredis'
 import { callUntil } from '@leasehold/testkit'
 import { type RedisCluster, startRedisCluster } from '@leasehold/testkit/redis'
 import { fetchStore } from '@leasehold/upstash'
@@ -85,4 +85,19 @@ it('a guarded write needs one slot, and works as on any server', async () => {
   const transport = ioredisTransport(client())
   expect(await guardedSet(transport, 'stock:42', '7', { fence: 2 })).toEqual({ stored: true })
   expect(await guardedSet(transport, 'stock:42', '8', { fence: 1 })).toEqual({ stored: false, highest: 2 })
+})
+
+it('passes no lock on once it has learned that nobody counts the subscribers of other nodes', async () => {
+  const locks = createLocker({ ...ioredisBackend(client()), wait: '30s' })
+  ends.push(() => locks.close({ grace: 0 }))
+  const scriptCalls = async (): Promise<number> => {
+    const stats = String(await cluster.nodes[0]?.command('INFO', 'commandstats'))
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1])
+  }
+  // Two slots in one command, which the node refuses.
+  await Promise.all(['slot-1', 'slot-2'].map((key) => locks.withLock(key, () => undefined)))
+  const before = await scriptCalls()
+  await Promise.all(Array.from({ length: 17 * 10 }, () => locks.withLock('handed-on', () => undefined)))
+  // Between ten runs of hand-offs, a release and an acquire each.
+  expect((await scriptCalls()) - before).toBe(1 + 2 * 9 + 1)
 })

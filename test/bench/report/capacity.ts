@@ -18,7 +18,7 @@ const examplePrice = 0.2
 /** The examples on the page. Each line is for all of its processes together. */
 const examples: readonly (readonly [what: string, processes: number, load: ProcessLoad])[] = [
   ['4 servers, 250 requests/s each, a lock a request', 4, { ...quiet, locksPerSecond: 250 }],
-  ['the same, 8 keys in each command', 4, { ...quiet, locksPerSecond: 250, keysPerCommand: 8 }],
+  ['the same, 4 locks in each command', 4, { ...quiet, locksPerSecond: 250, keysPerCommand: 4 }],
   ['10 servers that each hold 1,000 sessions for hours', 10, { ...quiet, held: 1_000, ttlMs: 30_000 }],
   ['20 job workers that wait for one leader', 20, { ...quiet, awaitedKeys: 1, waiters: 1 }],
   [

@@ -9,6 +9,7 @@ import { waitingTable } from '../scenarios/waiting.ts'
 import { capacityRows, priceRows } from './capacity.ts'
 import { medianOf } from './median-of.ts'
 import { best, ratioOf, rivalsAmong } from './ratios.ts'
+import { recordedAs } from './recording.ts'
 
 export interface PageTable {
   /** The scenario whose figures the table shows; a table without one is calculated. */
@@ -26,7 +27,7 @@ interface Cell {
   readonly over?: string
 }
 
-const uncontendedCells = (client: 'ioredis' | 'http' | 'memory', over: string): readonly Cell[] => [
+const uncontendedCells = (client: Parameters<typeof uncontendedTable>[0], over: string): readonly Cell[] => [
   { title: 'p50, one in flight', table: uncontendedTable(client, 1), figure: 'p50', over },
   { title: 'client CPU, one', table: uncontendedTable(client, 1), figure: 'cpu', over },
   { title: 'pairs/s, 16 in flight', table: uncontendedTable(client, 16), figure: 'rate', over },
@@ -48,6 +49,14 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
   'uncontended-ioredis': {
     scenario: 'uncontended',
     make: (measured) => byRow(measured, uncontendedCells('ioredis', 'raw-ioredis')),
+  },
+  'uncontended-ioredis-on-node-20': {
+    scenario: recordedAs('uncontended', '20'),
+    make: (measured) => byRow(measured, uncontendedCells('ioredis', 'raw-ioredis')),
+  },
+  'uncontended-node-redis': {
+    scenario: 'uncontended',
+    make: (measured) => byRow(measured, uncontendedCells('node-redis', 'raw-node-redis')),
   },
   'uncontended-http': {
     scenario: 'uncontended',

@@ -19,6 +19,10 @@ interface RecordedRow extends Pick<Measured, 'table' | 'row' | 'role'> {
   readonly figures: Readonly<Record<string, readonly (number | null)[]>>
 }
 
+/** Under which name a run is recorded: one on another version of Node than the bench's own stands beside that. */
+export const recordedAs = (scenario: string, node: string | undefined): string =>
+  node === undefined ? scenario : `${scenario} on Node ${node}`
+
 /** Significant digits. No figure is known more precisely. */
 const digits = 4
 

@@ -1,12 +1,12 @@
 import type { LeaseStore } from '../store/lease-store.ts'
 import { offerPassOn } from '../store/offer-pass-on.ts'
-import type { PassOnOutcome, PassOnRequest } from '../store/pass-on.ts'
+import type { PassOn, PassOnOutcome, PassOnRequest } from '../store/pass-on.ts'
 import { parseDuration } from '../timing/duration.ts'
 import { keyLayout } from './keys.ts'
 import { defaultFenceMemory, type RedisStoreOptions, redisStore } from './redis-store.ts'
 import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { acquireOutcome, releaseOutcome } from './replies.ts'
-import { runScript } from './run-script.ts'
+import { countsSubscribers, runScript } from './run-script.ts'
 import { passOn } from './scripts/generated/pass-on.ts'
 
 /**
@@ -49,8 +49,10 @@ export function passingRedisStore(transport: RedisTransport, options: RedisStore
     }
   }
 
-  return offerPassOn(store, async (request, call) => {
+  const passed: PassOn = async (request, call) => {
     const [outcome] = await runScript(transport, passOn, [memory], 2, [request], encode, decode, call)
     return outcome as PassOnOutcome
-  })
+  }
+  // A plain client may turn out to talk to a node of a cluster.
+  return offerPassOn(store, passed, () => countsSubscribers(transport))
 }

@@ -6,9 +6,14 @@ import { type Granted, offers, type Passing, type PassOn } from './pass-on.ts'
 /**
  * Offers the port for a store, and returns the store. It has a module of its own, so that bundles that do not use it do
  * not carry it.
+ *
+ * @param isCertain whether the store knows now whom a release reaches; default always. While it does not, locks are
+ *   released and acquired in two requests
  */
-export function offerPassOn(store: LeaseStore, passOn: PassOn): LeaseStore {
-  offers.set(store, { passOn, begin: (request) => new PassingRequest(passOn, request) })
+export function offerPassOn(store: LeaseStore, passOn: PassOn, isCertain: () => boolean = () => true): LeaseStore {
+  const begin = (request: AcquireRequest): Passing | undefined =>
+    isCertain() ? new PassingRequest(passOn, request) : undefined
+  offers.set(store, { passOn, begin })
   return store
 }
 

@@ -45,7 +45,8 @@ export interface Passing {
 /** What is known of a store that offers the port. */
 export interface PassOnOffer {
   readonly passOn: PassOn
-  begin(request: AcquireRequest): Passing
+  /** Undefined if the store does not know at present whom a release reaches. */
+  begin(request: AcquireRequest): Passing | undefined
 }
 
 /** Kept beside the stores, not on them: a store that wraps another with its own calls does not offer what that does. */
