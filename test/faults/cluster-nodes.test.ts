@@ -62,7 +62,7 @@ it.concurrent.each(clients)(
       stop = true
       await Promise.all(loops)
       console.log(`${key}: ${holds.many} holds of the many, ${holds.few} of the few`)
-      // Runs of 17 each, in turn; before, the few had one hold in two thousand.
+      // Runs of 17 each, in turn.
       expect(holds.few).toBeGreaterThan(holds.many / 8)
     }
   },
