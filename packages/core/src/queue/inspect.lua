@@ -11,16 +11,6 @@ local call, pcall, match = redis.call, redis.pcall, string.match
 local lock, queue, waiters, state = unpack(KEYS)
 local mostHolders, mostWaiters = 1000, 100
 
--- The value and the permits of each holder, and when its lease ends: of those whose leases end between two times, the first.
-local function holders(from, till)
-  local found, list = call('ZRANGEBYSCORE', lock, from, till, 'WITHSCORES', 'LIMIT', 0, mostHolders), {}
-  for i = 1, #found, 2 do
-    local value, permits = match(found[i], '^(.*) (%d+)$')
-    list[#list + 1] = {value, tonumber(permits), found[i + 1]}
-  end
-  return list
-end
-
 local function inspect()
   local token = pcall('GET', lock)
   local shown, isShared, held = {}, false, 0
@@ -36,15 +26,19 @@ local function inspect()
   if isShared then
     local time = call('TIME')
     local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
-    local live = holders('(' .. now, '+inf')
-    for _, holder in ipairs(live) do
-      for _, each in ipairs({holder[1], holder[2], holder[3] - now}) do shown[#shown + 1] = each end
-      held = held + holder[2]
+    local live = call('ZRANGEBYSCORE', lock, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, mostHolders)
+    for i = 1, #live, 2 do
+      local value, permits = match(live[i], '^(.*) (%d+)$')
+      held = held + permits
+      shown[#shown + 1] = value
+      shown[#shown + 1] = tonumber(permits)
+      shown[#shown + 1] = live[i + 1] - now
     end
-    -- If not all are shown, all are counted: the state counts them, and holders whose leases have ended since the last call.
-    if #live == mostHolders and known[3] then
-      held = tonumber(known[3])
-      for _, holder in ipairs(holders('-inf', now)) do held = held - holder[2] end
+    -- If there are more, the state says how many permits are held, also by those whose leases have ended since the last call.
+    if live[2 * mostHolders] and known[3] then
+      held = known[3] + 0
+      local ended = call('ZRANGEBYSCORE', lock, '-inf', now, 'LIMIT', 0, mostHolders)
+      for _, member in ipairs(ended) do held = held - match(member, '%d+$') end
     end
   end
   local names = call('ZRANGE', queue, 0, mostWaiters - 1, 'WITHSCORES')

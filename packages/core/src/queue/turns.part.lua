@@ -272,7 +272,7 @@ end
 -- Drops what the acquisition has if that lease has ended: a call may leave some of those.
 local function dropMine()
   local till = it.mine and call('ZSCORE', lock, it.mine)
-  if till and tonumber(till) > it.now then return end
+  if till and till - it.now > 0 then return end
   if till then drop({it.mine}) end
   it.mine = nil
 end
@@ -323,7 +323,7 @@ local function readHolders(known, id)
   if tonumber(it.first[2]) > it.now then return end
   -- Those that are left count as holders until the next call, which is to come at once.
   drop(call('ZRANGEBYSCORE', lock, '-inf', it.now, 'LIMIT', 0, mostEnded))
-  it.hasMore = it.isShared and tonumber(firstHolder()[2]) <= it.now
+  it.hasMore = it.isShared and leaseLeft() == 0
   dropMine()
 end
 

@@ -73,14 +73,13 @@ export function permitClaims(probe: Probe): void {
     expect((await queues.state(key)).holders).toHaveLength(1)
   })
 
-  const briefMs = 2 * shortMs
-  const lastMs = briefMs + 200
+  const lastMs = ampleMs + 200
 
   /** A lock of which nothing is free: one lease lives, and `brief` leases of one permit end soon, `last` after the others. */
   async function crowded(brief: number) {
     const lock = { key: probe.key(), kind: semaphoreOf(brief + 1) }
     const last = queues.request({ ...lock, ttlMs: lastMs })
-    const others = Array.from({ length: brief - 1 }, () => queues.take({ ...lock, ttlMs: briefMs }))
+    const others = Array.from({ length: brief - 1 }, () => queues.take({ ...lock, ttlMs: ampleMs }))
     const [{ token }] = await Promise.all([queues.take(last), ...others])
     const live = await queues.take(lock)
     return { ...lock, last, token, live }
@@ -92,9 +91,14 @@ export function permitClaims(probe: Probe): void {
       const { key, kind } = await crowded(brief)
       return { key, kind, permits: brief }
     }
-    const looked = await Promise.all([all(105), all(300)])
-    for (const lock of looked) await queues.enter({ ...lock, waiter: waiter(1) })
-    const [tried, waited] = await Promise.all([all(300), all(300)])
+    // One after another, so that each is still taken when its waiter enters.
+    const looked: Asked[] = []
+    for (const brief of [105, 300]) {
+      const lock = await all(brief)
+      await queues.enter({ ...lock, waiter: waiter(1) })
+      looked.push(lock)
+    }
+    const [tried, waited] = [await all(300), await all(300)]
     await probe.advance(lastMs)
     for (const { key } of looked) expect(await queues.look(key, inbox, [1])).toMatchObject({ turns: [1], missing: [] })
     await queues.take(tried)
@@ -118,13 +122,15 @@ export function permitClaims(probe: Probe): void {
   })
 
   claim('of many holders a thousand are shown, and all are counted', async () => {
-    const lock = { key: probe.key(), kind: semaphoreOf(5_000), permits: 3 }
+    const lock = { key: probe.key(), kind: semaphoreOf(10_000), permits: 3 }
     const brief = Array.from({ length: 20 }, () => queues.take({ ...lock, ttlMs: shortMs }))
-    const long = Array.from({ length: 1_100 }, () => queues.take(lock))
+    const long = Array.from({ length: 1_200 }, () => queues.take(lock))
     await Promise.all([...brief, ...long])
     await probe.advance(shortMs)
-    const { held, holders } = await queues.state(lock.key)
-    expect([held, holders.length]).toEqual([3_300, 1_000])
+    const [some, more] = [await queues.state(lock.key), Array.from({ length: 1_000 }, () => queues.take(lock))]
+    await Promise.all(more)
+    const all = await queues.state(lock.key)
+    expect([some.held, some.holders.length, all.held, all.holders.length]).toEqual([3_600, 1_000, 6_600, 1_000])
   })
 
   claim('who leaves gives its permits back', async () => {
