@@ -1,9 +1,9 @@
 import type { Locker } from '@leasehold/core'
-import { fifo } from '@leasehold/core/queue'
+import { fifo, inspectQueue } from '@leasehold/core/queue'
 import { within } from '@leasehold/core/re-entry'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Place, places } from '../support/groups-of-locks.ts'
-import { elapse, ms, rounds } from '../support/scale.ts'
+import { elapse, eventually, ms, rounds } from '../support/scale.ts'
 
 describe.each(places)('%s', (_, open) => {
   let place: Place
@@ -52,7 +52,9 @@ describe.each(places)('%s', (_, open) => {
       order.push(at === 0 ? 'a' : 'b')
       return taken.release()
     })
-    await elapse(ms(500, 100))
+    if (queue) await eventually(async () => (await inspectQueue(b, key)).waiting === 2)
+    // Without a queue, the store does not know who waits. Both have tried by then.
+    else await elapse(ms(500, 100))
     const sinceMs = performance.now()
     const again = within(a, lease)
     const nested = [

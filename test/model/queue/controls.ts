@@ -10,7 +10,17 @@ import type { Setting } from './world.ts'
 export interface Control {
   readonly sound: Setting
   readonly naive: Setting
-  readonly shows: 'exclusion' | 'order' | 'starved' | 'try' | 'recoveryMs' | 'waitMs' | 'passedOver' | 'perGrant'
+  readonly shows:
+    | 'store'
+    | 'exclusion'
+    | 'order'
+    | 'turn'
+    | 'starved'
+    | 'try'
+    | 'recoveryMs'
+    | 'waitMs'
+    | 'passedOver'
+    | 'perGrant'
   /** The number of runs needed to show it. */
   readonly seeds: number
 }
@@ -45,10 +55,29 @@ const longFreeze: Partial<Faults> = { frozen: 1, freezeMs: [25_000, 25_000] }
 const permits: Partial<Load> = { kind: semaphoreOf(3), clients: 60, arriveMs: 1_000, holdMs: [20, 100], longHolds: 0 }
 const shared: Partial<Load> = { kind: readWrite, clients: 60, arriveMs: 1_000, holdMs: [20, 100], longHolds: 0 }
 const held: Partial<Load> = { clients: 40, holdMs: [3_000, 6_000], longHolds: 0, ttls: [3_000] }
+const ranked: Partial<Load> = { clients: 100, classes: 4, arriveMs: 12_000, holdMs: [60, 180], longHolds: 0 }
 const brief: Partial<Load> = { holdMs: [20, 60], longHolds: 0 }
 
 /** Each must fail where the real rules do not. */
 export const controls: Readonly<Record<string, Control>> = {
+  'a lock that is held counts as free': withRules({}, {}, naive.HeldUncounted, 'store'),
+  'permits that are held count as free': withRules({}, permits, naive.HeldUncounted, 'store'),
+  'a better class goes first, however late': withRules({}, ranked, naive.StrictPriority, 'order'),
+  'all classes are alike': withRules({}, ranked, naive.NoPriority, 'order'),
+  'a better class takes a turn away': withRules({ messageLoss: 0.3 }, ranked, naive.TurnsTaken, 'turn'),
+  'who leaves says so once': behaving(
+    { aborts: 0.5, requestLoss: 0.2, messageLoss: 1 },
+    { ...crowd, arriveMs: 3_000 },
+    { repeatsLeave: false },
+    'recoveryMs',
+    12,
+  ),
+  'who is spent asks for the same again': behaving(
+    { replyLoss: 0.2 },
+    { ...brief, ttls: [300] },
+    { drawsAgain: false },
+    'starved',
+  ),
   'no recheck': behaving({ messageLoss: 0.3 }, {}, { rechecks: false }, 'starved'),
   'a lease is dated by the arrival of its answer': behaving(lateAndFrozen, {}, { dating: 'answered' }, 'exclusion'),
   'who is not heard of stays': withRules({ killed: 30, uncounted: true }, crowd, naive.Immortal, 'recoveryMs'),

@@ -45,7 +45,8 @@ function fences({ beliefs, wipedFence, isShared }: World): readonly string[] {
 }
 
 /**
- * Waiters never passed over are served in order of arrival; a later one overtakes only within the steps of its classes.
+ * Waiters never passed over are served in order of arrival, each class that many steps later. Who has the turn keeps it,
+ * whoever comes.
  */
 function order({ waiters, grants, faults, behaviour, wipedFence, isShared }: World): readonly string[] {
   if (wipedFence !== undefined) return []
@@ -61,15 +62,23 @@ function order({ waiters, grants, faults, behaviour, wipedFence, isShared }: Wor
   const served = waiters.filter(isKept).sort((a, b) => servedMs(a) - servedMs(b))
   // The time between the last request and the moment when the clock was set back is lost.
   const slackMs = faults.setBackMs > 0 ? behaviour.recheckMs : 1
+  const problems = new Map<'order' | 'turn', string>()
+  // A plain acquire, too, ends a turn that nobody has taken yet.
+  const keepsTurns = !isShared && faults.plain === 0
   for (const [at, waiter] of served.entries()) {
     for (const other of served.slice(at + 1)) {
       const earlierMs = (waiter.enteredMs ?? 0) - (other.enteredMs ?? 0)
-      if ((other.enteredMs ?? 0) >= servedMs(waiter)) continue
-      const boundMs = Math.max(0, other.wish.priorityClass - waiter.wish.priorityClass) * priorityStepMs + slackMs
-      if (earlierMs > boundMs) return [`order: ${waiter} before ${other}, who came ${earlierMs.toFixed()} ms earlier`]
+      if (keepsTurns && (other.servedMs ?? Infinity) < (waiter.enteredMs ?? 0)) {
+        problems.set('turn', `turn: ${waiter} before ${other}, who had the turn`)
+      }
+      if ((other.enteredMs ?? 0) >= (waiter.servedMs ?? servedMs(waiter))) continue
+      const boundMs = (other.wish.priorityClass - waiter.wish.priorityClass) * priorityStepMs + slackMs
+      if (earlierMs > boundMs) {
+        problems.set('order', `order: ${waiter} before ${other}, who came ${earlierMs.toFixed()} ms earlier`)
+      }
     }
   }
-  return []
+  return [...problems.values()]
 }
 
 /** Everybody alive who has not given up gets the lock. */

@@ -4,6 +4,7 @@ import type { LockQueue } from '../../../packages/core/src/memory/queue/lock-que
 import { openTables, type Tables } from '../../../packages/core/src/memory/tables.ts'
 import { queueOffers } from '../../../packages/core/src/store/offers.ts'
 import type { QueueStore } from '../../../packages/core/src/store/queue.ts'
+import { AnsweredLeases } from './answered-leases.ts'
 import { type Observer, observed, uncounting } from './observed-queue.ts'
 import type { Asked, TraceStep } from './trace.ts'
 
@@ -23,6 +24,7 @@ export class ModelStore {
   readonly #tables: Tables
   readonly #store: MemoryStore & LeaseStore
   readonly #queue: QueueStore
+  readonly #answered: AnsweredLeases = new AnsweredLeases()
   readonly #uncounted: boolean
 
   /** @param uncounted whether subscribers are never counted, as on a cluster */
@@ -53,17 +55,20 @@ export class ModelStore {
     const left = this.#tables.locks.get(key, nowMs)
     const lockLeftMs = left ? left.expiresAtMs - nowMs : null
     const reply = (await this.#call(verb, request)) as Reply<V>
-    this.trace.push({ type: 'call', nowMs, lockLeftMs, asked: { verb, request, reply } as Asked })
+    const asked = { verb, request, reply } as Asked
+    this.trace.push({ type: 'call', nowMs, lockLeftMs, asked })
+    this.#answered.heed(asked, nowMs)
     return reply
   }
 
-  /** How many permits are held, how many waiters there are, and the capacity. */
-  state(): { readonly held: number; readonly waiting: number; readonly capacity: number } {
+  /** How many permits are held by the store's tables and by its answers, how many waiters there are, and the capacity. */
+  state(): { readonly held: number; readonly answered: number; readonly waiting: number; readonly capacity: number } {
     const nowMs = this.#nowMs()
     const queue = this.#tables.queues.get(key, nowMs)?.value
     let held = this.#tables.locks.get(key, nowMs) ? 1 : 0
     for (const { permits, expiresAtMs } of queue?.holders.values() ?? []) if (expiresAtMs > nowMs) held += permits
-    return { held, waiting: queue?.length ?? 0, capacity: queue?.kind.capacity ?? 1 }
+    const answered = this.#answered.held(nowMs)
+    return { held, answered, waiting: queue?.length ?? 0, capacity: queue?.kind.capacity ?? 1 }
   }
 
   async #call(verb: Verb, request: unknown): Promise<unknown> {

@@ -171,7 +171,7 @@ export class ModelWaiter {
         this.#extend(untilMs)
       }
     } else if (outcome.type === 'spent') {
-      if (waiting) this.#draw()
+      if (waiting && world.behaviour.drawsAgain) this.#draw()
     } else if (outcome.type === 'held') {
       if (waiting) this.#contended(outcome.expiresInMs ?? Infinity)
     } else if (outcome.type === 'queued') {
@@ -302,7 +302,7 @@ export class ModelWaiter {
     if (!this.waits && this.state !== 'new') return
     this.state = 'ended'
     this.gaveUpMs = this.world.nowMs
-    this.#leave(8, true)
+    this.#leave(this.world.behaviour.repeatsLeave ? 8 : 1, true)
   }
 
   #giveBack(token: string, tries: number): void {

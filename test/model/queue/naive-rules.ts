@@ -1,6 +1,7 @@
 import type { Inbox } from '../../../packages/core/src/memory/queue/inboxes.ts'
 import type { TellTurn } from '../../../packages/core/src/memory/queue/lock-queue.ts'
 import type { Waiter } from '../../../packages/core/src/memory/queue/waiter.ts'
+import type { QueuedWaiter } from '../../../packages/core/src/store/queue.ts'
 import { FewDrops } from './scenarios.ts'
 
 /*
@@ -21,6 +22,37 @@ export class FirstCome extends FewDrops {
     if (!asking || held + asking.permits > this.kind.capacity) return false
     this.remove(asking)
     return true
+  }
+}
+
+/** A lock counts as free although somebody has it. */
+export class HeldUncounted extends FewDrops {
+  override give(_held: number, asking: Waiter | undefined, tell: TellTurn): boolean {
+    return super.give(0, asking, tell)
+  }
+}
+
+/** A better class goes first, however much later it comes. */
+export class StrictPriority extends FewDrops {
+  override ticket(name: string, priorityClass: number): number {
+    return super.ticket(name, 1_000_000 * priorityClass)
+  }
+}
+
+/** All classes are alike. */
+export class NoPriority extends FewDrops {
+  override ticket(name: string): number {
+    return super.ticket(name, 0)
+  }
+}
+
+/** Who comes with a better class takes the turn of whoever has it. */
+export class TurnsTaken extends FewDrops {
+  override enter(waiter: QueuedWaiter, permits: number, subscribers: number): Waiter {
+    const entered = super.enter(waiter, permits, subscribers)
+    const others = this.first(Infinity).filter((it) => it.turnUntilMs !== null && it.ticket > entered.ticket)
+    for (const other of others) this.withdraw(other)
+    return entered
   }
 }
 

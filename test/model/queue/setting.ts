@@ -84,6 +84,10 @@ export interface Behaviour {
   readonly shortFirst: boolean
   /** Whether, after two unanswered tries, a waiter only looks until something is answered. */
   readonly cautious: boolean
+  /** Whether a leave is repeated while it stays unanswered. */
+  readonly repeatsLeave: boolean
+  /** Whether a waiter whose grant came and went enters again, under another acquisition id. */
+  readonly drawsAgain: boolean
 }
 
 export type Range = readonly [number, number]
@@ -142,4 +146,6 @@ export const ruled: Behaviour = {
   bridgeKeeps: true,
   shortFirst: true,
   cautious: true,
+  repeatsLeave: true,
+  drawsAgain: true,
 }

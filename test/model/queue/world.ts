@@ -170,9 +170,9 @@ export class World {
     const acquisition = Number.parseInt(token.slice(0, token.indexOf('.')), 16)
     const waiter = this.waiters[Math.floor(acquisition / 1_000)] as ModelWaiter
     this.grants.push({ atMs: this.nowMs, waiter, fence })
-    const { held, waiting, capacity } = this.#store.state()
-    if (held > capacity)
-      this.confused.push(`store: ${waiter} was granted beside others: ${held} of ${capacity} permits are held`)
+    const { answered, waiting, capacity } = this.#store.state()
+    if (answered > capacity)
+      this.confused.push(`store: ${waiter} was granted beside others: ${answered} of ${capacity} permits are held`)
     if (waiter.wish.tries && waiting > 0) this.confused.push(`try: ${waiter} took what ${waiting} queue for`)
   }
 

@@ -8,6 +8,9 @@ export interface LockReport {
   readonly kind: ListedLock['kind']
   readonly capacity: number
   readonly isKept: boolean
+  /** How many permits are held, by all holders. */
+  readonly permitsHeld: number
+  /** The first 1,000. */
   readonly holders: readonly (QueueHolder & { readonly since: Date | null })[]
   /** The waiters in its queue: the first 100, in order, and how many there are in all. */
   readonly waiters: QueueState['waiters']
@@ -24,13 +27,14 @@ export interface LockReport {
 export async function lockReport(locks: Locker, key: string, signal: AbortSignal): Promise<LockReport | undefined> {
   // Two reads, one after the other: the second decides, and the first only adds to it.
   const [listed] = await readLocks(locks, [key], { signal })
-  const { kind, holders, waiters, waiting } = await inspectQueue(locks, key)
+  const { kind, held, holders, waiters, waiting } = await inspectQueue(locks, key)
   if (holders.length === 0 && waiting === 0) return undefined
   return {
     key,
     kind: kind?.name ?? listed?.kind ?? 'exclusive',
     capacity: kind?.capacity ?? listed?.capacity ?? 1,
     isKept: listed?.isKept === true && holders[0]?.fence === listed.fence,
+    permitsHeld: held,
     // A fence is the time when it was minted, in microseconds.
     holders: holders.map((holder) => ({
       ...holder,

@@ -8,12 +8,11 @@ type Holder = LockReport['holders'][number]
 
 /** What `show` prints. */
 export function reportLines(
-  { key, kind, capacity, isKept, holders, waiters, waiting, listeners }: LockReport,
+  { key, kind, capacity, isKept, permitsHeld, holders, waiters, waiting, listeners }: LockReport,
   { colors, columns }: Pick<Terminal, 'colors' | 'columns'>,
   nowMs: number,
 ): readonly string[] {
-  const held = holders.reduce((sum, { permits }) => sum + permits, 0)
-  const of = kind === 'semaphore' ? ` of ${capacity} permits, ${held} held` : ''
+  const of = kind === 'semaphore' ? ` of ${capacity} permits, ${permitsHeld} held` : ''
   const lines = [`${colors.bold(printable(key))}  ${kind}${of}`, '']
   if (isKept) lines.push('Nobody holds it: its last holder left it taken until it expires.')
   if (holders.length === 0) lines.push('Nobody holds it now. The next in its queue is about to take it.')

@@ -13,6 +13,9 @@ type Shown = Extract<QueueInspection, { readonly type: 'state' }>
 export interface QueueState {
   /** What kind of lock it is now; null if nobody has it or waits for it. */
   readonly kind: QueueKind | null
+  /** How many permits are held, by all holders: 1 for a lock for one holder. */
+  readonly held: number
+  /** At most 1,000: those whose leases end first. */
   readonly holders: readonly QueueHolder[]
   /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly QueueWaiter[]

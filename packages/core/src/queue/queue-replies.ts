@@ -98,12 +98,14 @@ export const resizeOutcome = (asked: QueueKind): ((reply: ScriptReply) => Resize
   })
 
 export const inspectOutcome: (reply: ScriptReply) => QueueInspection = decoder<QueueInspection>({
-  state: ([name, capacity, holders, waiters, waiting]) =>
+  state: ([name, capacity, held, holders, waiters, waiting]) =>
+    isNumber(held) &&
     Array.isArray(holders) &&
     areNumbers(waiters) &&
     isNumber(waiting) && {
       type: 'state',
       kind: kindOf(name, capacity) ?? null,
+      held,
       holders: inGroups(holders, 3).map(holderOf),
       waiters: inGroups(waiters, 2).map(([permits, turn]) => ({ permits: permits as number, hasTurn: turn === 1 })),
       waiting,

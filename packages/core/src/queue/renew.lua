@@ -20,6 +20,7 @@ local function renew(at, whole, ttl)
   local id = match(whole, '^(.*)%.%d+$')
   if KEYS[at + 1] == lock then
     it.mine = not failed and it.isShared and call('HGET', state, id) or nil
+    if it.hasMore then dropMine() end
   else
     -- Many leases of one lock are renewed at once.
     if lock and not failed then finish() end

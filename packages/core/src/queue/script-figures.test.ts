@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { mostDropped, mostShown, mostTurns, queueMemoryMs } from '../store/queue-figures.ts'
+import { mostDropped, mostHolders, mostShown, mostTurns, queueMemoryMs } from '../store/queue-figures.ts'
 
 /** The values of a line `local a, b = 1, 2` of a script, by name. */
 function figuresOf(script: string, first: string): Readonly<Record<string, number>> {
@@ -12,5 +12,5 @@ function figuresOf(script: string, first: string): Readonly<Record<string, numbe
 
 it('the scripts go by the figures of the memory store', () => {
   expect(figuresOf('turns.part.lua', 'turnBase')).toMatchObject({ mostTurns, mostDropped, remembered: queueMemoryMs })
-  expect(figuresOf('inspect.lua', 'mostHolders')).toMatchObject({ mostWaiters: mostShown })
+  expect(figuresOf('inspect.lua', 'mostHolders')).toMatchObject({ mostHolders, mostWaiters: mostShown })
 })

@@ -12,7 +12,7 @@
 -- All entries of an inbox are voided by forgetting the inbox: it gets another generation when it enters again. Tickets,
 -- windows and inboxes follow the queue's own time, which goes on when the server's clock is set back.
 local call, pcall, match, format, floor, max = redis.call, redis.pcall, string.match, string.format, math.floor, math.max
-local turnBase, mostTurns, mostDropped, remembered, slack = 1e15, 100, 100, 60000, 30000
+local turnBase, mostTurns, mostDropped, remembered, slack, mostEnded = 1e15, 100, 100, 60000, 30000, 1000
 local lock, fences, queue, waiters, inboxes, state
 -- What this call has read of the lock and its queue, and what it has done. It is a table because Redis makes the
 -- functions below anew for each call, and each local that they share would add to the cost of each.
@@ -26,7 +26,8 @@ local lock, fences, queue, waiters, inboxes, state
 -- boxes, entries                  what was read of inboxes and of waiters
 -- turns, reserved                 who has a turn, and for how many permits
 -- inFront, first                  who is in front, and whose lease ends first; nil once that may have changed
--- dropsLeft, hasMore              how many more dead waiters may be dropped; whether some are left
+-- dropsLeft, hasMore              how many more dead waiters may be dropped; whether some, or holders whose leases have ended,
+--                                 are left for the next call
 -- hasEntered, isUnheard           whether somebody has entered; whether a turn could not be announced
 -- longest, longestWait            how long to keep the state and the queue, at least, in ms
 local it = {}
@@ -48,7 +49,7 @@ end
 
 -- How long until the first lease ends, in ms; -1 if none is known to end.
 local function leaseLeft()
-  return it.token and call('PTTL', lock) or it.isShared and firstHolder()[2] - it.now or -1
+  return it.token and call('PTTL', lock) or it.isShared and max(0, firstHolder()[2] - it.now) or -1
 end
 
 -- What only a lock with waiters needs. Redis makes the functions of a script anew for each call, so these are made only
@@ -256,15 +257,28 @@ local function readTime()
   it.beat = floor((it.micros + it.offset) / 1000)
 end
 
-local function dropHolder(member)
-  local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
-  call('ZREM', lock, member)
-  call('HDEL', state, id)
-  it.held, it.count, it.first = it.held - permits, it.count - 1, nil
+local function drop(members)
+  local ids = {}
+  for i, member in ipairs(members) do
+    local id, permits = match(member, '^(.*)%.%d+ (%d+)$')
+    ids[i], it.held = id, it.held - permits
+  end
+  call('ZREM', lock, unpack(members))
+  call('HDEL', state, unpack(ids))
+  it.count, it.first = it.count - #members, nil
   it.isShared = it.count > 0
 end
 
--- Counts the holders anew: after an eviction, the state may not match them.
+-- Drops what the acquisition has if that lease has ended: a call may leave some of those.
+local function dropMine()
+  local till = it.mine and call('ZSCORE', lock, it.mine)
+  if till and till - it.now > 0 then return end
+  if till then drop({it.mine}) end
+  it.mine = nil
+end
+
+-- Counts the holders anew: after an eviction, the state may not match them. It reads all of them, however many: until
+-- they are counted, nobody can be granted anything.
 local function recount()
   it.held, it.count = 0, 0
   call('DEL', state)
@@ -307,10 +321,10 @@ local function readHolders(known, id)
     it.mine = id and call('HGET', state, id)
   end
   if tonumber(it.first[2]) > it.now then return end
-  for _, member in ipairs(call('ZRANGEBYSCORE', lock, '-inf', it.now, 'LIMIT', 0, mostDropped)) do
-    if member == it.mine then it.mine = nil end
-    dropHolder(member)
-  end
+  -- Those that are left count as holders until the next call, which is to come at once.
+  drop(call('ZRANGEBYSCORE', lock, '-inf', it.now, 'LIMIT', 0, mostEnded))
+  it.hasMore = it.isShared and leaseLeft() == 0
+  dropMine()
 end
 
 -- Reads a lock and its queue, and what an acquisition has. Returns the server's error if something else is there.
@@ -415,7 +429,7 @@ end
 -- Ends a lease. A full server refuses a SET before a DEL, and accepts one after it.
 local function release(member, id)
   if it.isShared then
-    dropHolder(member)
+    drop({member})
     -- The key expires with the last of the leases that are left, so that a plain acquire is not refused when nobody has
     -- the lock.
     if it.isShared then call('PEXPIRE', lock, call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2] - it.now) end

@@ -5,7 +5,10 @@ import { writerPermits } from './figures.ts'
 export interface ReadWriteState {
   /** The writer; null if nobody writes. */
   readonly writer: ReadWriteHolder | null
-  /** The readers, including a writer that has released its write and kept a nested read. */
+  /**
+   * The readers, including a writer that has released its write and kept a nested read. At most 1,000: those whose
+   * leases end first.
+   */
   readonly readers: readonly ReadWriteHolder[]
   /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly ReadWriteWaiter[]

@@ -9,6 +9,7 @@ export interface SemaphoreState {
    * that comes now may wait although some are available.
    */
   readonly available: number
+  /** At most 1,000: those whose leases end first. `available` counts all. */
   readonly holders: readonly PermitHolder[]
   /** The first 100 waiters, in the order in which they are served. */
   readonly waiters: readonly PermitWaiter[]
@@ -25,9 +26,8 @@ export interface PermitWaiter extends QueueWaiter {}
 type Found = Extract<QueueInspection, { readonly type: 'state' }>
 
 /** @param asked what the semaphore is if nobody uses it now */
-export function semaphoreState(asked: QueueKind, { kind, holders, waiters, waiting }: Found): SemaphoreState {
+export function semaphoreState(asked: QueueKind, { kind, held, holders, waiters, waiting }: Found): SemaphoreState {
   const { capacity } = kind ?? asked
-  const taken = holders.reduce((sum, { permits }) => sum + permits, 0)
   // After a resize, more permits may be held than there are.
-  return { permits: capacity, available: Math.max(0, capacity - taken), holders, waiters, waiting }
+  return { permits: capacity, available: Math.max(0, capacity - held), holders, waiters, waiting }
 }

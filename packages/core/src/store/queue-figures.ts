@@ -28,5 +28,7 @@ export const mostDropped = 100
 export const mostTurns = 100
 /** How many waiters an inspection shows. */
 export const mostShown = 100
+/** How many holders an inspection shows. */
+export const mostHolders = 1_000
 /** How long a store keeps a queue that nobody calls for, in milliseconds. By then every inbox is dead. */
 export const queueMemoryMs = 60_000

@@ -151,6 +151,9 @@ export type QueueInspection =
       readonly type: 'state'
       /** Null if nobody holds it or waits for it. */
       readonly kind: QueueKind | null
+      /** How many permits are held, by all holders. */
+      readonly held: number
+      /** At most 1,000: those whose leases end first. */
       readonly holders: readonly QueueHolder[]
       /** The first 100, in order. */
       readonly waiters: readonly QueueWaiter[]

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { ampleMs, longMs, type Probe, shortMs, slackMs } from './probe.ts'
-import { exclusive, QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
+import { type Asked, exclusive, QueueProbe, readWrite, semaphoreOf } from './queue-probe.ts'
 
 /** Claims about locks for several holders at once: semaphores and read/write locks. */
 export function permitClaims(probe: Probe): void {
@@ -71,6 +71,66 @@ export function permitClaims(probe: Probe): void {
     expect(await queues.release({ key, exclusive: false, token: short.token })).toBe('gone')
     expect(await queues.release({ key, exclusive: false, token: kept.token })).toBe('released')
     expect((await queues.state(key)).holders).toHaveLength(1)
+  })
+
+  const lastMs = ampleMs + 200
+
+  /** A lock of which nothing is free: one lease lives, and `brief` leases of one permit end soon, `last` after the others. */
+  async function crowded(brief: number) {
+    const lock = { key: probe.key(), kind: semaphoreOf(brief + 1) }
+    const last = queues.request({ ...lock, ttlMs: lastMs })
+    const others = Array.from({ length: brief - 1 }, () => queues.take({ ...lock, ttlMs: ampleMs }))
+    const [{ token }] = await Promise.all([queues.take(last), ...others])
+    const live = await queues.take(lock)
+    return { ...lock, last, token, live }
+  }
+
+  claim('however many leases have ended, all their permits are free for whoever asks next', async () => {
+    const { name: inbox, waiter } = queues.inbox()
+    const all = async (brief: number): Promise<Asked> => {
+      const { key, kind } = await crowded(brief)
+      return { key, kind, permits: brief }
+    }
+    // One after another, so that each is still taken when its waiter enters.
+    const looked: Asked[] = []
+    for (const brief of [105, 300]) {
+      const lock = await all(brief)
+      await queues.enter({ ...lock, waiter: waiter(1) })
+      looked.push(lock)
+    }
+    const [tried, waited] = [await all(300), await all(300)]
+    await probe.advance(lastMs)
+    for (const { key } of looked) expect(await queues.look(key, inbox, [1])).toMatchObject({ turns: [1], missing: [] })
+    await queues.take(tried)
+    await queues.take({ ...waited, waiter: waiter(2) })
+  })
+
+  claim('however many leases have ended, none is renewed, found again or given back', async () => {
+    const [renewed, repeated, released, left] = await Promise.all([
+      crowded(300),
+      crowded(300),
+      crowded(300),
+      crowded(300),
+    ])
+    await probe.advance(lastMs)
+    expect(await queues.renew(renewed.key, renewed.token)).toBe('gone')
+    expect((await queues.take(repeated.last)).fence).toBeGreaterThan(repeated.live.fence)
+    expect(await queues.release({ key: released.key, exclusive: false, token: released.token })).toBe('gone')
+    const { acquisitionId } = left.last
+    expect(await queues.leave({ key: left.key, inbox: queues.inbox().name, number: 1, acquisitionId })).toBe('absent')
+    for (const { key } of [renewed, released, left]) expect(await queues.state(key)).toMatchObject({ held: 1 })
+  })
+
+  claim('of many holders a thousand are shown, and all are counted', async () => {
+    const lock = { key: probe.key(), kind: semaphoreOf(10_000), permits: 3 }
+    const brief = Array.from({ length: 20 }, () => queues.take({ ...lock, ttlMs: shortMs }))
+    const long = Array.from({ length: 1_200 }, () => queues.take(lock))
+    await Promise.all([...brief, ...long])
+    await probe.advance(shortMs)
+    const [some, more] = [await queues.state(lock.key), Array.from({ length: 1_000 }, () => queues.take(lock))]
+    await Promise.all(more)
+    const all = await queues.state(lock.key)
+    expect([some.held, some.holders.length, all.held, all.holders.length]).toEqual([3_600, 1_000, 6_600, 1_000])
   })
 
   claim('who leaves gives its permits back', async () => {

@@ -172,12 +172,19 @@ export function queueClaims(probe: Probe): void {
 
   claim('an inspection shows holders and waiters in order, and never a token', async () => {
     const [key, inbox] = [probe.key(), queues.inbox()]
-    expect(await queues.state(key)).toEqual({ type: 'state', kind: null, holders: [], waiters: [], waiting: 0 })
+    expect(await queues.state(key)).toEqual({
+      type: 'state',
+      kind: null,
+      held: 0,
+      holders: [],
+      waiters: [],
+      waiting: 0,
+    })
     const { token, fence } = await queues.take({ key, acquisitionId: probe.acquisitionId('holder') })
     await queues.enter({ key, waiter: inbox.waiter(1) })
     const { holders, ...state } = await queues.state(key)
     const waiters = [{ permits: 1, hasTurn: false }]
-    expect(state).toEqual({ type: 'state', kind: { name: 'exclusive', capacity: 1 }, waiters, waiting: 1 })
+    expect(state).toEqual({ type: 'state', kind: { name: 'exclusive', capacity: 1 }, held: 1, waiters, waiting: 1 })
     expect(holders).toMatchObject([{ holder: 'holder', fence, permits: 1 }])
     expect(holders[0]?.expiresInMs).toBeGreaterThan(longMs - slackMs)
     await queues.release({ key, token })

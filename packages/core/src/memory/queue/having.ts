@@ -8,9 +8,10 @@ import type {
   ReleasePermitsRequest,
   ResizeOutcome,
 } from '../../store/queue.ts'
-import { mostShown } from '../../store/queue-figures.ts'
+import { mostHolders, mostShown } from '../../store/queue-figures.ts'
 import { acquisitionIdOf, parseToken } from '../../store/token.ts'
 import { exclusiveHolding, permitHolding } from './holding.ts'
+import type { PermitHolder } from './permit-holder.ts'
 import type { QueueVisit } from './queue-visit.ts'
 
 /** Extends the lease of one of several holders. Of the queue, it moves only the time. */
@@ -51,7 +52,7 @@ export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
 export function inspect(visit: QueueVisit): QueueInspection {
   const { keeper, key, queue, nowMs } = visit
   const entry = keeper.tables.locks.get(key, nowMs)
-  const holder = (token: string, permits: number, expiresAtMs: number): QueueHolder => {
+  const holder = ({ token, permits, expiresAtMs }: PermitHolder): QueueHolder => {
     const { name = null, fence = null } = parseToken(token) ?? {}
     return {
       holder: name,
@@ -60,13 +61,15 @@ export function inspect(visit: QueueVisit): QueueInspection {
       expiresInMs: expiresAtMs === Infinity ? null : Math.ceil(expiresAtMs - nowMs),
     }
   }
+  const holders = [
+    ...(entry ? [{ token: entry.value, permits: 1, expiresAtMs: entry.expiresAtMs }] : []),
+    ...[...queue.holders.values()].sort((a, b) => a.expiresAtMs - b.expiresAtMs),
+  ]
   return {
     type: 'state',
     kind: visit.kinds()[0] ?? null,
-    holders: [
-      ...(entry ? [holder(entry.value, 1, entry.expiresAtMs)] : []),
-      ...[...queue.holders.values()].map(({ token, permits, expiresAtMs }) => holder(token, permits, expiresAtMs)),
-    ],
+    held: holders.reduce((sum, { permits }) => sum + permits, 0),
+    holders: holders.slice(0, mostHolders).map(holder),
     waiters: queue.first(mostShown).map(({ permits, turnUntilMs }) => ({ permits, hasTurn: turnUntilMs !== null })),
     waiting: queue.length,
   }
