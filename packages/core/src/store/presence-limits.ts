@@ -30,8 +30,5 @@ export function checkRoomName(option: string, name: unknown): asserts name is st
 /** The refusal to enter a full room. */
 export const fullRoom = (): Refused => ({
   type: 'refused',
-  error: new LeaseholdError(
-    'INVALID_OPTION',
-    'The room is full; use further rooms',
-  ),
+  error: new LeaseholdError('INVALID_OPTION', 'The room is full; use further rooms'),
 })
