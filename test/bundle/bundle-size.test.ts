@@ -78,7 +78,7 @@ test.each([
   ['lists of locks', `export { listLocks, readLocks } from '@leasehold/core/listing'`, '', 2_610],
   ['locked functions', `export { locked, lockedFunction } from '@leasehold/core/locked'`, '', 560],
   ['requests under a lock', `export { lockedRequest } from '@leasehold/core/requests'`, '', 885],
-  ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_390],
+  ['rooms', `export { rooms } from '@leasehold/core/presence'`, '', 4_410],
 ])('%s adds no more than its own, and nothing of Node', async (name, source, beside, limit) => {
   const base = `${exported}; ${beside}`
   for (const conditions of [[], ['workerd']]) {

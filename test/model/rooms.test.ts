@@ -4,9 +4,9 @@ import { ioredisStore } from '@leasehold/ioredis'
 import { callUntil, seededRandom } from '@leasehold/testkit'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { quiet } from '../support/quiet.ts'
-import { rounds } from '../support/scale.ts'
+import { rounds, soak } from '../support/scale.ts'
 
 /* The memory store is the model of the scripts: both give the same answer to any request about a room. */
 
@@ -63,10 +63,57 @@ class Room {
   }
 }
 
+const stores = (): readonly [PresenceStore, PresenceStore] =>
+  [memoryStore(), ioredisStore(redis)].map(presenceOf) as [PresenceStore, PresenceStore]
+
+describe.each([
+  ['the model', 0],
+  ['the scripts', 1],
+] as const)('a room of %s', (name, at) => {
+  const reader = (session: number) => {
+    const id = String(session)
+    return { role: 'reader', exclusive: false, userId: id, sessionId: id, takeOver: 'nobody' }
+  }
+  const full = 10_000
+  const numbers = Array.from({ length: full }, (_, session) => session)
+
+  // Each enter of the model goes through all entries: seconds of work. A unit test fills one at once.
+  it.skipIf(at === 0 && !soak)(
+    'has 10,000 sessions. All may reconnect at once, and a place is free as soon as one leaves',
+    async () => {
+      const room = new Room(stores()[at], `full-${name}`)
+      const enter = (number: number, session: number): Promise<string> => room.enter(number, reader(session))
+      const first = await Promise.all(numbers.map((session) => enter(session, session)))
+      expect(new Set(first)).toEqual(new Set(['granted']))
+      expect(await enter(full, full)).toBe('refused')
+      // So many that the room would be over its limit if the entries that they displace counted.
+      const again = numbers.slice(0, rounds(full, 500))
+      const second = await Promise.all(again.map((session) => enter(2 * full + session, session)))
+      expect(new Set(second)).toEqual(new Set(['granted']))
+      expect(await enter(full + 1, full)).toBe('refused')
+      expect(await room.leave(2 * full, true)).toBe('released')
+      expect(await enter(full + 2, full)).toBe('granted')
+      expect(await enter(full + 3, 0)).toBe('refused')
+      expect(await room.look({})).toHaveLength(full)
+    },
+  )
+
+  // Filling it takes three times as long as the rest.
+  it.skipIf(!soak)('keeps 30,000 entries, with those that were displaced, and refuses more', async () => {
+    const room = new Room(stores()[at], `kept-${name}`)
+    for (let entry = 0; entry < 3 * full; entry += full) {
+      const outcomes = numbers.map((each) => room.enter(entry + each, reader(each % 5_000)))
+      expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['granted']))
+    }
+    expect(await room.enter(3 * full, reader(0))).toBe('refused')
+    expect(await room.look({})).toHaveLength(5_000)
+  })
+})
+
 it('the scripts answer as the model does, whatever is asked', async () => {
   const { random } = seededRandom()
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-  const [model, real] = [memoryStore(), ioredisStore(redis)].map(presenceOf) as [PresenceStore, PresenceStore]
+  const [model, real] = stores()
   let entered = 0
   for (let run = 0; run < rounds(200, 5); run++) {
     const both = [new Room(model, `room-${run}`), new Room(real, `room-${run}`)] as const

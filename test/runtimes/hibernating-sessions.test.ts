@@ -5,7 +5,7 @@ import { fetchStore } from '@leasehold/upstash'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
-import { elapse, eventually, soak } from '../support/scale.ts'
+import { elapse, eventually, rounds, soak } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
@@ -105,16 +105,38 @@ describe.concurrent('a session whose socket is in an object', () => {
     second.socket.close()
   })
 
-  // workerd lets an object hibernate after 10 s without an event. The pings do not wake it.
-  test.skipIf(!soak)('is renewed by an object that has hibernated, and forgot everything else', async () => {
-    const { socket } = await open('asleep', 'ada', { every: 14_000, silence: 20_000 })
+  /** How often an object was made, and how often it has renewed. */
+  const lifeOf = async (room: string) =>
+    (await worker.ask(`/?room=${room}&made`)).body as { readonly made: number; readonly renewals: number }
+
+  test('is renewed by an object that has hibernated, and forgot everything else', async () => {
+    const { socket } = await open('asleep', 'ada', { every: 500, silence: 20_000 })
+    const beat = setInterval(() => socket.send('ping'), 200)
+    const expiry = async () => Date.now() + ((await server.members('asleep'))[0]?.sessions[0]?.expiresInMs ?? 0)
+    const hibernations = rounds(10, 3)
+    for (let round = 0; round < hibernations; round++) {
+      await worker.hibernate('SessionRoom', 'asleep')
+      const before = await expiry()
+      await eventually(async () => (await expiry()) > before + 100)
+    }
+    const { made, renewals } = await lifeOf('asleep')
+    expect(made).toBeGreaterThan(hibernations)
+    expect(renewals).toBeGreaterThanOrEqual(hibernations)
+    expect(await members('asleep')).toEqual(['ada by object'])
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    clearInterval(beat)
+    socket.close()
+  })
+
+  // workerd lets an object hibernate by itself after 10 s without an event. The pings do not wake it.
+  test.skipIf(!soak)('is renewed by an object that hibernates whenever nothing happens', async () => {
+    const { socket } = await open('idle', 'ada', { every: 14_000, silence: 20_000 })
     const beat = setInterval(() => socket.send('ping'), 500)
     await elapse(45_000)
-    const { body } = await worker.ask('/?room=asleep&made')
-    const { made, renewals } = body as { readonly made: number; readonly renewals: number }
+    const { made, renewals } = await lifeOf('idle')
     expect(made).toBeGreaterThan(1)
     expect(renewals).toBeGreaterThanOrEqual(3)
-    expect(await members('asleep')).toEqual(['ada by object'])
+    expect(await members('idle')).toEqual(['ada by object'])
     expect(socket.readyState).toBe(WebSocket.OPEN)
     clearInterval(beat)
     socket.close()

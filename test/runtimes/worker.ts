@@ -42,6 +42,8 @@ export interface Worker extends AsyncDisposable {
    * the connection.
    */
   connect(path: string): Promise<() => void>
+  /** Has an object hibernate now, as workerd does with one that got no event for 10 s: only its sockets stay. */
+  hibernate(className: string, name: string): Promise<void>
 }
 
 export interface Answer {
@@ -117,6 +119,8 @@ export async function startWorker({
         })
         request.on('error', reject)
       }),
+    hibernate: (className, name) =>
+      runtime.unsafeEvictDurableObject('itself', className, { name, webSockets: 'hibernate' }),
     [Symbol.asyncDispose]: () => runtime.dispose(),
   }
 }

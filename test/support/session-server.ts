@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { EnterOptions, SessionEnd } from '@leasehold/sessions'
+import { WebSocket } from 'ws'
 import { eventually } from './scale.ts'
 import type { SessionNews, SessionOrder } from './session-worker.ts'
 
@@ -8,10 +9,11 @@ const program = new URL('session-worker.ts', import.meta.url)
 
 type Told<T extends SessionNews['type']> = Extract<SessionNews, { readonly type: T }>
 
-/** A server with sessions, in a separate process, and what it has reported. */
+/** A server with sessions, in a separate process; its clients, in this one; and what it has reported. */
 export class SessionServer implements AsyncDisposable {
   readonly news: SessionNews[] = []
   readonly #child: ChildProcess
+  readonly #clients: WebSocket[] = []
 
   constructor({ port, prefix }: { readonly port: number; readonly prefix: string }, name: string, ttlMs: number) {
     const args = [String(port), prefix, name, String(ttlMs)]
@@ -30,12 +32,24 @@ export class SessionServer implements AsyncDisposable {
     return counts
   }
 
-  /** Resolves with the number of sessions that were let in. */
-  async enter(entering: readonly EnterOptions[]): Promise<number> {
-    const before = this.of('entered').length
-    this.#send({ type: 'enter', entering })
-    await eventually(() => this.of('entered').length > before, 60_000)
-    return this.of('entered').at(-1)?.count ?? 0
+  /** Connects a client that answers pings and has not entered yet. */
+  async connect(): Promise<WebSocket> {
+    await eventually(() => this.of('ready').length > 0)
+    const client = new WebSocket(`ws://127.0.0.1:${this.of('ready')[0]?.port}`, { perMessageDeflate: false })
+    this.#clients.push(client)
+    // Servers are killed.
+    client.on('error', () => undefined)
+    await once(client, 'open')
+    return client
+  }
+
+  /** Has a client enter, and resolves with its socket once it was let in. */
+  async enter(options: EnterOptions, connected?: WebSocket): Promise<WebSocket> {
+    const client = connected ?? (await this.connect())
+    client.send(JSON.stringify(options))
+    const [answer] = await once(client, 'message')
+    if (String(answer) !== 'entered') throw new Error(`${options.userId} was not let in: ${answer}`)
+    return client
   }
 
   async measure(): Promise<Told<'measured'>> {
@@ -55,6 +69,7 @@ export class SessionServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients) client.terminate()
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const gone = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')

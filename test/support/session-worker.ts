@@ -1,25 +1,24 @@
 /*
- * A separate server with sessions, whose clients give a sign of life every 100 ms. Each of its sessions reports as
- * often that it is believed. Arguments: the port of Redis or of a proxy in front of it, the prefix, its name, the ttl
- * in milliseconds.
+ * A separate server with sessions, each with its own WebSocket. A client's first message says who enters, and the answer
+ * is whether it was let in. A session with the role of a writer reports every 10 ms that it is believed. Arguments: the
+ * port of Redis or of a proxy in front of it, the prefix, its name, the ttl in milliseconds.
  */
 import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createLocker, StoreUnavailableError } from '@leasehold/core'
 import { ioredisBackend } from '@leasehold/ioredis'
-import { type Entered, type EnterOptions, type SessionEnd, sessions } from '@leasehold/sessions'
+import { type Entered, type EnterOptions, type Session, type SessionEnd, sessions } from '@leasehold/sessions'
 import { Redis } from 'ioredis'
+import { WebSocketServer } from 'ws'
 import { heapBytes } from './heap.ts'
 import { quiet } from './quiet.ts'
 
-export type SessionOrder =
-  | { readonly type: 'enter'; readonly entering: readonly EnterOptions[] }
-  | { readonly type: 'measure' }
-  | { readonly type: 'close' }
+export type SessionOrder = { readonly type: 'measure' } | { readonly type: 'close' }
 
 export type SessionNews =
-  | { readonly type: 'ready' }
-  | { readonly type: 'entered'; readonly count: number }
+  /** Where its clients connect. */
+  | { readonly type: 'ready'; readonly port: number }
   | { readonly type: 'ended'; readonly end: SessionEnd; readonly sessionId: string }
   /** When a session was believed last. */
   | { readonly type: 'believed'; readonly atMs: number }
@@ -36,25 +35,29 @@ const [port = '', prefix = '', name = '', ttl = ''] = process.argv.slice(2)
 const redis = quiet(new Redis(Number(port), '127.0.0.1'))
 const locks = createLocker({ ...ioredisBackend(redis, { prefix }), name })
 const tell = (news: SessionNews): unknown => process.connected && process.send?.(news)
-const alive = new Set<string>()
 
 const registry = sessions(locks, {
   ttl: Number(ttl),
   silence: 3 * Number(ttl),
   sharedRoles: ['reader'],
   onEvent({ type, session }) {
-    if (type === 'entered') return
-    alive.delete(session.sessionId)
-    tell({ type: 'ended', end: type, sessionId: session.sessionId })
+    if (type !== 'entered') tell({ type: 'ended', end: type, sessionId: session.sessionId })
   },
 })
 
-const beat = setInterval(() => {
-  for (const sessionId of alive) registry.seen(sessionId)
-}, 100)
+/** A backlog for thousands of clients that connect at once. */
+const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', backlog: 4_096 })
+sockets.on('connection', (socket) => {
+  socket.on('error', () => undefined)
+  socket.once('message', async (asked) => {
+    const outcome = await insist({ ...JSON.parse(String(asked)), socket })
+    socket.send(outcome.type)
+    if (outcome.type === 'entered' && outcome.session.role === 'writer') believe(outcome.session)
+  })
+})
 const delay = monitorEventLoopDelay({ resolution: 5 })
 
-/** Like a client that reconnects, on a machine that is too busy for a short ttl. */
+/** Like a client that tries again, on a machine that is too busy for a short ttl. */
 async function insist(options: EnterOptions): Promise<Entered> {
   for (let tries = 1; ; tries++) {
     try {
@@ -65,22 +68,11 @@ async function insist(options: EnterOptions): Promise<Entered> {
   }
 }
 
-async function enter(entering: readonly EnterOptions[]): Promise<void> {
-  const outcomes = await Promise.all(
-    entering.map(async (options) => {
-      const outcome = await insist(options)
-      if (outcome.type === 'held') return false
-      const { session } = outcome
-      alive.add(session.sessionId)
-      if (options.role !== 'writer') return true
-      const act = setInterval(() => {
-        if (session.isValid) tell({ type: 'believed', atMs: Date.now() })
-        else clearInterval(act)
-      }, 10)
-      return true
-    }),
-  )
-  tell({ type: 'entered', count: outcomes.filter(Boolean).length })
+function believe(session: Session): void {
+  const act = setInterval(() => {
+    if (session.isValid) tell({ type: 'believed', atMs: Date.now() })
+    else clearInterval(act)
+  }, 10)
 }
 
 async function measure(): Promise<void> {
@@ -94,17 +86,16 @@ async function measure(): Promise<void> {
 async function close(): Promise<void> {
   await registry.close()
   tell({ type: 'closed' })
-  clearInterval(beat)
+  sockets.close()
   await locks.close()
   redis.disconnect()
   process.disconnect?.()
 }
 
 process.on('message', (order: SessionOrder) => {
-  if (order.type === 'enter') void enter(order.entering)
-  else if (order.type === 'measure') void measure()
+  if (order.type === 'measure') void measure()
   else void close()
 })
 
-if (redis.status !== 'ready') await once(redis, 'ready')
-tell({ type: 'ready' })
+await Promise.all([redis.status === 'ready' || once(redis, 'ready'), once(sockets, 'listening')])
+tell({ type: 'ready', port: (sockets.address() as AddressInfo).port })

@@ -30,7 +30,8 @@ export interface Sessions extends AsyncDisposable {
    * role. It then gets the new place instead of the old one, in one step; if refused, it keeps the old one.
    *
    * @throws StoreUnavailableError when the store did not answer
-   * @throws InvalidOptionError for a bad option, or a resource with 10,000 sessions
+   * @throws InvalidOptionError for a bad option, or a resource with 10,000 sessions, or 30,000 with those that left or
+   *   were displaced within their ttl
    * @throws LeaseholdError with code `CLOSED` once the sessions or their locker are closed
    * @throws the signal's own reason when `signal` is aborted
    */

@@ -19,6 +19,7 @@ interface HibernatingSocket {
   close(code: number, reason: string): void
 }
 interface State {
+  readonly id: { toString(): string }
   readonly storage: {
     getAlarm(): Promise<number | null>
     setAlarm(atMs: number): Promise<void>
@@ -33,7 +34,7 @@ interface State {
 declare const WebSocketPair: new () => { readonly 0: object; readonly 1: HibernatingSocket }
 declare const WebSocketRequestResponsePair: new (request: string, response: string) => object
 
-let made = 0
+const made = new Map<string, number>()
 
 export class SessionRoom extends DurableObject {
   readonly #state: State
@@ -45,13 +46,19 @@ export class SessionRoom extends DurableObject {
   constructor(state: never, bindings: unknown) {
     super(state, bindings)
     this.#state = state
-    made++
+    made.set(this.#id, (made.get(this.#id) ?? 0) + 1)
     this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
+  }
+
+  get #id(): string {
+    return this.#state.id.toString()
   }
 
   async fetch(request: Request): Promise<Response> {
     const asked = new URL(request.url).searchParams
-    if (asked.has('made')) return Response.json({ made, renewals: (await this.#state.storage.get('renewals')) ?? 0 })
+    if (asked.has('made')) {
+      return Response.json({ made: made.get(this.#id), renewals: (await this.#state.storage.get('renewals')) ?? 0 })
+    }
     const [resource = '', userId = '', sessionId = '', every = '', silence = ''] = [
       ...['room', 'user', 'tab', 'every', 'silence'].map((name) => asked.get(name) ?? ''),
     ]

@@ -8,7 +8,7 @@ import type {
   LookRoomRequest,
   PresenceStore,
 } from '../store/presence.ts'
-import { fullRoom, mostEntries } from '../store/presence-limits.ts'
+import { fullRoom } from '../store/presence-limits.ts'
 import { acquisitionIdOf, cursorOf, randomPart } from '../store/token.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { type Entry, MemoryRoom, shown } from './memory-room.ts'
@@ -32,8 +32,9 @@ export function memoryPresence({ clock, tables, announce }: LockKeeper): Presenc
     if (!mine) {
       const by = room.holderFor(entrant, nowMs)
       if (by) return { type: 'held', by: shown(by, nowMs) }
-      if (room.size >= mostEntries) return fullRoom()
-      room.displaceFor(entrant, nowMs)
+      const displaced = room.displacedBy(entrant, nowMs)
+      if (room.isFull(displaced.size, nowMs)) return fullRoom()
+      for (const entry of displaced) entry.state = 'taken'
     }
     const fence = mine?.fence ?? room.change(clock.wallMs())
     const entry: Entry = mine ?? { ...entrant, acquisitionId, fence, state: 'in', sinceMs: clock.wallMs(), till: 0 }

@@ -1,4 +1,5 @@
 import type { EnterRequest, RoomEntry } from '../store/presence.ts'
+import { mostEntries, mostKnown } from '../store/presence-limits.ts'
 import { parseToken, randomPart } from '../store/token.ts'
 
 /** An entry of a room. One that leaves or is displaced is marked, and stays until it would have expired. */
@@ -22,10 +23,6 @@ export class MemoryRoom {
   #lastChange = 0
   #lastTill = 0
 
-  get size(): number {
-    return this.#entries.size
-  }
-
   /** The entry of this acquisition, unless it has expired. */
   entry(random: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(random)
@@ -42,11 +39,17 @@ export class MemoryRoom {
     return this.#holders(role, nowMs).find((entry) => entry.userId !== userId)
   }
 
-  /** Displaces the entries that this entrant may displace, and the earlier entry of its session. */
-  displaceFor({ role, exclusive, userId, sessionId, takeOver }: Entrant, nowMs: number): void {
+  /** The entries that this entrant displaces: those it may take over, and the earlier entry of its session. */
+  displacedBy({ role, exclusive, userId, sessionId, takeOver }: Entrant, nowMs: number): ReadonlySet<Entry> {
     const others = exclusive && takeOver !== 'nobody' ? this.#holders(role, nowMs) : []
-    for (const entry of others) entry.state = 'taken'
-    for (const entry of this.#of(userId, nowMs)) if (entry.sessionId === sessionId) entry.state = 'taken'
+    const earlier = this.#of(userId, nowMs).filter((entry) => entry.sessionId === sessionId)
+    return new Set([...others, ...earlier])
+  }
+
+  /** Whether the room has no place for an entrant who displaces so many. */
+  isFull(displaced: number, nowMs: number): boolean {
+    if (this.#entries.size < mostEntries) return false
+    return this.#entries.size >= mostKnown || this.present(nowMs).length - displaced >= mostEntries
   }
 
   put(entry: Entry): void {

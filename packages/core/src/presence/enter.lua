@@ -13,9 +13,9 @@
 -- @returns token           entered, now or before; if before, the expiry is extended
 -- @returns {"held", text, left}  somebody else has the role: what is known of their entry, and its time left in ms
 -- @returns {"spent"}       this entry came and went
--- @returns {"full"}        there are too many entries
+-- @returns {"full"}        there are too many entries, not counting those that this one displaces
 -- @include room.part.lua
-local memory, mostEntries = tonumber(ARGV[1]), 10000
+local memory, mostEntries, mostKnown = tonumber(ARGV[1]), 10000, 30000
 local channel, id, ttl, role, user, session, exclusive, takeover = unpack(ARGV, 2, 9)
 
 local function enter()
@@ -43,7 +43,9 @@ local function enter()
   end
   local earlier = entryOf(call('HGET', room, sessionOf({user = user, session = session})) or '')
   if earlier and earlier.state == 'in' then displaced[#displaced + 1] = earlier end
-  if call('ZCARD', entries) >= mostEntries then return {'full'} end
+  local known = call('ZCARD', entries)
+  local present = known - (call('HGET', room, 'm') or 0)
+  if known >= mostKnown or present - #displaced >= mostEntries then return {'full'} end
   leave(displaced, 'taken')
   local fence = change()
   local entry = {

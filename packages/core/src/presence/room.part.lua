@@ -8,7 +8,8 @@
 --          u:<user> → the random parts of the user's entries, concatenated
 --          s:<user>\n<session> → the random part of the session's entry: a user may have thousands
 --          r:<role> → the user who has that exclusive role
---          n → the number of e: fields; f → the last fence, or time of a change
+--          n → the number of e: fields; m → how many of them are marked (see below)
+--          f → the last fence, or time of a change
 --
 -- An entry that leaves or is displaced is marked, and stays until it would have expired. So a late repeat of its
 -- request gets the true answer, and a renewal can tell a displaced entry from a missing one.
@@ -99,6 +100,7 @@ local function leave(leaving, state)
   for _, entry in ipairs(leaving) do
     entry.state = state
     write(entry)
+    call('HINCRBY', room, 'm', 1)
   end
   detach(leaving)
 end
@@ -115,7 +117,7 @@ local function rebuild()
   call('HSET', room, 'f', last or 0, 'n', #kept)
   for _, entry in ipairs(kept) do
     write(entry)
-    if entry.state == 'in' then attach(entry) end
+    if entry.state == 'in' then attach(entry) else call('HINCRBY', room, 'm', 1) end
   end
   call('PEXPIRE', room, math.max(left, remembered))
 end
@@ -134,7 +136,10 @@ local function open(at)
     call('HDEL', room, 'e:' .. random)
   end
   detach(gone)
-  if expired[1] then call('HINCRBY', room, 'n', -#expired) end
+  if expired[1] then
+    call('HINCRBY', room, 'n', -#expired)
+    call('HINCRBY', room, 'm', #gone - #expired)
+  end
 end
 
 -- Returns a number that grows with every change of the room, and is the fence of an entry that comes in.
