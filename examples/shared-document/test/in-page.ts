@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
  */
 
 /** What a page shows of the document's text. */
-export interface Shown {
+interface Shown {
   /** Whether it says that its user writes, or lets them. */
   readonly claims: boolean
   readonly text: string

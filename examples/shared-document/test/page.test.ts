@@ -369,7 +369,7 @@ describe.skipIf(noChromium !== undefined)(`the page${noChromium === undefined ? 
   })
 
   // In a short run, one server loses the store: see above. Here nobody has it any more, and no test can follow.
-  it.skipIf(!soak)('says so when its server does not reach the store any more', async () => {
+  it.skipIf(!soak)('says so when no server reaches the store any more', async () => {
     await press(ada, 'writer-button')
     await says(ada, '#writer-line', 'You are writing')
     await redis.stop()
