@@ -9,6 +9,7 @@ const files: Readonly<Record<string, readonly [type: string, content: string]>> 
   '/': ['text/html; charset=utf-8', file('index.html')],
   '/style.css': ['text/css; charset=utf-8', file('style.css')],
   '/page.ts': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('page.ts'))],
+  '/draft.ts': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('draft.ts'))],
   '/trust.ts': ['text/javascript; charset=utf-8', stripTypeScriptTypes(file('trust.ts'))],
 }
 

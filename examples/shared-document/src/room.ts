@@ -1,7 +1,7 @@
 import type { Member, RoomEvent, Session, Sessions } from '@leasehold/sessions'
 import type { WebSocket } from 'ws'
 import type { FromPage, PageMember, Part, Role, ToPage } from './messages.ts'
-import type { SharedDocument } from './shared-document.ts'
+import type { Contents, SharedDocument } from './shared-document.ts'
 
 /** Who is at the other end of a socket. */
 export interface Visitor {
@@ -11,6 +11,9 @@ export interface Visitor {
   /** The role that the tab had before it reconnected. */
   readonly role: Role
 }
+
+/** How often the document is read even if no change is announced, in milliseconds. */
+const recheckMs = 500
 
 const parts: Readonly<Record<string, Part>> = { writer: 'text', reviewer: 'note' }
 
@@ -24,6 +27,11 @@ export class Room {
   readonly #sockets = new Set<WebSocket>()
   /** Null while the members are unknown. */
   #members: readonly PageMember[] | null = null
+  /** What all pages were sent last. */
+  #sent: Contents = { text: '', note: '' }
+  /** When the read that answered last was sent, by the monotonic clock: the pages' content is at least as recent. */
+  #knownMs = 0
+  #isRechecking = false
 
   constructor(sessions: Sessions, document: SharedDocument, resource: string) {
     this.#sessions = sessions
@@ -34,7 +42,9 @@ export class Room {
   /** Starts to report to every page of this server who comes and goes on all servers, and what is written there. */
   async open(): Promise<void> {
     this.#sessions.watch(this.#resource, (event) => this.#onRoom(event))
-    await this.#document.onChange(() => void this.#sendDocument([...this.#sockets]).catch(() => undefined))
+    await this.#document.onChange(() => void this.#follow('send').catch(() => undefined))
+    await this.#follow('send')
+    setInterval(() => void this.#recheck(), recheckMs).unref()
   }
 
   /** A page has connected. It gets the role that it asks for, if nobody else took the role meanwhile. */
@@ -56,7 +66,7 @@ export class Room {
         // Somebody has already taken the role over, and the socket will be closed for that.
         if (!(await this.#document.claim(part, session.fence))) return true
         // A page writes the whole part. It must not begin without the last value written before.
-        await this.#sendDocument([socket])
+        await this.#sendDocument(socket)
       }
       send(socket, { type: 'role', role })
       return true
@@ -64,11 +74,13 @@ export class Room {
 
     const onMessage = async (message: FromPage): Promise<void> => {
       if (message.type === 'ping') {
-        send(socket, { type: 'pong', number: message.number, trustMs: session?.remaining() ?? 0 })
+        const ageMs = performance.now() - this.#knownMs
+        send(socket, { type: 'pong', number: message.number, trustMs: session?.remaining() ?? 0, ageMs })
       } else if (message.type === 'take') {
         await enter(message.role, message.over)
       } else if (session?.isValid && parts[session.role] === message.part) {
-        await this.#document.write(message.part, message.value, session.fence)
+        const isStored = await this.#document.write(message.part, message.value, session.fence)
+        if (isStored) send(socket, { type: 'written', number: message.number })
       }
     }
 
@@ -87,7 +99,7 @@ export class Room {
     socket.on('error', () => socket.terminate())
     this.#sockets.add(socket)
     send(socket, { type: 'members', members: this.#members })
-    work = work.then(() => this.#sendDocument([socket])).catch(giveUp)
+    work = work.then(() => this.#sendDocument(socket)).catch(giveUp)
     await work
   }
 
@@ -96,9 +108,26 @@ export class Room {
     for (const socket of this.#sockets) send(socket, { type: 'members', members: this.#members })
   }
 
-  async #sendDocument(sockets: readonly WebSocket[]): Promise<void> {
+  /** Reads the document for all pages, and sends it, or does so only if it is not what they were sent last. */
+  async #follow(how: 'send' | 'send changes'): Promise<void> {
+    const [sinceMs, sockets] = [performance.now(), [...this.#sockets]]
     const contents = await this.#document.read()
+    this.#knownMs = sinceMs
+    if (how === 'send changes' && contents.text === this.#sent.text && contents.note === this.#sent.note) return
+    this.#sent = contents
     for (const socket of sockets) send(socket, { type: 'document', ...contents })
+  }
+
+  /** A server that has lost its store still vouches for its sessions for a while, but does not know the document. */
+  async #recheck(): Promise<void> {
+    if (this.#isRechecking) return
+    this.#isRechecking = true
+    await this.#follow('send changes').catch(() => undefined)
+    this.#isRechecking = false
+  }
+
+  async #sendDocument(socket: WebSocket): Promise<void> {
+    send(socket, { type: 'document', ...(await this.#document.read()) })
   }
 }
 

@@ -43,13 +43,18 @@ export class SharedDocument {
 
   /** Calls the listener when any server has changed the document. */
   async onChange(listener: () => void): Promise<void> {
-    const subscriber = this.#redis.duplicate()
-    subscriber.on('error', () => undefined)
-    // Changes made while the connection was down are not announced again.
-    subscriber.on('ready', listener)
-    subscriber.on('message', listener)
-    await subscriber.subscribe(this.#name)
+    // Resubscribing of its own accord, the client would leave a rejection unhandled if `close` comes meanwhile.
+    const subscriber = this.#redis.duplicate({ autoResubscribe: false })
     this.#subscriber = subscriber
+    subscriber.on('error', () => undefined)
+    subscriber.on('message', listener)
+    await new Promise<void>((resolve) => {
+      subscriber.on('ready', () => {
+        const subscribed = subscriber.subscribe(this.#name)
+        // Changes made before the subscription, or while the connection was down, are not announced again.
+        subscribed.then(listener).then(resolve, () => undefined)
+      })
+    })
   }
 
   close(): void {

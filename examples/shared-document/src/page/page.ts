@@ -1,9 +1,11 @@
 import type { FromPage, PageMember, Part, Role, ToPage } from '../messages.ts'
+import { Draft } from './draft.ts'
 import { Trust } from './trust.ts'
 
 /*
  * The page shows only what it can trust. It has a role for as long as its server vouches for it, counted from when the
  * page *asked*. If no answer comes, the page stops claiming the role on its own, before the role is free for others.
+ * What is typed counts as the document once the server has answered that the store has it.
  */
 
 const pingEveryMs = 500
@@ -22,6 +24,7 @@ interface RoleView {
   readonly box: HTMLTextAreaElement
   readonly line: HTMLElement
   readonly button: HTMLButtonElement
+  readonly draft: Draft
   readonly does: string
   readonly verb: string
 }
@@ -32,6 +35,7 @@ const view = (role: Role, part: Part, does: string, verb: string): RoleView => (
   box: element(part),
   line: element(`${role}-line`),
   button: element(`${role}-button`),
+  draft: new Draft(),
   does,
   verb,
 })
@@ -50,6 +54,7 @@ let endOfTrust: ReturnType<typeof setTimeout> | undefined
 let knownAt: Date | undefined
 /** The role that somebody took over, until it is known who did. */
 let takenOver: Role | undefined
+let writes = 0
 
 const isTrusted = (): boolean => socket?.readyState === WebSocket.OPEN && trust.leftMs > 0
 
@@ -69,7 +74,10 @@ function connect(): void {
   asked = undefined
   heardMs = performance.now()
   opened.addEventListener('open', ping)
-  opened.addEventListener('message', ({ data }) => onMessage(JSON.parse(String(data)) as ToPage))
+  opened.addEventListener('message', ({ data }) => {
+    // A socket that was given up may still deliver what was true some time ago.
+    if (opened === socket) onMessage(JSON.parse(String(data)) as ToPage)
+  })
   opened.addEventListener('close', ({ code }) => {
     if (opened !== socket) return
     trust.end()
@@ -92,8 +100,8 @@ const holderOf = (held: Role): PageMember | undefined => members?.find(({ roles 
 function onMessage(message: ToPage): void {
   heardMs = performance.now()
   if (message.type === 'pong') {
-    trust.answered(message.number, message.trustMs)
-    knownAt = new Date()
+    const askedAt = trust.answered(message.number, message.trustMs)
+    if (askedAt !== undefined) knownAt = new Date(askedAt - message.ageMs)
     clearTimeout(endOfTrust)
     // A timer drops the fraction: it would fire too early, and the page would claim its role until the next render.
     endOfTrust = setTimeout(render, Math.ceil(trust.leftMs) + 1)
@@ -114,11 +122,10 @@ function onMessage(message: ToPage): void {
       notice.textContent = `${by.user} took over: you are no longer ${doing(takenOver)}.`
       takenOver = undefined
     }
+  } else if (message.type === 'written') {
+    for (const { draft } of views) draft.written(message.number)
   } else {
-    for (const { part, box } of views) {
-      const isMine = !box.readOnly && document.activeElement === box
-      if (!isMine && box.value !== message[part]) box.value = message[part]
-    }
+    for (const { part, draft } of views) draft.found(message[part])
   }
   render()
 }
@@ -129,8 +136,23 @@ function render(): void {
   const asOf = knownAt ? `. What you see is from ${knownAt.toLocaleTimeString('en-GB')}` : ''
   setText(status, trusted ? `Connected as ${user}` : `Not connected${asOf}`)
   element('document').dataset['stale'] = String(!trusted)
-  for (const each of views) renderRole(each, trusted)
+  for (const each of views) {
+    renderPart(each, trusted)
+    renderRole(each, trusted)
+  }
   renderMembers(trusted)
+}
+
+function renderPart({ role: shown, part, box, draft }: RoleView, trusted: boolean): void {
+  if (!trusted || role !== shown) draft.giveUp()
+  if (!draft.isWaiting && box.value !== draft.stored) box.value = draft.stored
+  setText(element(`${part}-saving`), draft.isWaiting ? 'Saving' : '')
+  const { unanswered } = draft
+  const warning = 'You typed this, and no answer came. It may be missing from the document.'
+  setText(element(`${part}-unanswered-line`), unanswered && warning)
+  element(`${part}-unanswered`).hidden = !unanswered
+  const copy = element<HTMLTextAreaElement>(`${part}-unanswered-text`)
+  if (copy.value !== unanswered) copy.value = unanswered
 }
 
 function renderRole({ role: shown, box, line, button, does, verb }: RoleView, trusted: boolean): void {
@@ -189,7 +211,7 @@ function setText(target: HTMLElement, text: string): void {
   if (target.textContent !== text) target.textContent = text
 }
 
-for (const { role: wanted, part, box, button } of views) {
+for (const { role: wanted, part, box, button, draft } of views) {
   button.addEventListener('click', () => {
     if (asked || !isTrusted()) return
     notice.textContent = ''
@@ -198,7 +220,15 @@ for (const { role: wanted, part, box, button } of views) {
     render()
   })
   box.addEventListener('input', () => {
-    if (isTrusted()) send({ type: 'write', part, value: box.value })
+    writes++
+    draft.typed(writes, box.value)
+    if (isTrusted()) send({ type: 'write', number: writes, part, value: box.value })
+    render()
+  })
+  element(`${part}-discard`).addEventListener('click', () => {
+    draft.discard()
+    render()
+    box.focus()
   })
 }
 

@@ -29,10 +29,12 @@ export class Trust {
     return this.#questions
   }
 
-  answered(question: number, forMs: number): void {
+  /** Returns when the question was asked, by the wall clock. */
+  answered(question: number, forMs: number): number | undefined {
     const asked = this.#askedAt.get(question)
     this.#until = asked && { monotonicMs: asked.monotonicMs + forMs, wallMs: asked.wallMs + forMs }
     for (const number of this.#askedAt.keys()) if (number <= question) this.#askedAt.delete(number)
+    return asked?.wallMs
   }
 
   /** Ends all trust: the page has no server any more. */
