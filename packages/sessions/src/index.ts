@@ -2,7 +2,12 @@
 
 export type { RoomEntry, TakeOver } from '@leasehold/core/presence'
 export type { SessionEvent } from './events.ts'
-export { type HibernatingSessions, hibernatingSessions, type KeptSession } from './hibernating.ts'
+export {
+  type HibernatingSessions,
+  hibernatingSessions,
+  type KeptSession,
+  type RenewedSession,
+} from './hibernating.ts'
 export type { Member } from './members.ts'
 export type { EnterOptions, SessionsOptions } from './options.ts'
 export type { RoomEvent } from './room-events.ts'
