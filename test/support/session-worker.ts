@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createLocker, StoreUnavailableError } from '@leasehold/core'
 import { ioredisBackend } from '@leasehold/ioredis'
-import { type Entered, type EnterOptions, type SessionEnd, sessions } from '@leasehold/sessions'
+import { type Entered, type EnterOptions, type Session, type SessionEnd, sessions } from '@leasehold/sessions'
 import { Redis } from 'ioredis'
 import { heapBytes } from './heap.ts'
 import { quiet } from './quiet.ts'
@@ -36,7 +36,7 @@ const [port = '', prefix = '', name = '', ttl = ''] = process.argv.slice(2)
 const redis = quiet(new Redis(Number(port), '127.0.0.1'))
 const locks = createLocker({ ...ioredisBackend(redis, { prefix }), name })
 const tell = (news: SessionNews): unknown => process.connected && process.send?.(news)
-const alive = new Set<string>()
+const alive = new Set<Session>()
 
 const registry = sessions(locks, {
   ttl: Number(ttl),
@@ -44,13 +44,13 @@ const registry = sessions(locks, {
   sharedRoles: ['reader'],
   onEvent({ type, session }) {
     if (type === 'entered') return
-    alive.delete(session.sessionId)
+    alive.delete(session)
     tell({ type: 'ended', end: type, sessionId: session.sessionId })
   },
 })
 
 const beat = setInterval(() => {
-  for (const sessionId of alive) registry.seen(sessionId)
+  for (const session of alive) registry.seen(session)
 }, 100)
 const delay = monitorEventLoopDelay({ resolution: 5 })
 
@@ -71,7 +71,7 @@ async function enter(entering: readonly EnterOptions[]): Promise<void> {
       const outcome = await insist(options)
       if (outcome.type === 'held') return false
       const { session } = outcome
-      alive.add(session.sessionId)
+      alive.add(session)
       if (options.role !== 'writer') return true
       const act = setInterval(() => {
         if (session.isValid) tell({ type: 'believed', atMs: Date.now() })

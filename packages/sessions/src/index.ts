@@ -10,6 +10,7 @@ export {
 } from './hibernating.ts'
 export type { Member } from './members.ts'
 export type { EnterOptions, SessionsOptions } from './options.ts'
+export type { Connection } from './own-sessions.ts'
 export type { RoomEvent } from './room-events.ts'
 export type { Session, SessionEnd } from './session.ts'
 export { type Entered, type Sessions, sessions } from './sessions.ts'
