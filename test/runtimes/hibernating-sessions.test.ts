@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createLocker, type Locker } from '@leasehold/core'
 import { type Sessions, sessions } from '@leasehold/sessions'
+import { startTcpProxy } from '@leasehold/testkit'
 import { fetchStore } from '@leasehold/upstash'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startTestGateway, type TestGateway, token } from '../../packages/bridge/test/gateway.ts'
-import { elapse, eventually, rounds, soak } from '../support/scale.ts'
+import { elapse, eventually, limit, rounds, soak } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
@@ -40,9 +41,13 @@ interface Page {
   closed(): Promise<number>
 }
 
-async function open(room: string, user: string, { tab = 'tab', every = 300, silence = 1_200 } = {}): Promise<Page> {
+async function open(
+  room: string,
+  user: string,
+  { tab = 'tab', every = 300, silence = 1_200, of = worker } = {},
+): Promise<Page> {
   const query = new URLSearchParams({ room, user, tab, every: String(every), silence: String(silence) })
-  const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/?${query}`)
+  const socket = new WebSocket(`${of.url.replace('http', 'ws')}/?${query}`)
   const code = new Promise<number>((resolve) => socket.once('close', resolve))
   await once(socket, 'open')
   async function closed(): Promise<number> {
@@ -52,6 +57,12 @@ async function open(room: string, user: string, { tab = 'tab', every = 300, sile
     return code
   }
   return { socket, closed }
+}
+
+/** How often the object of a room was constructed, and how often its alarm has renewed sessions. */
+async function counted(of: Worker, room: string) {
+  const { body } = await of.ask(`/?room=${room}&made`)
+  return body as { readonly made: number; readonly renewals: number }
 }
 
 const members = async (room: string): Promise<readonly string[]> =>
@@ -103,6 +114,31 @@ describe.concurrent('a session whose socket is in an object', () => {
     expect(await members('again')).toEqual(['ada by object'])
     expect(second.socket.readyState).toBe(WebSocket.OPEN)
     second.socket.close()
+  })
+
+  test('is given up before others can have its role when the object is cut off from the store, and its page hears why', async () => {
+    await using network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
+    await using cutOff = await startWorker({
+      entry: 'session-room.ts',
+      gateway: { url: `http://${network.host}:${network.port}`, token },
+      objects: { ROOM: 'BriefSessionRoom' },
+    })
+    const options = { silence: 60_000, of: cutOff }
+    const { socket, closed } = await open('cut', 'ada', options)
+    const other = await open('cut', 'ada', { ...options, tab: 'other' })
+    await eventually(async () => (await counted(cutOff, 'cut')).renewals > 0)
+    network.blackHole()
+    // While the alarm waits for an answer: it must not fail because this page has gone.
+    other.socket.close()
+    const askedMs = Date.now()
+    socket.send('for how long?')
+    const trustedMs = Number((await once(socket, 'message'))[0])
+    expect(trustedMs).toBeGreaterThan(0)
+    await eventually(async () => (await enter('cut', 'bob')).type === 'entered')
+    expect(Date.now()).toBeGreaterThan(askedMs + trustedMs)
+    expect(await closed()).toBe(4003)
+    expect(Date.now() - askedMs - trustedMs).toBeLessThan(limit(2_000))
+    expect(cutOff.complaints).toEqual([])
   })
 
   /** How often an object was made, and how often it has renewed. */

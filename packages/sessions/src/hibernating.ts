@@ -1,7 +1,7 @@
 import { type Duration, type Lease, type Locker, parseDuration } from '@leasehold/core'
-import { demandObject, refuseUnknown } from '@leasehold/core/adapter'
+import { chunkSize, demandObject, driftMs, refuseUnknown } from '@leasehold/core/adapter'
 import { type DetachedLease, detach } from '@leasehold/core/hand-over'
-import { rooms } from '@leasehold/core/presence'
+import { type KeptOutcome, rooms } from '@leasehold/core/presence'
 import { type Member, membersFound, membersOf } from './members.ts'
 import { type EnterOptions, type SessionsOptions, settingsOf } from './options.ts'
 
@@ -13,6 +13,13 @@ export interface KeptSession {
   readonly userId: string
   readonly fence: number
   readonly token: string
+  /**
+   * When the store's last answer was asked for, in milliseconds of the wall clock: no other clock outlives a
+   * hibernation.
+   */
+  readonly trustedFromMs: number
+  /** When the session stops being trusted if the store does not answer again, by the same clock. */
+  readonly trustedUntilMs: number
 }
 
 /** The calls for sessions that the caller keeps, such as a Durable Object that loses its memory between two events. */
@@ -24,26 +31,38 @@ export interface HibernatingSessions {
     { readonly type: 'entered'; readonly session: KeptSession } | { readonly type: 'held'; readonly by: Member }
   >
   /**
-   * Renews sessions, in one round trip for each hundred, and returns those that are no longer there. Leave out those
-   * whose clients have been silent. A session whose renewal got no answer counts as kept until its ttl is over: renew
-   * at least three times within the ttl.
+   * Renews sessions, in one request for each hundred, and returns what became of each, in the order given. Keep what is
+   * returned in place of what you gave. Leave out those whose clients have been silent. Renew at least three times
+   * within the ttl: a session whose renewals get no answer lasts until it can no longer be trusted, and is then lost.
    */
-  renew(kept: readonly KeptSession[]): Promise<readonly LostSession[]>
+  renew(kept: readonly KeptSession[]): Promise<readonly RenewedSession[]>
+  /**
+   * For how long a session can be trusted if the store does not answer again, in milliseconds; 0 if it cannot, or if
+   * the wall clock has been set back to before the last answer. Nothing wakes an object when this time is over: check
+   * before each action that the role allows.
+   */
+  remaining(kept: KeptSession): number
   /** Ends a session. One that was displaced stays displaced: the end of an old socket affects only its own session. */
   leave(kept: KeptSession): Promise<void>
   verify(resource: string, role: string, userId: string): Promise<boolean>
   members(resource: string): Promise<readonly Member[]>
 }
 
-/** A session that has ended: by its ttl, or because another took its place. */
-export interface LostSession {
+/** What became of a session. */
+export interface RenewedSession {
+  /** The session as it is to be kept from now on. */
   readonly session: KeptSession
-  readonly end: 'taken-over' | 'lost'
+  /**
+   * How it ended; undefined while it lasts. `lost`: its time was over before the store renewed it. If the store did not
+   * answer, the entry of a lost session may last for another ttl: `leave` ends it sooner.
+   */
+  readonly end: 'taken-over' | 'lost' | undefined
 }
 
 /**
  * Sessions without memory and without timers, for objects that hibernate. Keep each session beside its socket, and renew them from an
- * alarm. Alarms may be a minute late, so give a `ttl` of two minutes and set the alarm every 30 s.
+ * alarm. Alarms may be a minute late, so give a `ttl` of two minutes and set the alarm every 30 s, or for the earliest
+ * `trustedUntilMs` if that comes first.
  *
  * @example
  * ```ts
@@ -55,32 +74,58 @@ export interface LostSession {
  */
 export function hibernatingSessions(
   locks: Locker,
-  options: Pick<SessionsOptions, 'sharedRoles' | 'takeOver'> & { readonly ttl: Duration },
+  options: Pick<SessionsOptions, 'sharedRoles' | 'takeOver' | 'clock'> & { readonly ttl: Duration },
 ): HibernatingSessions {
   demandObject(options)
-  const { sharedRoles, takeOver, ttl: given, ...others } = options
+  const { ttl, sharedRoles, takeOver, clock: given, ...others } = options
   refuseUnknown(others)
-  const ttl = parseDuration('ttl', given)
-  const { shared, takeOver: usual } = settingsOf(locks, { sharedRoles, takeOver })
+  const ttlMs = parseDuration('ttl', ttl)
+  const { shared, takeOver: usual, clock } = settingsOf(locks, { sharedRoles, takeOver, clock: given })
   const found = rooms(locks)
+
+  /** What an answer grants that was asked for at `askedMs`, even if the clock has been set back since. */
+  const granted = (askedMs: number): Pick<KeptSession, 'trustedFromMs' | 'trustedUntilMs'> => {
+    const trustedFromMs = Math.min(askedMs, clock.wallMs())
+    return { trustedFromMs, trustedUntilMs: trustedFromMs + ttlMs - driftMs(ttlMs) }
+  }
+  const remaining = ({ trustedFromMs, trustedUntilMs }: KeptSession): number => {
+    const nowMs = clock.wallMs()
+    // After the clock was set back, nobody knows how long ago the store answered.
+    return nowMs < trustedFromMs ? 0 : Math.max(0, trustedUntilMs - nowMs)
+  }
 
   return {
     async enter({ resource, role, sessionId, userId, takeOver = usual, signal, ...rest }) {
       refuseUnknown(rest)
       const exclusive = !shared.has(role)
-      const entered = await found.enter({ room: resource, role, exclusive, userId, sessionId, takeOver, ttl, signal })
+      const request = { room: resource, role, exclusive, userId, sessionId, takeOver, ttl: ttlMs, signal }
+      const entered = await found.enter(request)
       if (!entered.entered) return { type: 'held', by: membersOf([entered.heldBy])[0] as Member }
-      const { token, fence } = await detached(entered.lease, ttl)
-      return { type: 'entered', session: { resource, role, sessionId, userId, fence, token } }
+      const askedMs = clock.wallMs()
+      const { token, fence } = await detached(entered.lease, ttlMs)
+      return { type: 'entered', session: { resource, role, sessionId, userId, fence, token, ...granted(askedMs) } }
     },
     async renew(kept) {
-      const entries = kept.map(({ resource, token }) => ({ room: resource, token }))
-      const outcomes = await found.renew(entries, ttl)
-      return kept.flatMap((session, at): readonly LostSession[] => {
-        if (outcomes[at] === 'superseded') return [{ session, end: 'taken-over' }]
-        return outcomes[at] === 'gone' ? [{ session, end: 'lost' }] : []
+      const askedMs = clock.wallMs()
+      // Those whose time is over are lost, whatever the store would say. The caller learns so without waiting for it.
+      const asked = kept.filter(({ trustedUntilMs }) => trustedUntilMs > askedMs)
+      const entries = asked.map(({ resource, token }) => ({ room: resource, token }))
+      // All at once: if the store does not answer, one after the other would take a deadline each, and the last sessions
+      // would be over long before the caller heard of any.
+      const parts: Promise<readonly KeptOutcome[]>[] = []
+      for (let from = 0; from < entries.length; from += chunkSize) {
+        parts.push(found.renew(entries.slice(from, from + chunkSize), ttlMs))
+      }
+      const answers = (await Promise.all(parts)).flat()
+      const outcomes = new Map(asked.map((session, at) => [session, answers[at]]))
+      return kept.map((before): RenewedSession => {
+        const outcome = outcomes.get(before)
+        const session = outcome === 'renewed' ? { ...before, ...granted(askedMs) } : before
+        const isLost = outcome === 'gone' || !(remaining(session) > 0)
+        return { session, end: outcome === 'superseded' ? 'taken-over' : isLost ? 'lost' : undefined }
       })
     },
+    remaining,
     async leave({ resource, token }) {
       await found.leave({ room: resource, token })
     },

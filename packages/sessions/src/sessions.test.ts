@@ -186,9 +186,26 @@ describe('several tabs', () => {
 
   it('leave by the id of their session, each by itself', async () => {
     const [first, second] = [await entered(), await entered({ sessionId: 'tab-2' })]
-    await settled(here.leave('tab-1'))
+    await settled(here.leave({ userId: 'ada', sessionId: 'tab-1' }))
     expect([first.end, second.end]).toEqual(['left', undefined])
-    await settled(here.leave('nobody'))
+    await settled(here.leave({ userId: 'ada', sessionId: 'nobody' }))
+  })
+
+  it('are told from those of another user with the same id: that neither ends them nor keeps them alive', async () => {
+    const [ada, bob] = [await entered(), await entered({ resource: 'other', userId: 'bob' })]
+    await clock.advance(silence - 1_000)
+    here.seen({ userId: 'bob', sessionId: 'tab-1' })
+    await clock.advance(1_001)
+    expect([ada.end, bob.end]).toEqual(['silent', undefined])
+    const again = await entered()
+    await settled(here.leave({ userId: 'bob', sessionId: 'tab-1' }))
+    expect([again.end, bob.end]).toEqual([undefined, 'left'])
+  })
+
+  it('are not named by their id alone', async () => {
+    const refused = expect.objectContaining({ code: 'INVALID_OPTION' })
+    await expect(here.leave('tab-1' as never)).rejects.toEqual(refused)
+    expect(() => here.seen('tab-1' as never)).toThrow(refused)
   })
 })
 

@@ -7,7 +7,7 @@ import type { SessionEvent } from './events.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Member, membersFound, membersOf } from './members.ts'
 import { type EnterOptions, type SessionsOptions, type Settings, settingsOf } from './options.ts'
-import { OwnSessions } from './own-sessions.ts'
+import { type Connection, OwnSessions } from './own-sessions.ts'
 import type { RoomEvent } from './room-events.ts'
 import { RoomWatch } from './room-watch.ts'
 import { type Keeper, LiveSession, type Session, type SessionEnd } from './session.ts'
@@ -37,12 +37,18 @@ export interface Sessions extends AsyncDisposable {
    */
   enter(options: EnterOptions): Promise<Entered>
   /**
-   * Ends every session of this server that has this id *now*. When a socket closes, call `leave` of the session you got
-   * for it instead.
+   * Ends every session of this server that this user has under this id *now*. Another user's session with the same id
+   * is left alone. When a socket closes, call `leave` of the session you got for it instead.
+   *
+   * @throws InvalidOptionError for what is not an object, such as the id alone
    */
-  leave(sessionId: string): Promise<void>
-  /** Records a sign of life from the client of this session. */
-  seen(sessionId: string): void
+  leave(connection: Connection): Promise<void>
+  /**
+   * Records a sign of life from the client that has this user's sessions under this id.
+   *
+   * @throws InvalidOptionError for what is not an object, such as the id alone
+   */
+  seen(connection: Connection): void
   /**
    * Whether a user has a role. A valid session of this server answers without the store; if there is none, it takes one
    * read of the store.
@@ -128,12 +134,14 @@ class SessionRegistry implements Sessions {
     }
   }
 
-  async leave(sessionId: string): Promise<void> {
-    await Promise.all(this.#own.of(sessionId).map((session) => session.leave()))
+  async leave(connection: Connection): Promise<void> {
+    demandObject(connection)
+    await Promise.all(this.#own.of(connection).map((session) => session.leave()))
   }
 
-  seen(sessionId: string): void {
-    for (const session of this.#own.of(sessionId)) session.seen()
+  seen(connection: Connection): void {
+    demandObject(connection)
+    for (const session of this.#own.of(connection)) session.seen()
   }
 
   async verify(resource: string, role: string, userId: string): Promise<boolean> {
@@ -203,11 +211,11 @@ class SessionRegistry implements Sessions {
    * that session has left again.
    */
   #settleDisplaced(session: LiveSession, since: readonly Entry[]): void {
-    const { resource, sessionId, exclusive, fence } = session
+    const { resource, exclusive, fence } = session
     for (const [entrant, later] of this.#sent) {
       if (entrant.resource === resource && displaces(session, entrant)) later.push(session)
     }
-    const others = (exclusive ? this.#own.in(resource) : this.#own.of(sessionId)).filter(
+    const others = (exclusive ? this.#own.in(resource) : this.#own.of(session)).filter(
       (other) => other.resource === resource,
     )
     for (const other of others) {

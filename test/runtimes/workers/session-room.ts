@@ -5,8 +5,13 @@
  */
 
 import { DurableObject, env } from 'cloudflare:workers'
-import { createLocker } from '@leasehold/core'
-import { hibernatingSessions, type KeptSession } from '@leasehold/sessions'
+import { createLocker, type Duration } from '@leasehold/core'
+import {
+  type HibernatingSessions,
+  hibernatingSessions,
+  type KeptSession,
+  type RenewedSession,
+} from '@leasehold/sessions'
 import { fetchStore } from '@leasehold/upstash'
 
 interface Attachment {
@@ -16,6 +21,7 @@ interface Attachment {
 interface HibernatingSocket {
   serializeAttachment(value: Attachment): void
   deserializeAttachment(): Attachment
+  send(message: string): void
   close(code: number, reason: string): void
 }
 interface State {
@@ -38,15 +44,14 @@ const made = new Map<string, number>()
 
 export class SessionRoom extends DurableObject {
   readonly #state: State
-  readonly #sessions = hibernatingSessions(
-    createLocker({ store: fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }), name: 'object' }),
-    { ttl: '30s', sharedRoles: ['reader'] },
-  )
+  readonly #sessions: HibernatingSessions
 
-  constructor(state: never, bindings: unknown) {
+  constructor(state: never, bindings: unknown, ttl: Duration = '30s') {
     super(state, bindings)
     this.#state = state
     made.set(this.#id, (made.get(this.#id) ?? 0) + 1)
+    const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
+    this.#sessions = hibernatingSessions(createLocker({ store, name: 'object' }), { ttl, sharedRoles: ['reader'] })
     this.#state.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'))
   }
 
@@ -80,26 +85,44 @@ export class SessionRoom extends DurableObject {
       this.#state.storage.get('every'),
       this.#state.storage.get('silence'),
     ])
-    const alive = new Map<KeptSession, HibernatingSocket>()
+    const alive: HibernatingSocket[] = []
+    const leaving: Promise<void>[] = []
     for (const socket of this.#state.getWebSockets()) {
       const heard = this.#state.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0
       const { session, since } = socket.deserializeAttachment()
-      if (Date.now() - Math.max(heard, since) < silenceMs) alive.set(session, socket)
+      if (Date.now() - Math.max(heard, since) < silenceMs) alive.push(socket)
+      else leaving.push(this.#sessions.leave(session).then(() => socket.close(4002, 'silent')))
+    }
+    const renewed = await this.#sessions.renew(alive.map((socket) => socket.deserializeAttachment().session))
+    const trustedUntil: number[] = []
+    for (const [at, socket] of alive.entries()) {
+      const { session, end } = renewed[at] as RenewedSession
+      if (end) socket.close(end === 'lost' ? 4003 : 4001, end)
       else {
-        await this.#sessions.leave(session)
-        socket.close(4002, 'silent')
+        socket.serializeAttachment({ ...socket.deserializeAttachment(), session })
+        trustedUntil.push(session.trustedUntilMs)
       }
     }
-    for (const { session, end } of await this.#sessions.renew([...alive.keys()])) {
-      alive.get(session)?.close(4001, end)
-      alive.delete(session)
-    }
     await this.#state.storage.put('renewals', ((await this.#state.storage.get('renewals')) ?? 0) + 1)
-    if (alive.size > 0) await this.#state.storage.setAlarm(Date.now() + everyMs)
+    // Sooner if the store did not answer: a page must hear when its session can no longer be trusted.
+    if (trustedUntil.length > 0) await this.#state.storage.setAlarm(Math.min(Date.now() + everyMs, ...trustedUntil))
+    await Promise.all(leaving)
+  }
+
+  /** Answers each message with how long the session can be trusted. */
+  webSocketMessage(socket: HibernatingSocket): void {
+    socket.send(String(this.#sessions.remaining(socket.deserializeAttachment().session)))
   }
 
   async webSocketClose(socket: HibernatingSocket): Promise<void> {
     await this.#sessions.leave(socket.deserializeAttachment().session)
+  }
+}
+
+/** For tests in which the ttl has to pass. */
+export class BriefSessionRoom extends SessionRoom {
+  constructor(state: never, bindings: unknown) {
+    super(state, bindings, '3s')
   }
 }
 
