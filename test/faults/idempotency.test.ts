@@ -212,6 +212,24 @@ describe.concurrent.each([
     },
   )
 
+  it(
+    'cut off from the completion to the end of the lease: the answer goes out marked, the key is in doubt, and nobody runs',
+    inTurn,
+    async ({ expect }) => {
+      const through = handle({ ttl: '2500ms' })
+      const first = await send(
+        through,
+        payThen(() => way.goDown()),
+      )
+      expect([first.status, await first.text(), marks(first)]).toEqual([201, 'paid 1', [null, 'unknown']])
+      expect(events).toMatchObject([{ type: 'unrecorded', outcome: 'unknown' }])
+      await expect.poll(() => way.redis.command('EXISTS', `lock:idempotency:${scope}:k`)).toBe(0)
+      await way.comeBack()
+      const next = await send(through, pay)
+      expect([next.status, await typeOf(next), runs]).toEqual([409, '/problems/in-doubt', 1])
+    },
+  )
+
   it.for(['claim', 'completion'])(
     'the reply to the %s is lost: the work is done once, and nobody notices',
     inTurn,

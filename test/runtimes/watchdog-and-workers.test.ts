@@ -107,6 +107,26 @@ describe.concurrent('a lease that an object renews', () => {
     expect(await waited('later')).toBeLessThan(2_000)
   })
 
+  test('work behind a key is renewed by the object for longer than its ttl: one run, and every retry gets its answer', async () => {
+    const record = 'idempotency:shop:long'
+    const pay = (): Promise<Response> =>
+      fetch(`${worker.url}/payments`, { method: 'POST', headers: { 'idempotency-key': 'long' }, body: '' })
+    const first = pay()
+    await worker.gates.arrival(record)
+    await linked(record, 1)
+    await elapse(2 * ttlMs)
+    expect(await status(record)).toMatchObject({ leases: 1, unanswered: 0, lastRequest: { leases: 1, trouble: null } })
+    const duplicate = await pay()
+    expect([duplicate.status, await duplicate.json()]).toMatchObject([409, { type: '/problems/in-progress' }])
+    worker.gates.open(record)
+    const answer = await first
+    expect([answer.status, answer.headers.get('idempotency-recorded')]).toEqual([201, null])
+    const retry = await pay()
+    expect([retry.status, retry.headers.get('idempotency-replayed')]).toEqual([201, 'true'])
+    expect(await retry.text()).toBe(await answer.text())
+    expect(await status(record)).toMatchObject({ leases: 0, nextDueAt: null })
+  })
+
   test('leases survive a restart of the runtime, whose alarm comes without a request; nobody links again, so the ttl frees them', async () => {
     const storage = await mkdtemp(join(tmpdir(), 'leasehold-'))
     const before = await start(storage)

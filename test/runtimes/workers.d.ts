@@ -24,9 +24,11 @@ declare module 'cloudflare:workers' {
 
 /** The parts of Cloudflare's plugin for Vitest that the tests use. */
 declare module 'cloudflare:test' {
-  interface ObjectState {
+  export interface ObjectState {
     readonly storage: {
       getAlarm(): Promise<number | null>
+      /** Tests replace it. */
+      setAlarm: (atMs: number) => Promise<void>
       deleteAlarm(): Promise<void>
       readonly sql: { exec(query: string, ...values: readonly unknown[]): { toArray(): Record<string, unknown>[] } }
     }

@@ -45,10 +45,13 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
     #round: Promise<void> | undefined
     /** When the alarm is set to go off, in milliseconds of the wall clock. */
     #alarmAtMs: number | undefined
+    /** Before this time, no alarm is set: the storage has just failed. In milliseconds of the wall clock. */
+    #restUntilMs = 0
 
     constructor(ctx: unknown, env: Env) {
       super(ctx as ObjectContext, env)
       this.#leases = new Leases(this.ctx.storage.sql)
+      // If the storage fails here, the platform drops this object and starts another.
       void this.ctx.blockConcurrencyWhile(async () => {
         this.#leases.restart(this.#nowMs() + this.#graceMs())
         await this.#arm()
@@ -95,8 +98,14 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
 
     async #runRound(): Promise<void> {
       const tell: Tell = (token, reason) => this.#links.tell(token, reason)
-      // Only the storage can fail. Its contents are not lost: the alarm comes again.
-      await round(this.#leases, () => this.#settings(), this.#nowMs(), tell).catch(() => undefined)
+      try {
+        await round(this.#leases, () => this.#settings(), this.#nowMs(), tell)
+        this.#restUntilMs = 0
+      } catch {
+        // Only the storage can fail. Its contents are not lost, so what was due may still be: without a rest, the alarm
+        // would go off at once, and send another request.
+        this.#restUntilMs = this.#nowMs() + afterFailureMs
+      }
       await this.#arm()
     }
 
@@ -104,13 +113,14 @@ export function leaseWatchdog<Env>(settings: (env: Env) => WatchdogSettings): Le
     async #arm(): Promise<void> {
       const { storage } = this.ctx
       try {
-        const atMs = this.#leases.nextMs()
+        const nextMs = this.#leases.nextMs()
+        const atMs = nextMs && Math.max(nextMs, this.#restUntilMs)
         if (atMs === this.#alarmAtMs) return
         this.#alarmAtMs = atMs
         await (atMs === undefined ? storage.deleteAlarm() : storage.setAlarm(atMs))
       } catch {
         this.#alarmAtMs = undefined
-        await storage.setAlarm(Date.now() + afterFailureMs).catch(() => undefined)
+        await storage.setAlarm(this.#nowMs() + afterFailureMs).catch(() => undefined)
       }
     }
 

@@ -9,14 +9,17 @@ export interface RequestContext {
 
 export interface RequestScopeOptions {
   /**
-   * How many store commands the acquires of this request may use together; default 40. The platform allows 50
-   * subrequests on its free plan and 1,000 or more on others; leave room for one release per lease, for renewals, and
-   * for the request's other subrequests.
+   * How many store commands the acquires, claims and resumes of this request may use together; default 40. The platform
+   * allows 50 subrequests on its free plan and 1,000 or more on others. A command is one subrequest, or two if the server
+   * has forgotten the script, which happens after it restarts. Not counted, so leave room for them: renewals, a release
+   * for each lease, the end of a claimed run, what `bridgeNotifier` sends, the call by which `watchdog` delegates a
+   * lease, and the request's other subrequests.
    */
   readonly budget?: number | undefined
   /**
-   * How long an acquire may wait; default 10 s, at most 25 s: the platform ends a request 30 s after its client has
-   * left.
+   * How long an acquire waits that does not say so itself; default 10 s, at most 25 s: the platform ends a request 30 s
+   * after its client has left. It is only the locker's default. The `wait` of a call, or of `idempotent`, replaces it,
+   * and is not limited.
    */
   readonly wait?: Duration | undefined
 }
@@ -28,9 +31,9 @@ export interface RequestScope extends Required<Pick<LockerOptions, 'waitUntil'>>
 }
 
 /**
- * The options of a locker that serves one request: background work is passed to `waitUntil`, waits stay within what the
- * platform allows, and all acquires share one budget of store commands. Create them for each request, and do not share
- * them between requests. A locker is cheap: it does nothing until it is called.
+ * The options of a locker that serves one request: background work is passed to `waitUntil`, the default wait is within
+ * what the platform allows, and all acquires share one budget of store commands. Create them for each request, and do not
+ * share them between requests. A locker is cheap: it does nothing until it is called.
  *
  * When the budget is used up, a waiting acquire ends with `AcquireTimeoutError`, and later ones are refused with an
  * error that names the option. Renewals and releases are never refused. With a notifier, such as `bridgeNotifier`, a

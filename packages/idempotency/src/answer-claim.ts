@@ -1,10 +1,11 @@
-import { LeaseholdError } from '@leasehold/core'
+import { type InvalidOptionError, LeaseholdError } from '@leasehold/core'
 import { claimRecord, type HolderSeen, type RecordClaim, type Run, type StoredRecord } from '@leasehold/core/records'
 import { answerRecord } from './answer-record.ts'
 import { answerRun } from './answer-run.ts'
 import type { InDoubtEvent } from './events.ts'
-import { closedRetrySeconds, longestRetrySeconds, storeRetrySeconds } from './figures.ts'
+import { closedRetrySeconds, longestRetrySeconds, spentRetrySeconds, storeRetrySeconds } from './figures.ts'
 import type { GuardedRequest } from './guarded-request.ts'
+import type { ProblemType } from './problem.ts'
 
 /** The record that a request claims. */
 export interface Wanted {
@@ -67,15 +68,22 @@ async function claim(
     return await claimRecord(settings.locks, name, { ...settings.claim, fingerprint, rerun, signal: request.signal })
   } catch (cause) {
     if (!(cause instanceof LeaseholdError)) throw cause
-    const closed = cause.code === 'CLOSED'
-    if (!closed && cause.code !== 'STORE_UNAVAILABLE') return refusal(guarded.misconfigured(cause))
+    const reason = reasonOf(cause)
+    if (!reason) return refusal(guarded.misconfigured(cause))
     guarded.tell({ type: 'unavailable', key: name, request: title, cause })
-    const answer = closed
-      ? guarded.problem('shutting-down', closedRetrySeconds)
-      : guarded.problem('store-unavailable', storeRetrySeconds)
-    return refusal(answer)
+    return refusal(guarded.problem(...reason))
   }
 }
+
+/** Why a claim could not be made, and when to ask again, in seconds; undefined for a mistake. */
+function reasonOf({ code, option }: LeaseholdError & Partial<Pick<InvalidOptionError, 'option'>>): Reason | undefined {
+  if (code === 'CLOSED') return ['shutting-down', closedRetrySeconds]
+  if (code === 'STORE_UNAVAILABLE') return ['store-unavailable', storeRetrySeconds]
+  // The options were checked when the handle was made. A budget is shared, and may be used up since.
+  return option === 'budget' ? ['budget-spent', spentRetrySeconds] : undefined
+}
+
+type Reason = readonly [type: ProblemType, retrySeconds: number]
 
 /** What the policy decides about a key in doubt: an answer, or to run the work. */
 async function decide(guarded: GuardedRequest, wanted: Wanted, record: StoredRecord): Promise<Response | 'rerun'> {

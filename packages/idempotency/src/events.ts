@@ -40,7 +40,10 @@ export interface NotKeptEvent extends About {
   readonly reason: 'too-large' | 'too-slow' | 'store'
 }
 
-/** The store did not answer, or the locker is closed. The work has not begun, and the client was told to come back. */
+/**
+ * The store did not answer, the locker is closed, or its budget is used up. The work has not begun, and the client was
+ * told to come back.
+ */
 export interface UnavailableEvent extends About {
   readonly type: 'unavailable'
   readonly cause: unknown

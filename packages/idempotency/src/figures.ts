@@ -23,6 +23,8 @@ export const resultWithin = '10s'
 export const storeRetrySeconds = 2
 /** `Retry-After` while the server shuts down, in seconds: the next request reaches another server. */
 export const closedRetrySeconds = 1
+/** `Retry-After` when the locker's budget is used up, in seconds: the next request has one of its own. */
+export const spentRetrySeconds = 1
 /** `Retry-After` for the outcome of the run that took over, in seconds. */
 export const overtakenRetrySeconds = 1
 /** The longest `Retry-After` for a run under way, in seconds: most work ends long before its lease would. */

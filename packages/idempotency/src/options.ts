@@ -10,8 +10,8 @@ import { keptHeaders } from './kept-headers.ts'
 /** Functions are called with the web request, but `scope` with what a framework has in its place. */
 export interface IdempotentOptions<Asked = Request> {
   /**
-   * Records are kept in this locker's store. The stores of `@leasehold/ioredis` and `@leasehold/upstash` and the
-   * embedded one can do so.
+   * Records are kept in this locker's store. The stores of `@leasehold/ioredis`, `@leasehold/node-redis` and
+   * `@leasehold/upstash` and the embedded one can do so.
    */
   readonly locks: Locker
   /**
@@ -96,7 +96,8 @@ export function settingsOf<Asked>(options: IdempotentOptions<Asked>): Settings {
   demandObject(options)
   const { locks, ...rest } = options ?? {}
   const settings = ownSettings(rest)
-  checkClaims(locks, settings.claim)
+  // A budget that is used up by now is no mistake. Each request is told so.
+  checkClaims(locks, { ...settings.claim, budget: 1 })
   return { locks, ...settings }
 }
 

@@ -22,6 +22,7 @@ const problems = {
   'result-not-kept': [410, 'The answer was not kept', 'The operation is done, and is not done again'],
   'store-unavailable': [503, 'Unavailable', 'This request did nothing; ask again'],
   'shutting-down': [503, 'Unavailable', 'This server is shutting down; this request did nothing'],
+  'budget-spent': [503, 'Unavailable', 'Its calls to the store are used up; this request did nothing'],
   misconfigured: [500, 'Internal error', 'The server is set up wrongly; this request did nothing'],
   'work-failed': [500, 'Internal error', 'The operation failed, and is not done again'],
 } as const

@@ -1,27 +1,35 @@
 import type { Lease, LeaseLostError } from '@leasehold/core'
 import { expect, test } from 'vitest'
-import { driven } from './world.ts'
+import { type Adopted, driven } from './world.ts'
 
 const reasonOf = ({ signal }: Lease): unknown => (signal.aborted ? (signal.reason as LeaseLostError).reason : undefined)
 
 test('T-44: one alarm serves locks of every ttl, delivered twice or not, and is gone with the last of them', async () => {
-  const { locks, others, clock, store, object, pass, alarmAtMs } = driven()
-  const leases = new Map<number, Lease>()
-  for (const s of [8, 2, 30, 5, 13, 3]) leases.set(s, await locks.acquire(`lock-${s}`, { ttl: `${s}s` as '1s' }))
+  const { adopt, others, store, object, pass, alarmAtMs } = driven()
+  // Their holders ask nothing, so only alarms renew them.
+  const held = new Map<number, Adopted>()
+  for (const s of [8, 2, 30, 5, 13, 3]) held.set(s, await adopt(`lock-${s}`, { ttl: `${s}s` as '1s' }))
+  let alarms = 0
   for (let second = 0; second < 20; second += 2) {
-    await pass(2_000, { times: second % 4 === 0 ? 2 : 1 })
-    for (const s of leases.keys()) expect(await others.tryAcquire(`lock-${s}`)).toBeNull()
+    alarms += await pass(2_000, { times: second % 4 === 0 ? 2 : 1 })
+    for (const s of held.keys()) expect(await others.tryAcquire(`lock-${s}`)).toBeNull()
   }
-  for (const s of [2, 13]) await leases.get(s)?.release()
+  // The lock of 2 s needs one each 667 ms, and the others are renewed along with it. Alone, the six would need 75.
+  expect(alarms).toBe(30)
+  expect(store.called('renew')).toHaveLength(alarms)
+  for (const s of [2, 13]) await held.get(s)?.link.end()
   store.calls.length = 0
-  await pass(20_000, { times: 2 })
+  alarms = await pass(20_000, { times: 2 })
   const asked = new Set(store.called('renew').flatMap(({ requests }) => requests.map(({ key }) => key)))
   expect([...asked].sort()).toEqual(['lock-3', 'lock-30', 'lock-5', 'lock-8'])
-  for (const s of [3, 30, 5, 8]) expect(reasonOf(leases.get(s) as Lease)).toBeUndefined()
-  for (const s of [3, 30, 5, 8]) await leases.get(s)?.release()
-  await clock.advance(0)
-  await expect.poll(() => object.status()).toMatchObject({ leases: 0, nextDueAt: null })
-  expect(await alarmAtMs()).toBeNull()
+  expect(store.called('renew')).toHaveLength(alarms)
+  for (const s of [3, 30, 5, 8]) {
+    expect(await held.get(s)?.lost()).toBe('held')
+    expect(await others.tryAcquire(`lock-${s}`)).toBeNull()
+  }
+  for (const s of [2, 13]) expect(await others.tryAcquire(`lock-${s}`)).not.toBeNull()
+  for (const s of [3, 30, 5, 8]) await held.get(s)?.link.end()
+  expect([await object.status(), await alarmAtMs()]).toMatchObject([{ leases: 0, nextDueAt: null }, null])
 })
 
 test('leases that fall due near each other are renewed in one request', async () => {

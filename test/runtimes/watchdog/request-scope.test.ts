@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { requestScope } from '@leasehold/cloudflare'
 import { AcquireTimeoutError, createLocker, InvalidOptionError, type Locker } from '@leasehold/core'
+import { type IdempotencyEvent, idempotent } from '@leasehold/idempotency'
 import { fetchStore } from '@leasehold/upstash'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 const gateway = { url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }
 const others = createLocker({ store: fetchStore(gateway), ttl: '60s', renew: false })
@@ -49,6 +50,57 @@ test('T-42: ten waiters of one request stay within its budget, and are told to u
   expect(refused).toBeInstanceOf(InvalidOptionError)
   expect(refused).toMatchObject({ option: 'budget', message: expect.stringContaining('bridge') })
   expect(sent).toBe(before)
+})
+
+describe('an idempotent handle on the budget of its request', () => {
+  let runs: number
+  let events: IdempotencyEvent[]
+  beforeEach(() => {
+    runs = 0
+    events = []
+  })
+  const pay = (locks: Locker, key: string, wait: '0s' | '5s' = '0s'): Promise<Response> => {
+    const request = new Request('https://shop.example/', {
+      method: 'POST',
+      headers: { 'idempotency-key': key },
+      body: '',
+    })
+    const once = idempotent({ locks, scope: 'shop', wait, onEvent: (event) => void events.push(event) })
+    return once(request, () => {
+      runs++
+      return new Response('paid', { status: 201 })
+    })
+  }
+
+  test('that is used up answers 503 with its own words, and when to ask again; the next request pays', async () => {
+    const locks = scoped({ budget: 1 })
+    await locks.withLock('uses it up', async () => undefined)
+    const before = sent
+    const refused = await pay(locks, 'spent')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await refused.json()).toMatchObject({ type: '/problems/budget-spent', status: 503 })
+    expect([runs, sent - before]).toEqual([0, 0])
+    expect(events).toMatchObject([
+      { type: 'unavailable', key: 'idempotency:shop:spent', cause: { code: 'INVALID_OPTION', option: 'budget' } },
+    ])
+    expect([(await pay(scoped({ budget: 1 }), 'spent')).status, runs]).toEqual([201, 1])
+  })
+
+  test('that a waiting duplicate uses up answers 409, and when to ask again', async () => {
+    await using _ = await others.acquire('idempotency:shop:under-way')
+    const waiting = await pay(scoped({ budget: 3 }), 'under-way', '5s')
+    expect([waiting.status, waiting.headers.has('retry-after'), runs, events]).toEqual([409, true, 0, []])
+    expect(await waiting.json()).toMatchObject({ type: '/problems/in-progress' })
+  })
+})
+
+test('the wait of a request is a default: a call that names its own waits that long, within the budget', async () => {
+  await using _ = await others.acquire('held-longer')
+  const locks = scoped({ wait: '0s', budget: 20 })
+  expect(await locks.acquire('held-longer').catch(({ waitedMs }) => waitedMs)).toBeLessThan(1_000)
+  expect(await locks.acquire('held-longer', { wait: '1500ms' }).catch(({ waitedMs }) => waitedMs)).toBeGreaterThan(
+    1_400,
+  )
 })
 
 test('releases are handed over, and are sent though the budget is used up', async () => {

@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { type ObjectState, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { type WatchdogSettings, type WatchdogStatus, watchdog } from '@leasehold/cloudflare'
 import {
@@ -15,8 +15,14 @@ import {
 import type { DelegatedLease, DelegatedValidity, LeaseStore } from '@leasehold/core/adapter'
 import { callUntil, ManualClock, ScriptedStore } from '@leasehold/testkit'
 
-/** The settings of the current test's objects. */
-export const world: { settings: WatchdogSettings } = { settings: {} as WatchdogSettings }
+export interface World {
+  /** The settings of the current test's objects. */
+  settings: WatchdogSettings
+  /** Called with the state of an object before it is made. */
+  beforeStart?: ((state: ObjectState) => void) | undefined
+}
+
+export const world: World = { settings: {} as WatchdogSettings }
 
 export interface WatchdogStub {
   status(): Promise<WatchdogStatus>
