@@ -62,7 +62,7 @@ const withQueue = `export { fifo, priority } from '@leasehold/core/queue'`
 test.each([
   ['once', `export { once } from '@leasehold/core/once'`, withRecords, 1_685],
   ['election', `export { lead, leaderOf } from '@leasehold/core/election'`, '', 1_410],
-  ['queue', withQueue, '', 11_480],
+  ['queue', withQueue, '', 11_545],
   ['semaphore', `export { semaphore } from '@leasehold/core/semaphore'`, withQueue, 930],
   ['read/write lock', `export { readWriteLock } from '@leasehold/core/read-write'`, withQueue, 1_710],
   [

@@ -91,16 +91,19 @@ export function permitClaims(probe: Probe): void {
       const { key, kind } = await crowded(brief)
       return { key, kind, permits: brief }
     }
-    // One after another, so that each is still taken when its waiter enters.
-    const looked: Asked[] = []
+    const looked: { readonly key: string; readonly isQueued: boolean }[] = []
     for (const brief of [105, 300]) {
       const lock = await all(brief)
-      await queues.enter({ ...lock, waiter: waiter(1) })
-      looked.push(lock)
+      const { type } = await queues.ask(queues.request({ ...lock, waiter: waiter(1) }))
+      looked.push({ key: lock.key, isQueued: type === 'queued' })
     }
     const [tried, waited] = [await all(300), await all(300)]
     await probe.advance(lastMs)
-    for (const { key } of looked) expect(await queues.look(key, inbox, [1])).toMatchObject({ turns: [1], missing: [] })
+    for (const { key, isQueued } of looked) {
+      const { turns } = await queues.look(key, inbox, [1])
+      // On a very slow machine they have all ended before it asks: then it has its permits already.
+      expect(turns).toEqual(isQueued ? [1] : [])
+    }
     await queues.take(tried)
     await queues.take({ ...waited, waiter: waiter(2) })
   })
