@@ -82,7 +82,7 @@ describe.each([
   })
 
   test('stress judges, cleans up, and shows no secret in a list of processes', async () => {
-    const program = start(['stress', '--processes', way === 'TCP' ? '2' : '1', '--for', '1s', '--json'], env())
+    const program = start(['stress', '--processes', '2', '--for', '1s', '--json'], env())
     const { pid } = program.child
     const children = (): string[] => textOf(`/proc/${pid}/task/${pid}/children`).trim().split(' ')
     const lines = (): string => [pid, ...children()].map((each) => textOf(`/proc/${each}/cmdline`)).join('\n')
@@ -189,7 +189,8 @@ test('stress finds out where somebody deletes locks', async () => {
     for (const key of await client.keys('lock:leasehold-stress-*')) await client.del(key)
   }
   const ended = await program.ended
-  expect([ended.code, json(ended)]).toMatchObject([1, { kept: false, overlaps: expect.any(Number) }])
+  expect([ended.code, json(ended)]).toMatchObject([1, { kept: false }])
+  expect((json(ended) as { overlaps: number }).overlaps).toBeGreaterThan(0)
 })
 
 describe('what goes wrong', () => {
