@@ -180,7 +180,8 @@ describe('one lock', () => {
 })
 
 test('stress finds out where somebody deletes locks', async () => {
-  const program = start(['stress', '--processes', '2', '--for', '1s', '--hold', '50ms', '--json'], tcp())
+  // Nobody is told of a deletion. A waiter of one process checks once a second, while the other has holder after holder.
+  const program = start(['stress', '--processes', '2', '--for', '3s', '--hold', '200ms', '--json'], tcp())
   let over = false
   void program.ended.then(() => {
     over = true

@@ -10,8 +10,8 @@ import {
 import * as redis6 from 'redis'
 import * as redis5 from 'redis-5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ClientOptions, clients, close } from '../test/clients.ts'
-import { clusters } from '../test/clusters.ts'
+import { type ClientOptions, clients, close, soak, tested } from '../test/clients.ts'
+import { testedClusters } from '../test/clusters.ts'
 import type { NodeRedisClient } from './index.ts'
 import { nodeRedisBackend } from './node-redis-backend.ts'
 
@@ -79,7 +79,7 @@ describe.each(clients)('over $name', ({ create }) => {
   })
 })
 
-describe('a server of the wrong kind', { concurrent: true }, () => {
+describe('a server of the wrong kind', () => {
   let [primary, replica]: RedisServer[] = []
   let cluster: RedisCluster
   let set: RedisSentinel
@@ -98,7 +98,7 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
   // `reconnectStrategy` is no risk here: such clients connect anew.
   const told = ['info CLIENT_QUEUE_LIMIT', 'info CLIENT_NO_SOCKET_TIMEOUT']
 
-  describe.each(clients)('over $name', ({ create }) => {
+  describe.each(tested)('over $name', ({ create }) => {
     const at = async (server: RedisServer | undefined): Promise<readonly string[]> =>
       codesIn(await reportOver(create({ ...careful, socket: { ...quick, port: server?.port ?? 0 } })))
 
@@ -109,7 +109,7 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
     })
   })
 
-  describe.each(clusters)('over a cluster client of $name', ({ create }) => {
+  describe.each(testedClusters)('over a cluster client of $name', ({ create }) => {
     const at = async ({ port }: RedisServer, defaults: ClientOptions): Promise<readonly string[]> =>
       codesIn(await reportOver(create({ rootNodes: [{ socket: { host: '127.0.0.1', port } }], defaults })))
 
@@ -124,10 +124,11 @@ describe('a server of the wrong kind', { concurrent: true }, () => {
   })
 
   type Make = (options: object) => NodeRedisClient & { connect(): Promise<unknown> }
-  describe.each([
+  const sentinels: [name: string, create: Make][] = [
     ['node-redis 6', redis6.createSentinel as unknown as Make],
     ['node-redis 5', redis5.createSentinel as unknown as Make],
-  ])('over a Sentinel client of %s', (_, create) => {
+  ]
+  describe.each(soak ? sentinels : sentinels.slice(0, 1))('over a Sentinel client of %s', (_, create) => {
     const codes = async (nodeClientOptions: ClientOptions): Promise<readonly string[]> => {
       const sentinelRootNodes = set.sentinels.map(({ host, port }) => ({ host, port }))
       return codesIn(await reportOver(create({ name: set.name, sentinelRootNodes, nodeClientOptions })))
