@@ -78,7 +78,7 @@ export const soakAlone = [
 export const soak = [
   ...soakOnly,
   'packages/node-redis/src/*.test.ts',
-  'packages/cli/src/doctor/doctor.test.ts',
+  'packages/cli/src/{on-terminal,doctor/doctor}.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
   'packages/nestjs/src/in-nest.test.ts',
   'examples/shared-document/test/page.test.ts',

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
+import { createLocker } from '@leasehold/core'
 import { type CheckReport, check } from '@leasehold/core/check'
-import { ioredisBackend, waitForReplicas } from '@leasehold/ioredis'
+import { ioredisBackend, ioredisStore, waitForReplicas } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster, startRedisSentinel } from '@leasehold/testkit/redis'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -242,6 +243,55 @@ describe('a user who may not do all', () => {
     expect(await problems({ server, options })).toEqual(['error KEYS_FORBIDDEN'])
     expect(await problems({ server, options, prefix: 'shop:' })).toEqual([])
   })
+})
+
+describe('a server whose locks have another prefix', () => {
+  let server: RedisServer
+  let client: Redis
+  beforeAll(async () => {
+    server = await started(...kept)
+    client = quiet(new Redis(server.port))
+    stops.push(() => client.disconnect())
+  })
+  const take = async (prefix: string, key: string): Promise<void> => {
+    await using locks = createLocker({ store: ioredisStore(client, { prefix }) })
+    await locks.withLock(key, () => undefined)
+  }
+
+  test.each(['order:1', 'order:{42}'])(
+    'is seen by what a lock leaves, such as %s, and not by what a check leaves',
+    async (key) => {
+      await server.command('FLUSHALL')
+      expect(await codes({ server, prefix: 'shop:' })).toEqual([])
+      expect(await codes({ server })).toEqual([])
+      await take('shop:', key)
+      const { findings } = await report({ server })
+      expect(findings).toMatchObject([{ code: 'OTHER_PREFIX', severity: 'info' }])
+      expect(findings[0]?.message).toContain(`"shop:${key}"`)
+      expect(await codes({ server, prefix: 'shop:' })).toEqual([])
+      // Two services may share a server.
+      await take('lock:', key)
+      expect(await codes({ server })).toEqual([])
+    },
+  )
+
+  test('is not seen by a user who may not look, nor far down in a large database', async () => {
+    await server.command('FLUSHALL')
+    await take('shop:', 'order:1')
+    await server.command('ACL', 'SETUSER', 'blind', 'on', `>${password}`, '~*', '&*', '+@all', '-scan')
+    expect(await codes({ server, options: { username: 'blind', password } })).toEqual([])
+    const fill = client.pipeline()
+    for (let at = 0; at < 10_000; at++) fill.set(`session:${at}`, '')
+    await fill.exec()
+    const before = await calls('scan')
+    await report({ server })
+    expect((await calls('scan')) - before).toBeLessThanOrEqual(4)
+  })
+  const calls = async (command: string): Promise<number> =>
+    Number(
+      new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(String(await server.command('INFO', 'commandstats')))?.[1] ??
+        0,
+    )
 })
 
 describe('a server of the wrong kind', { concurrent: true }, () => {

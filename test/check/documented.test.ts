@@ -23,7 +23,7 @@ test('those of a check', async () => {
   )
 })
 
-test('those of adapters', () => {
+test('those of adapters', async () => {
   // Clients with every option that is reported.
   const ioredis = { options: { commandTimeout: 1 } } as unknown as IoredisClient
   const nodeRedis = {
@@ -33,6 +33,6 @@ test('those of adapters', () => {
     findings.map(({ code, severity, remedy }) => [code, severity, client, remedy])
   expect(rows(/^\| `(CLIENT_[A-Z_]+)` \| (\w+) \| ([\w-]+) \| .+ \| (.+) \|$/gm)).toEqual([
     ...of('ioredis', ioredisFindings(ioredis)),
-    ...of('node-redis', nodeRedisFindings(nodeRedis)),
+    ...of('node-redis', await nodeRedisFindings(nodeRedis)),
   ])
 })

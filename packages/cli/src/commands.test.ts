@@ -82,7 +82,7 @@ describe.each([
   })
 
   test('stress judges, cleans up, and shows no secret in a list of processes', async () => {
-    const program = start(['stress', '--processes', way === 'TCP' ? '2' : '1', '--for', '1s', '--json'], env())
+    const program = start(['stress', '--processes', '2', '--for', '1s', '--json'], env())
     const { pid } = program.child
     const children = (): string[] => textOf(`/proc/${pid}/task/${pid}/children`).trim().split(' ')
     const lines = (): string => [pid, ...children()].map((each) => textOf(`/proc/${each}/cmdline`)).join('\n')
@@ -180,7 +180,8 @@ describe('one lock', () => {
 })
 
 test('stress finds out where somebody deletes locks', async () => {
-  const program = start(['stress', '--processes', '2', '--for', '1s', '--hold', '50ms', '--json'], tcp())
+  // Nobody is told of a deletion. A waiter of one process checks once a second, while the other has holder after holder.
+  const program = start(['stress', '--processes', '2', '--for', '3s', '--hold', '200ms', '--json'], tcp())
   let over = false
   void program.ended.then(() => {
     over = true
@@ -189,7 +190,8 @@ test('stress finds out where somebody deletes locks', async () => {
     for (const key of await client.keys('lock:leasehold-stress-*')) await client.del(key)
   }
   const ended = await program.ended
-  expect([ended.code, json(ended)]).toMatchObject([1, { kept: false, overlaps: expect.any(Number) }])
+  expect([ended.code, json(ended)]).toMatchObject([1, { kept: false }])
+  expect((json(ended) as { overlaps: number }).overlaps).toBeGreaterThan(0)
 })
 
 describe('what goes wrong', () => {

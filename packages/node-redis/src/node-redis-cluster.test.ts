@@ -209,6 +209,17 @@ describe.each(testedClusters)('nodeRedisTransport over a cluster client of $name
     expect(await transport.run([increment(key)], callUntil(never))).toEqual([value(2)])
   })
 
+  it('has a node connected anew whose connection was lost, also where the client is never to reconnect', async () => {
+    const client = await connect({ defaults: { socket: { reconnectStrategy: false } } })
+    const transport = nodeRedisTransport(client)
+    const key = await keyOn(0)
+    await transport.run([increment(key)], callUntil(never))
+    const connection = client.slots[keySlot(key)]?.master.client as { readonly isOpen: boolean }
+    proxies[0]?.cut()
+    await expect.poll(() => connection.isOpen).toBe(false)
+    expect(await transport.run([increment(key)], callUntil(never))).toEqual([value(2)])
+  })
+
   it('never sends what was aborted while it waited for the cluster', async () => {
     const client = idle()
     const transport = nodeRedisTransport(client)

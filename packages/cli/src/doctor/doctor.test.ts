@@ -1,4 +1,7 @@
+import { createLocker } from '@leasehold/core'
+import { ioredisBackend } from '@leasehold/ioredis'
 import { type RedisServer, startRedis, startRedisCluster, startRedisSentinel } from '@leasehold/testkit/redis'
+import { Redis } from 'ioredis'
 import { afterAll, describe, expect, test } from 'vitest'
 import { soak } from '../../../../test/support/scale.ts'
 import { bridgeToken, startTestBridge } from '../../../bridge/test/bridge.ts'
@@ -84,6 +87,19 @@ const patients: Readonly<Record<string, readonly [open: () => Promise<Patient>, 
     },
     /^error +KEYS_FORBIDDEN$/m,
     1,
+  ],
+  'whose locks have another prefix, and that lets everybody do all': [
+    async () => {
+      const server = await started()
+      const client = new Redis(server.port)
+      await using locks = createLocker(ioredisBackend(client, { prefix: 'shop:' }))
+      // What is left of a lock that nobody holds anymore is enough.
+      await locks.withLock('order:1', () => undefined)
+      client.disconnect()
+      return { url: server.url, healed: async () => ({ url: server.url, args: ['--prefix', 'shop:'] }) }
+    },
+    /^info +OTHER_PREFIX$[\s\S]*"shop:order:1"[\s\S]*--prefix/m,
+    0,
   ],
   'that is a Sentinel': [
     async () => {

@@ -26,6 +26,7 @@ export type CheckCode =
   | 'NOT_LISTENING'
   | 'NOT_HEARD'
   | 'PREFIX_MISMATCH'
+  | 'OTHER_PREFIX'
   | 'EVICTS_LOCKS'
   | 'MAY_EVICT_LOCKS'
   | 'MEMORY_FULL'
@@ -99,6 +100,10 @@ const catalogue: Readonly<Record<CheckCode, readonly [Finding['severity'], remed
   ],
   NOT_HEARD: ['warning', 'Give the notifier, or the bridge, the same Redis as the store.'],
   PREFIX_MISMATCH: ['error', 'Give store, notifier and bridge the same prefix.'],
+  OTHER_PREFIX: [
+    'info',
+    'If those are the locks you mean, use their prefix: the option `prefix` of the store, `--prefix` of the command line.',
+  ],
   EVICTS_LOCKS: [
     'error',
     'Set `maxmemory-policy noeviction`, by `CONFIG SET` and in the configuration, or give locks a server of their own.',

@@ -22,14 +22,21 @@ export async function examine(target: CheckTarget, rounds: number | undefined, b
   const { store, notifier } = target
   const key = `leasehold-check:${drawAcquisitionId()}`
   const behind = redisBehind(store)
-  const offered = [store, notifier, behind?.transport].flatMap((each) => (each && offeredFindings(each)) ?? [])
   const { findings, newsMs, reached, announces } = await rehearse(target, key, rounds, budget)
+  // Some clients show the options of a connection only once there is one.
+  const offered = await Promise.all([store, notifier, behind?.transport].map((each) => offeredBy(each, budget)))
   // A server that is loading, or busy with a script, would answer none of this in time.
   const answers = reached && !findings.some(({ code }) => code === 'NOT_READY')
   const redis = behind && answers ? await checkRedis(behind, store, key, budget) : undefined
   const times = answers ? await timeCalls(store, behind, key, rounds, budget) : undefined
   const { ping = null, script = null } = times ?? {}
-  const found = [...apart(target), ...(redis?.findings ?? []), ...findings, ...(times?.findings ?? []), ...offered]
+  const found = [
+    ...apart(target),
+    ...(redis?.findings ?? []),
+    ...findings,
+    ...(times?.findings ?? []),
+    ...offered.flat(),
+  ]
   if (!announces && !found.some(isAboutNews)) found.push(unannounced(store.prefix))
   if (script && script.medianMs > slowPart * store.commandDeadlineMs) {
     found.push(finding('SLOW', `A script took ${script.medianMs} ms, there and back`))
@@ -47,6 +54,11 @@ export async function examine(target: CheckTarget, rounds: number | undefined, b
     },
     clocks: redis?.readings ?? new Map(),
   }
+}
+
+async function offeredBy(subject: object | undefined, budget: Budget): Promise<readonly Finding[]> {
+  const offered = (subject && offeredFindings(subject)) ?? []
+  return 'then' in offered ? ((await budget.ask(Infinity, () => offered)) ?? []) : offered
 }
 
 /** Reports different prefixes, which `createLocker` also refuses. */

@@ -3,6 +3,7 @@ import type { LeaseStore } from '../store/lease-store.ts'
 import type { Budget } from './budget.ts'
 import { finding } from './catalogue.ts'
 import type { ClockReading } from './clock-step.ts'
+import { otherPrefix } from './other-prefix.ts'
 import { reasonIn, refusal } from './refusal.ts'
 import { parseServerReport, type ServerReport } from './server-report.ts'
 import { serverFindings } from './server-rules.ts'
@@ -41,8 +42,18 @@ export async function checkRedis(
     keys.map(async ([name, keyThere]) => ({ name, ...(await checkNode(behind, keyThere, keys.length, save, budget)) })),
   )
   const isPlainOnCluster = !behind.transport.cluster && nodes.some(({ report }) => report?.cluster)
+  const elsewhere = await otherPrefix(
+    behind,
+    keys.map(([, keyThere]) => keyThere),
+    budget,
+  )
   return {
-    findings: [...forbidden, ...named(nodes), ...(isPlainOnCluster ? [await plainOnCluster(store, key, budget)] : [])],
+    findings: [
+      ...forbidden,
+      ...named(nodes),
+      ...(isPlainOnCluster ? [await plainOnCluster(store, key, budget)] : []),
+      ...elsewhere,
+    ],
     nodes: nodes.map(({ name, report }) => ({ name, report })),
     readings: new Map(nodes.flatMap(({ name, reading }) => (reading ? [[name, reading]] : []))),
   }

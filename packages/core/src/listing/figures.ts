@@ -3,8 +3,8 @@
  * constants of such modules.
  */
 
-/** The most locks in one read: a millisecond or two of the server's time. */
-export const mostRead = 200
+/** The most locks in one read: about a millisecond of the server's time. */
+export const mostRead = 50
 /** The most times that a search begins again because keys moved between nodes meanwhile. */
 export const mostRestarts = 5
 /**

@@ -6,7 +6,7 @@
 -- @returns {"found", cursor, name, ...}  cursor "0" at the end; a name may come more than once
 local cursor, pattern, prefix, node = ARGV[1], ARGV[2], ARGV[3], KEYS[1]
 -- The number of keys that a step walks, and the most steps of a call: fewer if they take long or find many names.
-local step, mostSteps, mostMicros, mostNames = 500, 10, 1500, 500
+local step, mostSteps, mostMicros, mostNames = 250, 20, 1000, 250
 local call, sub = redis.call, string.sub
 
 local function micros()

@@ -17,17 +17,21 @@ export interface Finding {
   readonly remedy: string
 }
 
+/** A promise is for what only another turn of the event loop can tell. */
+type Offered = readonly Finding[] | Promise<readonly Finding[]>
+
 /** Kept beside the store, transport or notifier, not on it, as with `offerPassOn`. */
-const offers = findingOffers as WeakMap<object, () => readonly Finding[]>
+const offers = findingOffers as WeakMap<object, () => Offered>
 
 /**
  * Offers what a store, transport or notifier knows about itself that matters to locks, such as a risky option of its
- * client, and returns `subject`. `look` is called on each check. It must do no I/O and not throw.
+ * client, and returns `subject`. `look` is called on each check, after the store has been asked for a lock. It must do no
+ * I/O and neither throw nor reject.
  */
-export function offerFindings<T extends object>(subject: T, look: () => readonly Finding[]): T {
+export function offerFindings<T extends object>(subject: T, look: () => Offered): T {
   offers.set(subject, look)
   return subject
 }
 
 /** The findings that it offers; undefined if it offers none. */
-export const offeredFindings = (subject: object): readonly Finding[] | undefined => offers.get(subject)?.()
+export const offeredFindings = (subject: object): Offered | undefined => offers.get(subject)?.()

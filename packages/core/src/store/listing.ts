@@ -15,7 +15,7 @@ export interface ListingStore {
    * @param from    where the last call ended; undefined to begin
    */
   find(pattern: string, from: ListingPlace | undefined, call: CallDeadline): Promise<FindOutcome>
-  /** Reads each lock, at most 200. */
+  /** Reads each lock, at most 50. */
   read(keys: readonly string[], call: CallDeadline): Promise<readonly ReadOutcome[]>
 }
 
