@@ -1,11 +1,12 @@
 import type { LockerOptions } from '@leasehold/core'
-import { guardedSet } from '@leasehold/core/fencing'
+import { waitForReplicas } from '@leasehold/core/redis'
 import { type RedisCluster, type RedisServer, startRedisCluster } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { elapse, eventually, ms } from '../support/scale.ts'
-import { clients } from './clients.ts'
+import { elapse, eventually, soak } from '../support/scale.ts'
+import { type Connection, clients } from './clients.ts'
 import { startCrew } from './crew.ts'
-import { lossOf } from './loss.ts'
+import { fencedWrites } from './fenced-writes.ts'
+import { lossOf, renewalsAnswered } from './loss.ts'
 import { openProcess, type Process } from './process.ts'
 
 /* A cluster of three primaries with a replica each, in short. The rest is in the soak. */
@@ -27,8 +28,9 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
 
     it('every kind of work goes on through a failover, the move of its slot, and scripts that are forgotten', async () => {
       const [a, b] = [open(), open()]
-      // A different primary for each client: a replica that has just taken over must not do so again at once.
-      const tag = namesOf[at]?.[at] as string
+      // A different primary for each client, as far as they go: a replica that has just taken over must not do so again
+      // at once.
+      const tag = namesOf[at % namesOf.length]?.[at] as string
       const crew = startCrew([a.locks, b.locks], tag)
       await crew.turns(3)
       await cluster.failOver(await cluster.nodeOf(`{${tag}}`))
@@ -47,9 +49,17 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
       for (const { events } of [a, b]) expect(events.filter(({ type }) => type === 'lost')).toEqual([])
     })
 
-    it('a release on any node wakes a waiter that listens to one of them', async () => {
-      const [a, b] = [open(), open({ recheck: '30s', wait: '20s' })]
-      const keys = namesOf.map((names) => `{${names[at]}}wake`)
+    const ways: readonly (readonly [title: string, waits: boolean])[] = [
+      ['a release on any node wakes a waiter that listens to one of them', false],
+      ['with WAIT, a release on any node wakes a waiter, too', true],
+    ]
+    it.each(soak ? ways : ways.slice(0, 1))('%s', async (_, waits) => {
+      const connect = (): Connection => {
+        const connection = client.toCluster(cluster.nodes)
+        return waits ? waitForReplicas(connection, { replicas: 1, timeout: '500ms' }) : connection
+      }
+      const [a, b] = [openProcess(connect()), openProcess(connect(), { recheck: '30s', wait: '20s' })]
+      const keys = namesOf.map((names) => `{${names[at]}}wake-${waits}`)
       const held = await Promise.all(keys.map((key) => a.locks.acquire(key, { ttl: '30s' })))
       const waiting = keys.map((key) => b.locks.acquire(key))
       const listeners = await Promise.all(keys.map((key) => listenersOf(`lock:release:${key}`)))
@@ -64,23 +74,32 @@ describe.each(clients.map((client, at) => ({ client, at, name: client.name })))(
 
     it('T-35: a lock that a failover loses is noticed at the next renewal, and the fence keeps its old holder out', async () => {
       const key = `{${namesOf[2]?.[at]}}t35`
-      const [a, b] = [open({ ttl: ms(5_000) }), open()]
+      const connection = client.toCluster(cluster.nodes)
+      const renewals = renewalsAnswered(connection.store, key)
+      const [a, b] = [openProcess(connection, { ttl: '5s' }), open()]
       const primary = await cluster.nodeOf(`lock:${key}`)
       const [replica] = (await cluster.replicasOf(primary)) as [RedisServer]
       // The guarded data is on another node, and loses nothing.
-      const data = await keyElsewhere(primary, `data-${client.name}`)
+      const writes = fencedWrites(await keyElsewhere(primary, `data-${client.name}`))
       await replica.stopReplication()
       const lease = await a.locks.acquire(key)
-      expect(await guardedSet(a.transport, data, 'from a', { fence: lease.fence })).toEqual({ stored: true })
+      const endFirst = writes.begin(a.transport, lease.fence)
+      await eventually(() => writes.accepted.length > 2)
 
       await primary.kill()
       await replica.promote()
       await cluster.successorOf(primary, `lock:${key}`)
       const second = await b.locks.acquire(key, { wait: '10s' })
       expect(second.fence).toBeGreaterThan(lease.fence)
-      expect(await guardedSet(b.transport, data, 'from b', { fence: second.fence })).toEqual({ stored: true })
+      const endSecond = writes.begin(b.transport, second.fence)
       expect(await lossOf(lease)).toMatchObject({ code: 'LEASE_LOST', reason: 'superseded' })
-      expect(await guardedSet(a.transport, data, 'late', { fence: lease.fence })).toMatchObject({ stored: false })
+      expect(renewals).toEqual(['superseded'])
+      // The first holder does not look at its signal, and goes on.
+      await eventually(() => writes.refused.length > 2)
+      await Promise.all([endFirst(), endSecond()])
+      expect(writes.accepted).toEqual(writes.accepted.toSorted((one, other) => one - other))
+      expect(new Set(writes.accepted)).toEqual(new Set([lease.fence, second.fence]))
+      expect(new Set(writes.refused)).toEqual(new Set([lease.fence]))
       expect(await lease.release()).toBe('superseded')
       expect(await second.release()).toBe('released')
       // It comes back as a replica, and brings nothing of the lost lock with it.
