@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -203,6 +204,12 @@ const shorter = (files: Readonly<Record<string, string>>): Readonly<Record<strin
     : { ...others, 'orders.service.ts': service.replace("'3s'", "'1500ms'").replace('2_000', '1_000') }
 }
 
+/** What the README's test uses of Jest. */
+const jestTypes = `
+  declare function it(name: string, run: () => Promise<void>): void
+  declare function expect(actual: unknown): { readonly rejects: { toMatchObject(expected: object): Promise<void> } }
+`
+
 describe('the README', () => {
   let project: NestProject
   beforeAll(async () => {
@@ -238,6 +245,23 @@ describe('the README', () => {
     const refused = answers.find(({ status }) => status === 409)
     expect(refused?.tookMs).toBeGreaterThanOrEqual(waitMs)
     expect(refused?.tookMs).toBeLessThan(limit(waitMs + 1_000))
+  })
+
+  it('has a test of a service, which passes in the Jest of a CommonJS project', async ({ onTestFinished }) => {
+    const [, spec = ''] = /^```ts.*\n\/\/ test\/orders\.service\.spec\.ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    const { 'orders.service.ts': service = '' } = shorter(readmeFiles)
+    const sources = {
+      'orders.service.ts': service,
+      'orders.service.spec.ts': spec.replace('../src/', './'),
+      'jest.d.ts': jestTypes,
+    }
+    const tested = await nestProject(installed, { nest: '11', format: 'cjs' }, sources)
+    onTestFinished(() => tested[Symbol.asyncDispose]())
+    const config = { rootDir: join(tested.folder, 'dist'), testMatch: ['**/*.spec.js'], transform: {} }
+    const jest = fileURLToPath(new URL('../../../test/node_modules/jest/bin/jest.js', import.meta.url))
+    const command = [process.execPath, jest, '--ci', '--config', JSON.stringify(config)]
+    const { code, err } = await runProgram(command, tested.folder).ended
+    expect([code, err]).toEqual([0, expect.stringMatching(/^Tests: +1 passed, 1 total$/m)])
   })
 
   it('has a filter that answers 503 when Redis does not answer', async ({ onTestFinished }) => {
