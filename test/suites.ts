@@ -84,6 +84,6 @@ export const soak = [
   'examples/shared-document/test/page.test.ts',
   'test/operating/stuck-lock.test.ts',
   'examples/worker-idempotent/test/burst.test.ts',
-  'examples/nest-orders/test/coupons.test.ts',
+  'examples/nest-orders/test/{coupons,readme}.test.ts',
   'test/runtimes/{bridge-killed,conformance,hibernating-sessions,worker-and-server*}.test.ts',
 ]

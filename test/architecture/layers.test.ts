@@ -104,7 +104,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   schedule: ['context', 'errors', 'key-locker', 'lease', 'locker', 'options', 'redis', 'store', 'timing'],
   check: ['errors', 'redis', 'store', 'timing', 'waiting'],
   listing: ['context', 'errors', 'key-locker', 'locker', 'redis', 'store', 'timing'],
-  locked: ['errors', 'lease', 'options'],
+  locked: ['errors', 'lease', 'options', 'timing'],
   requests: ['errors', 'lease', 'options'],
   presence: [
     ...['acquire', 'context', 'errors', 'key-locker', 'lease', 'local-queue', 'locker', 'options', 'queue'],

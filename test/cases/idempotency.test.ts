@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { IdempotencyEvent, IdempotentOptions, IdempotentWork } from '@leasehold/idempotency'
 import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { adapted, hono, type ServedHandler } from '../support/frameworks.ts'
+import { adapted, frameworks, hono, type ServedHandler } from '../support/frameworks.ts'
 import { elapse, ms } from '../support/scale.ts'
 import { scriptCalls, type Way, ways } from '../support/ways.ts'
 
@@ -185,6 +185,33 @@ describe.each(settings)('%s', (settingName, open, framework) => {
     }
   })
 
+  it('T-54: a handler that throws or times out ends the reservation: the retry is told in doubt, or runs, as you say', async () => {
+    await using silent = await silentServer()
+    const kinds: Readonly<Record<string, () => Promise<Response>>> = {
+      throws: () => Promise.reject(new Error('cut')),
+      'times out': () => fetch(silent.url, { signal: AbortSignal.timeout(100) }),
+    }
+    for (const [kind, cut] of Object.entries(kinds)) {
+      for (const inDoubt of ['reject', 'rerun'] as const) {
+        const runs = [cut]
+        const again = (): Response => new Response('again', { status: 201 })
+        const { send } = await serve(`T-54 ${kind} ${inDoubt}`, () => (runs.shift() ?? again)(), { inDoubt })
+        const [first, second] = [await send(), await send()]
+        const told = inDoubt === 'rerun' ? [500, 201] : [500, 409]
+        expect([kind, inDoubt, first.status, second.status]).toEqual([kind, inDoubt, ...told])
+        if (inDoubt === 'reject') expect(await typeOf(second)).toBe('/problems/in-doubt')
+        else expect(replayed(await send())).toBe(true)
+      }
+    }
+    // One that answers for what timed out says that it is safe to try again.
+    const answers = [504, 201]
+    const { send } = await serve('T-54 gateway', async () => {
+      await kinds['times out']?.().catch(() => undefined)
+      return new Response('', { status: answers.shift() ?? 200 })
+    })
+    expect([(await send()).status, (await send()).status, replayed(await send())]).toEqual([504, 201, true])
+  })
+
   it('T-55: a replay has the bytes and headers of the first answer, and says what it is, to other origins, too', async () => {
     const made = {
       location: '/payments/7',
@@ -289,48 +316,68 @@ describe.each(settings)('%s', (settingName, open, framework) => {
   })
 })
 
-it('T-54: after a server was killed, its keys are told in doubt once the lease is over, or run again, as you say', async () => {
+it('T-54: after a server was killed, its keys are told in doubt once the lease is over, or run again, as you say, in each framework', async () => {
   const ttl = ms(5_000, 1_500)
   const ends: (() => void)[] = []
+  /** Starts the servers of all frameworks in one process. Each call is made in each framework. */
   async function start(inDoubt: string) {
     const args = [redis.url, String(ttl), inDoubt]
     const child = fork(new URL('../support/payment-server.ts', import.meta.url), args)
     ends.push(() => child.kill('SIGKILL'))
-    const [url] = (await once(child, 'message')) as [string]
-    const pay = (path: string) =>
-      fetch(`${url}${path}`, { method: 'POST', headers: { 'idempotency-key': 'k' }, body: '{}' })
-    return { child, pay }
+    const [urls] = (await once(child, 'message')) as [readonly string[]]
+    let paid = 0
+    child.on('message', () => ++paid)
+    const pay = () =>
+      urls.map((url) => fetch(`${url}/hang`, { method: 'POST', headers: { 'idempotency-key': 'k' }, body: '{}' }))
+    return { child, pay, paid: () => paid }
   }
+  /** The same of each framework, with its name. */
+  const ofEach = <T>(value: T) => frameworks.map(({ name }) => [name, value] as const)
+  const answersOf = <T>(calls: readonly Promise<Response>[], read: (answer: Response) => T) =>
+    Promise.all(calls.map(async (call, index) => [frameworks[index]?.name, await read(await call)] as const))
   try {
-    const first = await start('reject')
-    const cut = first.pay('/hang').catch((error: unknown) => error)
-    await once(first.child, 'message')
-    // On a busy machine, a process takes longer to start than the lease lasts.
-    const second = await start('reject')
+    // At once: on a busy machine, a process takes longer to start than the lease lasts.
+    const [first, second, third] = await Promise.all([start('reject'), start('reject'), start('rerun')])
+    const cut = Promise.all(first.pay().map((call) => call.catch(({ name }: Error) => name)))
+    await expect.poll(first.paid, { timeout: 10_000 }).toBe(frameworks.length)
     const exited = once(first.child, 'exit')
     first.child.kill('SIGKILL')
     await exited
-    expect(await cut).toBeInstanceOf(Error)
-    const soon = await second.pay('/hang')
-    expect([soon.status, await typeOf(soon), Number(soon.headers.get('retry-after'))]).toEqual([
-      409,
-      '/problems/in-progress',
-      expect.closeTo(ttl / 1_000, -1),
+    expect(await cut).toEqual(frameworks.map(() => 'TypeError'))
+    const soon = await answersOf(second.pay(), async (answer) => [
+      answer.status,
+      await typeOf(answer),
+      Number(answer.headers.get('retry-after')),
     ])
+    expect(soon).toEqual(ofEach([409, '/problems/in-progress', expect.closeTo(ttl / 1_000, -1)]))
     await elapse(ttl)
-    expect(await typeOf(await second.pay('/hang'))).toBe('/problems/in-doubt')
-    const third = await start('rerun')
-    const rerun = await third.pay('/hang')
-    expect([rerun.status, await rerun.json()]).toEqual([201, { count: 2 }])
-    expect(replayed(await second.pay('/hang'))).toBe(true)
-    // Only the record and the fence are left, and both expire.
+    expect(await answersOf(second.pay(), typeOf)).toEqual(ofEach('/problems/in-doubt'))
+    const rerun = await answersOf(third.pay(), async (answer) => [answer.status, await answer.json()])
+    expect(rerun).toEqual(ofEach([201, { count: 2 }]))
+    expect(await answersOf(second.pay(), replayed)).toEqual(ofEach(true))
+    // Only the record and the fence of each are left, and all expire.
     const names = (await redis.command('KEYS', '*tenant*')) as string[]
-    expect(names.map((name) => name.replace(/.*:/, '')).sort()).toEqual(['fence', 'record'])
+    const kinds = names.map((name) => name.replace(/.*:/, '')).toSorted()
+    expect(kinds).toEqual([...frameworks.map(() => 'fence'), ...frameworks.map(() => 'record')])
     for (const name of names) expect(Number(await redis.command('PTTL', name))).toBeGreaterThan(0)
   } finally {
     for (const end of ends) end()
   }
 })
+
+/** Accepts connections, and never answers. */
+async function silentServer(): Promise<AsyncDisposable & { readonly url: string }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
 
 /** Sends a request with these lines as they are, and returns the first line of the response. */
 function raw({ url }: ServedHandler, lines: readonly string[]): Promise<string> {

@@ -12,6 +12,8 @@ export interface Ended {
 
 /** A separate process. Kill it when the test is over. */
 export interface RunningProgram {
+  /** What it has printed so far. */
+  readonly lines: readonly string[]
   /** Resolves with the first line that matches; rejects if the program ends without one. */
   line(pattern: RegExp): Promise<string>
   readonly ended: Promise<Ended>
@@ -40,6 +42,7 @@ export function runProgram(command: readonly string[], folder: string, more: Nod
     ([code]): Ended => ({ code: code as number | null, lines, err, lingeredMs: performance.now() - lastLineAt }),
   )
   return {
+    lines,
     async line(pattern) {
       const over = ended.then((what) => Promise.reject(new Error(`It ended: ${JSON.stringify(what)}`)))
       over.catch(() => undefined)

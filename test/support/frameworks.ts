@@ -72,3 +72,6 @@ export const adapted: readonly Framework[] = [
     },
   },
 ]
+
+/** Hono first. */
+export const frameworks: readonly Framework[] = [hono, ...adapted]

@@ -17,7 +17,7 @@ export type OnContended<M extends AsyncMethod> =
 
 /** How a method is guarded. The options of an acquire pass through. */
 export interface DistributedLockOptions<This extends object, M extends AsyncMethod>
-  extends Omit<LockedOptions<This, M>, 'locks' | 'onContended' | 'failureMessage'> {
+  extends Omit<LockedOptions<This, M>, 'locks' | 'onContended' | 'onOverrun' | 'failureMessage'> {
   /** The name of the locker, as given to the module; default: the one without a name. */
   readonly locker?: string | undefined
   /**
@@ -32,6 +32,12 @@ export interface DistributedLockOptions<This extends object, M extends AsyncMeth
   readonly failureMessage?: LockedOptions<This, M>['failureMessage']
   /** What happens to a call when somebody holds the lock until the wait is over; default 409. */
   readonly onContended?: OnContended<M> | undefined
+  /**
+   * Called when a call gives up on the lock while an earlier call of this method, in this process and for the same key,
+   * still runs: a scheduled job has outlasted its interval. Default: with `onContended: 'skip'`, a warning is logged;
+   * otherwise nothing is.
+   */
+  readonly onOverrun?: LockedOptions<This, M>['onOverrun']
   /**
    * Keeps the lock taken for at least this long after it was acquired: for jobs that several instances fire at about
    * the same time. Make it longer than their timers may be apart, and shorter than the time between two runs.

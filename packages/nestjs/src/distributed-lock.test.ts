@@ -126,6 +126,7 @@ describe('a guarded method', () => {
     ['holdAtLeast', { holdAtLeast: 'soon' }, '"soon"'],
     ['retries', { retries: 3 }, '3'],
     ['onContended', { onContended: 429 }, '429'],
+    ['onOverrun', { onOverrun: 'warn' }, '"warn"'],
     ['key', { key: '' }, '""'],
     ['key', { key: undefined }, 'undefined'],
   ])('with a mistake in %s is told when its class is made, by its name', (option, options, value) => {
@@ -237,5 +238,25 @@ describe('a job that several instances fire', () => {
     await first
     await jobs.run()
     expect(warn).toHaveBeenCalledOnce()
+  })
+
+  it('that outlasts its interval is told as you say, however it answers, instead of being warned of', async () => {
+    const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+    const gate = Promise.withResolvers<void>()
+    for (const onContended of ['skip', 409] as const) {
+      const told: unknown[] = []
+      const key = `k:${onContended}`
+      const jobs = guarded(() => gate.promise, {
+        key,
+        wait: 0,
+        onContended,
+        onOverrun: (overrun) => told.push(overrun),
+      })
+      void jobs.run()
+      await expect.poll(() => elsewhere.isLocked(key)).toBe(true)
+      await rejection(jobs.run())
+      expect([told, warn.mock.calls]).toEqual([[{ key, runningMs: expect.any(Number) }], []])
+    }
+    gate.resolve()
   })
 })

@@ -8,7 +8,7 @@ import { guardedCalls } from './guarded-calls.ts'
 import { injectedLocker, injectLocker } from './injected-locker.ts'
 import { LockContendedException } from './lock-contended-exception.ts'
 import { namedMistake } from './named-mistake.ts'
-import { Overruns } from './overruns.ts'
+import { warnOfOverrun } from './warn-of-overrun.ts'
 
 /**
  * Makes a decorator that runs a method of a provider or controller under a lock. The method must return a promise; the
@@ -68,24 +68,24 @@ function wrapped<This extends object, M extends AsyncMethod>(
   demandOption(isKnown, 'onContended', '409, 423, "skip" or a function')
   if (typeof rest.key === 'string') checkKey(rest.key)
   const atLeast = holdAtLeast === undefined ? undefined : parseDuration('holdAtLeast', holdAtLeast)
-  const overruns = new Overruns(title)
+  const skips = onContended === 'skip'
   const guard: LockedOptions<This, M> = {
     ...rest,
     locks: (self) => {
       const own = locks?.(self) ?? injectedLocker(self, locker)
       const calls = atLeast === undefined ? own : holding(own, atLeast)
-      return guardedCalls(calls, { method: title, skips: onContended === 'skip', overruns })
+      return guardedCalls(calls, { method: title, skips })
     },
-    onContended: answerTo<M>(onContended, overruns),
+    onContended: answerTo<M>(onContended),
+    onOverrun: rest.onOverrun ?? (skips ? warnOfOverrun(title) : undefined),
   }
   return lockedFunction(method, guard as LockedOptions<ThisParameterType<M>, M>) as unknown as M
 }
 
-function answerTo<M extends AsyncMethod>(onContended: OnContended<M> | 'skip', overruns: Overruns) {
+function answerTo<M extends AsyncMethod>(onContended: OnContended<M> | 'skip') {
   return (error: LockContendedError): Awaited<ReturnType<M>> => {
     if (typeof onContended === 'function') return onContended(error)
     if (onContended !== 'skip') throw new LockContendedException(error, onContended as 409 | 423)
-    overruns.skipped(error.key)
     return undefined as Awaited<ReturnType<M>>
   }
 }

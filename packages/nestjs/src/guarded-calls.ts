@@ -3,7 +3,6 @@ import type { LockCalls } from '@leasehold/core/locked'
 import { leaseScope } from '#process-state'
 import { ApplicationClosingException } from './application-closing-exception.ts'
 import { namedMistake } from './named-mistake.ts'
-import type { Overruns } from './overruns.ts'
 import { warnOfClose } from './warn-of-close.ts'
 
 /** The method whose calls are guarded. */
@@ -12,13 +11,12 @@ interface Guarded {
   readonly method: string
   /** Whether a call that cannot run returns undefined. */
   readonly skips: boolean
-  readonly overruns: Overruns
 }
 
 /**
- * The calls of a locker, with the lease in the async context of the work, each run recorded, and errors that suit Nest.
+ * The calls of a locker, with the lease in the async context of the work, and errors that suit Nest.
  */
-export function guardedCalls(calls: LockCalls, { method, skips, overruns }: Guarded): LockCalls {
+export function guardedCalls(calls: LockCalls, { method, skips }: Guarded): LockCalls {
   return {
     async withLock(key, options, work) {
       let began = false
@@ -27,7 +25,7 @@ export function guardedCalls(calls: LockCalls, { method, skips, overruns }: Guar
           began = true
           const end = warnOfClose(method, lease)
           try {
-            return await leaseScope.run(lease, () => overruns.run(key, () => work(lease)))
+            return await leaseScope.run(lease, () => work(lease))
           } finally {
             end()
           }

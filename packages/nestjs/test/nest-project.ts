@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,6 @@ const compilers = {
   '12': here('../../../node_modules/typescript'),
 } as const
 
-const packages = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', '@nestjs/schedule']
 const others = ['ioredis', 'reflect-metadata', 'rxjs']
 
 /**
@@ -50,7 +49,8 @@ export async function nestProject(
   try {
     // A copy: a link would resolve Nest from its own location.
     cpSync(join(installed.folder, 'node_modules/@leasehold'), join(modules, '@leasehold'), { recursive: true })
-    for (const name of [...packages, ...others]) link(join(homes[nest], 'node_modules', name), join(modules, name))
+    const ofNest = readdirSync(join(homes[nest], 'node_modules/@nestjs')).map((name) => `@nestjs/${name}`)
+    for (const name of [...ofNest, ...others]) link(join(homes[nest], 'node_modules', name), join(modules, name))
     link(here('../node_modules/@types/node'), join(modules, '@types/node'))
     for (const [path, source] of Object.entries(sources)) write(join(folder, 'src', path), source)
     write(join(folder, 'package.json'), JSON.stringify({ type: format === 'cjs' ? 'commonjs' : 'module' }))

@@ -1,5 +1,6 @@
 import { AcquireTimeoutError, demandObject, demandOption } from '../errors.ts'
 import { type AcquireOptions, checkAcquireOptions } from '../options.ts'
+import { systemClock } from '../timing/clock.ts'
 import { LockContendedError } from './lock-contended-error.ts'
 import type { Lockable, LockCalls, LockedOptions } from './locked-options.ts'
 
@@ -12,20 +13,33 @@ export function guarded<This, F extends Lockable>(
   fn: F,
   options: LockedOptions<This, F>,
 ): (this: This, ...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>> {
-  const { locks, key, failureMessage, onContended, signal, acquire } = checked(options)
+  const { locks, key, failureMessage, onContended, onOverrun, signal, acquire } = checked(options)
+  /** When the run of each key began that has not ended. */
+  const runs = new Map<string, number>()
   const wrapper = async function (this: This, ...args: Parameters<F>): Promise<Awaited<ReturnType<F>>> {
     const of = <T>(value: T | ((this: This, ...args: Parameters<F>) => T)): T => valueFor(value, this, args)
     const calls = typeof locks === 'function' ? locks(this) : locks
     demandCalls(calls)
-    let began = false
+    const lockKey = of(key)
+    let began: number | undefined
     try {
-      return await calls.withLock(of(key), { ...acquire, signal: of(signal) }, () => {
-        began = true
-        return Reflect.apply(fn, this, args)
+      return await calls.withLock(lockKey, { ...acquire, signal: of(signal) }, async () => {
+        began = systemClock.monotonicMs()
+        runs.set(lockKey, began)
+        try {
+          return await Reflect.apply(fn, this, args)
+        } finally {
+          // If this run lost its lease, the next one may have begun.
+          if (runs.get(lockKey) === began) runs.delete(lockKey)
+        }
       })
     } catch (error) {
       // If `fn` itself could not acquire a lock, that is an error of its own.
-      if (began || !(error instanceof AcquireTimeoutError)) throw error
+      if (began !== undefined || !(error instanceof AcquireTimeoutError)) throw error
+      const since = runs.get(lockKey)
+      if (since !== undefined) {
+        onOverrun?.({ key: lockKey, runningMs: Math.round(systemClock.monotonicMs() - since) })
+      }
       const contended = new LockContendedError(of(failureMessage) ?? error.message, error)
       if (!onContended) throw contended
       return onContended(contended)
@@ -48,16 +62,17 @@ function valueFor<T, This, Args extends never[]>(
 
 function checked<This, F extends Lockable>(options: LockedOptions<This, F>) {
   demandObject(options)
-  const { locks, key, failureMessage, onContended, signal, ...acquire } = options
+  const { locks, key, failureMessage, onContended, onOverrun, signal, ...acquire } = options
   const isFunction = (value: unknown): boolean => typeof value === 'function'
   const isTextOr = (value: unknown): boolean => typeof value === 'string' || isFunction(value)
   if (!isFunction(locks)) demandCalls(locks)
   demandOption(isTextOr(key), 'key', 'text, or a function of the arguments')
   demandOption(failureMessage === undefined || isTextOr(failureMessage), 'failureMessage', 'text, or a function')
   demandOption(onContended === undefined || isFunction(onContended), 'onContended', 'a function')
+  demandOption(onOverrun === undefined || isFunction(onOverrun), 'onOverrun', 'a function')
   demandOption(signal === undefined || signal instanceof AbortSignal || isFunction(signal), 'signal', 'an AbortSignal')
   checkAcquireOptions(acquire)
-  return { locks, key, failureMessage, onContended, signal, acquire: acquire as AcquireOptions }
+  return { locks, key, failureMessage, onContended, onOverrun, signal, acquire: acquire as AcquireOptions }
 }
 
 function demandCalls(locks: unknown): asserts locks is LockCalls {

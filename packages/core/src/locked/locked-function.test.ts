@@ -4,11 +4,12 @@ import {
   LeaseLostError,
   type Locker,
   StoreUnavailableError,
+  systemClock,
 } from '@leasehold/core'
-import { LockContendedError, type LockedOptions, lockedFunction } from '@leasehold/core/locked'
+import { LockContendedError, type LockedOptions, lockedFunction, type Overrun } from '@leasehold/core/locked'
 import { holdAtLeast } from '@leasehold/core/schedule'
 import { follow, requestLost, testLocker } from '@leasehold/testkit'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const setUp = () => testLocker({ name: 'here' })
 let { locks, elsewhere, store, clock } = setUp()
@@ -146,6 +147,99 @@ describe('contention', () => {
   })
 })
 
+describe('a job that is due while it runs', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+  let told: Overrun[]
+  let gates: PromiseWithResolvers<void>[]
+  beforeEach(() => {
+    told = []
+    gates = []
+  })
+  /** Each run ends when its gate is opened. */
+  const job = (
+    locker: Locker,
+    key = 'cron:nightly',
+    options: Partial<LockedOptions<unknown, () => Promise<unknown>>> = {},
+  ) =>
+    lockedFunction(
+      (): Promise<unknown> => {
+        const gate = Promise.withResolvers<void>()
+        gates.push(gate)
+        return gate.promise
+      },
+      {
+        locks: holdAtLeast(locker, '30s'),
+        key,
+        wait: 0,
+        onContended: () => 'skipped',
+        onOverrun: (overrun) => told.push(overrun),
+        ...options,
+      },
+    )
+
+  it('has overrun in the process where it runs, which is told for how long, and in no other', async () => {
+    const now = vi.spyOn(systemClock, 'monotonicMs').mockReturnValue(1_000)
+    const [here, there] = [job(locks), job(elsewhere)]
+    const first = here()
+    await expect.poll(() => gates.length).toBe(1)
+    now.mockReturnValue(61_000.4)
+    expect([await there(), told]).toEqual(['skipped', []])
+    expect([await here(), told]).toEqual(['skipped', [{ key: 'cron:nightly', runningMs: 60_000 }]])
+    gates[0]?.resolve()
+    await first
+    // It has ended, and its lock is kept.
+    expect([await here(), told.length]).toEqual(['skipped', 1])
+    await clock.advance(30_000)
+    const next = here()
+    await expect.poll(() => gates.length).toBe(2)
+    gates[1]?.resolve()
+    expect([await next, told.length]).toEqual([undefined, 1])
+  })
+
+  it('has not overrun for another key, and ends its overrun when it fails', async () => {
+    let key = 'a'
+    const run = job(locks, '', { key: () => key, locks })
+    const failed = rejection(run())
+    await expect.poll(() => gates.length).toBe(1)
+    key = 'b'
+    await elsewhere.acquire('b')
+    expect([await run(), told]).toEqual(['skipped', []])
+    gates[0]?.reject(new Error('failed'))
+    await failed
+    await elsewhere.acquire('a')
+    key = 'a'
+    expect([await run(), told]).toEqual(['skipped', []])
+  })
+
+  it('has still overrun after an earlier run, which had lost its lease, ends', async () => {
+    const run = job(locks, 'k', { locks })
+    const lost = rejection(run())
+    await expect.poll(() => gates.length).toBe(1)
+    await locks.revoke('k')
+    const second = run()
+    await expect.poll(() => gates.length).toBe(2)
+    gates[0]?.resolve()
+    await lost
+    expect([await run(), told.length]).toEqual(['skipped', 1])
+    gates[1]?.resolve()
+    await second
+  })
+
+  it('fails with what the listener throws, if it is told by that', async () => {
+    const onOverrun = ({ key }: Overrun): never => {
+      throw new Error(`${key} has overrun`)
+    }
+    const run = job(locks, 'k', { onOverrun })
+    const first = run()
+    await expect.poll(() => gates.length).toBe(1)
+    expect(await rejection(run())).toMatchObject({ message: 'k has overrun' })
+    gates[0]?.resolve()
+    await first
+  })
+})
+
 describe('what is not contention', () => {
   it('a store that does not answer is told as that', async () => {
     store.always('acquire', requestLost)
@@ -186,6 +280,7 @@ describe('a mistake', () => {
     ['key', { key: 5 }],
     ['failureMessage', { failureMessage: 5 }],
     ['onContended', { onContended: 'skip' }],
+    ['onOverrun', { onOverrun: 'warn' }],
     ['signal', { signal: 5 }],
     ['ttl', { ttl: -1 }],
     ['message', { message: 'unknown' }],

@@ -13,6 +13,13 @@ export interface LockCalls {
 /** Any function that can be guarded. */
 export type Lockable<This = never> = (this: This, ...args: never[]) => unknown
 
+/** A run of a guarded function that has not ended when the next one is due. */
+export interface Overrun {
+  readonly key: string
+  /** How long it has run, in whole milliseconds. */
+  readonly runningMs: number
+}
+
 /** How a function is guarded. The options of `acquire` pass through. */
 export interface LockedOptions<This, F extends Lockable> extends Omit<AcquireOptions, 'signal'> {
   /** A locker, or a function that returns the locker for a call, given the call's `this`. */
@@ -28,6 +35,12 @@ export interface LockedOptions<This, F extends Lockable> extends Omit<AcquireOpt
   readonly onContended?:
     | ((error: LockContendedError) => Awaited<ReturnType<F>> | PromiseLike<Awaited<ReturnType<F>>>)
     | undefined
+  /**
+   * Called when a call gives up on the lock while an earlier call of this same function, in this process and for the
+   * same key, still runs. If a timer makes the calls, the function has outlasted its interval: log a warning. It is
+   * called before `onContended`; if it throws, the call rejects with that.
+   */
+  readonly onOverrun?: ((overrun: Overrun) => void) | undefined
   /**
    * A signal that ends a call's wait, or a function that returns one, given what `key` is given. The call then rejects
    * with the signal's reason.

@@ -10,16 +10,17 @@ export class JobsService {
   constructor(@InjectLocker() private readonly locks: Locker) {}
 
   @Cron('* * * * * *')
-  @DistributedLock({ key: 'cron:short', wait: 0, holdAtLeast: 500, onContended: 'skip' })
+  @DistributedLock({ key: 'cron:short', wait: 0, holdAtLeast: 800, onContended: 'skip' })
   async short(): Promise<void> {
     const { held } = await this.locks.inspect('cron:short')
     console.log(`ran short ${Math.floor(Date.now() / 1_000)} ${held}`)
   }
 
-  @DistributedLock({ key: 'cron:long', wait: 0, holdAtLeast: 500, onContended: 'skip' })
+  @DistributedLock({ key: 'cron:long', wait: 0, holdAtLeast: 800, onContended: 'skip' })
   @Cron('* * * * * *')
   async long(): Promise<void> {
-    console.log(`ran long ${Math.floor(Date.now() / 1_000)}`)
+    console.log(`long begins ${Date.now()}`)
     await pause(1_500)
+    console.log(`long ends ${Date.now()}`)
   }
 }
