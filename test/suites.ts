@@ -77,6 +77,7 @@ export const soakAlone = [
 /** What else a soak runs: cases with their literal times and counts, and tests that only make sense that way. */
 export const soak = [
   ...soakOnly,
+  'packages/ioredis/src/{cluster-,}conformance.test.ts',
   'packages/node-redis/src/*.test.ts',
   'packages/cli/src/{on-terminal,doctor/doctor}.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',

@@ -4,6 +4,7 @@ import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll } from 'vitest'
+import { soak } from '../../../test/support/scale.ts'
 import { unconnected } from '../test/unconnected.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
@@ -18,9 +19,11 @@ transportConformance('ioredis 5, cluster', async () => over((nodes) => new iored
 transportConformance('iovalkey, cluster', async () => over((nodes) => new iovalkey.Cluster([...nodes])))
 
 const sideBySide = { concurrent: true }
+// The soak runs the whole suite of a store on each.
+const inOthers = soak ? storeConformance : recordConformance
 storeConformance('ioredis 6, cluster', async () => storeOver(new ioredis6.Cluster(nodes)), sideBySide)
-recordConformance('ioredis 5, cluster', async () => storeOver(new ioredis5.Cluster(nodes)), sideBySide)
-recordConformance('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)), sideBySide)
+inOthers('ioredis 5, cluster', async () => storeOver(new ioredis5.Cluster(nodes)), sideBySide)
+inOthers('iovalkey, cluster', async () => storeOver(new iovalkey.Cluster(nodes)), sideBySide)
 
 function storeOver(client: Client) {
   const store = ioredisStore(client, { prefix, fenceMemory: '3s' })

@@ -4,6 +4,7 @@ import * as ioredis6 from 'ioredis'
 import * as ioredis5 from 'ioredis-5'
 import * as iovalkey from 'iovalkey'
 import { afterAll } from 'vitest'
+import { soak } from '../../../test/support/scale.ts'
 import { unconnected } from '../test/unconnected.ts'
 import { ioredisStore } from './ioredis-store.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
@@ -18,9 +19,11 @@ transportConformance('ioredis 5', async () => over((way) => new ioredis5.Redis({
 transportConformance('iovalkey', async () => over((way) => new iovalkey.Redis({ ...way, retryStrategy })))
 
 const sideBySide = { concurrent: true }
+// The soak runs the whole suite of a store on each.
+const inOthers = soak ? storeConformance : recordConformance
 storeConformance('ioredis 6', async () => storeOver(new ioredis6.Redis(redis.port)), sideBySide)
-recordConformance('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.port)), sideBySide)
-recordConformance('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)), sideBySide)
+inOthers('ioredis 5', async () => storeOver(new ioredis5.Redis(redis.port)), sideBySide)
+inOthers('iovalkey', async () => storeOver(new iovalkey.Redis(redis.port)), sideBySide)
 
 function storeOver(client: Client) {
   const store = ioredisStore(client, { prefix, fenceMemory: '3s' })
