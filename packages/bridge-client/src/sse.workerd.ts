@@ -1,4 +1,4 @@
 import type { EventStreams } from './event-streams.ts'
 
-/** Replaces `sse.ts` under `workerd` and `edge-light`, where streams are a separate import. */
+/** In place of the module for event streams under `workerd` and `edge-light`, where they are a separate import. */
 export const sse: EventStreams | undefined = undefined
