@@ -161,6 +161,8 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
         since = Date.now()
         return outcome.type === 'entered'
       })
+      // They entered one by one, so the last entries expire a little later.
+      await eventually(async () => (await rival.members(resource)).length === 21)
       paused.signal('SIGCONT')
       await eventually(() => paused.of('ended').length === 21)
       await elapse(ttl / 2)
@@ -287,7 +289,8 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
       )
       expect(server.ends).toEqual({})
       expect(found.size).toBe(count)
-      expect(perInterval).toBeLessThanOrEqual(1.2 * Math.ceil(count / 100))
+      // Between two moments that are some intervals apart, a lease may be renewed once more than that.
+      expect(perInterval).toBeLessThanOrEqual(1.2 * Math.ceil(count / 100) * (1 + 1 / intervals))
       expect(bytes).toBeLessThan(8_000)
     })
   })
