@@ -116,7 +116,8 @@ describe.concurrent('a session whose socket is in an object', () => {
     second.socket.close()
   })
 
-  test('is given up before others can have its role when the object is cut off from the store, and its page hears why', async () => {
+  // It needs a machine of its own: the object has 3 s, in which it enters, renews and is cut off.
+  test.skipIf(!soak)('is given up before others can have its role when the object is cut off from the store, and its page hears why', async () => {
     await using network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
     await using cutOff = await startWorker({
       entry: 'session-room.ts',
@@ -145,7 +146,8 @@ describe.concurrent('a session whose socket is in an object', () => {
   const lifeOf = async (room: string) =>
     (await worker.ask(`/?room=${room}&made`)).body as { readonly made: number; readonly renewals: number }
 
-  test('is renewed by an object that has hibernated, and forgot everything else', async () => {
+  // An object can be made to hibernate only while it runs, and on a busy machine it may not.
+  test.skipIf(!soak)('is renewed by an object that has hibernated, and forgot everything else', async () => {
     const { socket } = await open('asleep', 'ada', { every: 500, silence: 20_000 })
     const beat = setInterval(() => socket.send('ping'), 200)
     const expiry = async () => Date.now() + ((await server.members('asleep'))[0]?.sessions[0]?.expiresInMs ?? 0)
