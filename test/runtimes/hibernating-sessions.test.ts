@@ -117,30 +117,33 @@ describe.concurrent('a session whose socket is in an object', () => {
   })
 
   // It needs a machine of its own: the object has 3 s, in which it enters, renews and is cut off.
-  test.skipIf(!soak)('is given up before others can have its role when the object is cut off from the store, and its page hears why', async () => {
-    await using network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
-    await using cutOff = await startWorker({
-      entry: 'session-room.ts',
-      gateway: { url: `http://${network.host}:${network.port}`, token },
-      objects: { ROOM: 'BriefSessionRoom' },
-    })
-    const options = { silence: 60_000, of: cutOff }
-    const { socket, closed } = await open('cut', 'ada', options)
-    const other = await open('cut', 'ada', { ...options, tab: 'other' })
-    await eventually(async () => (await counted(cutOff, 'cut')).renewals > 0)
-    network.blackHole()
-    // While the alarm waits for an answer: it must not fail because this page has gone.
-    other.socket.close()
-    const askedMs = Date.now()
-    socket.send('for how long?')
-    const trustedMs = Number((await once(socket, 'message'))[0])
-    expect(trustedMs).toBeGreaterThan(0)
-    await eventually(async () => (await enter('cut', 'bob')).type === 'entered')
-    expect(Date.now()).toBeGreaterThan(askedMs + trustedMs)
-    expect(await closed()).toBe(4003)
-    expect(Date.now() - askedMs - trustedMs).toBeLessThan(limit(2_000))
-    expect(cutOff.complaints).toEqual([])
-  })
+  test.skipIf(!soak)(
+    'is given up before others can have its role when the object is cut off from the store, and its page hears why',
+    async () => {
+      await using network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
+      await using cutOff = await startWorker({
+        entry: 'session-room.ts',
+        gateway: { url: `http://${network.host}:${network.port}`, token },
+        objects: { ROOM: 'BriefSessionRoom' },
+      })
+      const options = { silence: 60_000, of: cutOff }
+      const { socket, closed } = await open('cut', 'ada', options)
+      const other = await open('cut', 'ada', { ...options, tab: 'other' })
+      await eventually(async () => (await counted(cutOff, 'cut')).renewals > 0)
+      network.blackHole()
+      // While the alarm waits for an answer: it must not fail because this page has gone.
+      other.socket.close()
+      const askedMs = Date.now()
+      socket.send('for how long?')
+      const trustedMs = Number((await once(socket, 'message'))[0])
+      expect(trustedMs).toBeGreaterThan(0)
+      await eventually(async () => (await enter('cut', 'bob')).type === 'entered')
+      expect(Date.now()).toBeGreaterThan(askedMs + trustedMs)
+      expect(await closed()).toBe(4003)
+      expect(Date.now() - askedMs - trustedMs).toBeLessThan(limit(2_000))
+      expect(cutOff.complaints).toEqual([])
+    },
+  )
 
   /** How often an object was made, and how often it has renewed. */
   const lifeOf = async (room: string) =>
