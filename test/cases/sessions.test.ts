@@ -276,7 +276,8 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
       await elapse(largeTtl)
       await server.measure()
       const [calls, sinceMs] = [await scriptCalls(quietArena), performance.now()]
-      await elapse((soak ? 10 : 2) * largeTtl)
+      // At the ends of a short time, batches count that belong to no whole interval.
+      await elapse((soak ? 10 : 4) * largeTtl)
       const intervals = (performance.now() - sinceMs) / (largeTtl / 3)
       const perInterval = ((await scriptCalls(quietArena)) - calls) / intervals
       const found = await server.measure()
@@ -289,8 +290,7 @@ describe('with servers and clients that fail', { concurrent: !soak }, () => {
       )
       expect(server.ends).toEqual({})
       expect(found.size).toBe(count)
-      // Between two moments that are some intervals apart, a lease may be renewed once more than that.
-      expect(perInterval).toBeLessThanOrEqual(1.2 * Math.ceil(count / 100) * (1 + 1 / intervals))
+      expect(perInterval).toBeLessThanOrEqual(1.2 * Math.ceil(count / 100))
       expect(bytes).toBeLessThan(8_000)
     })
   })

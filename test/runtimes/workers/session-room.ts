@@ -122,7 +122,7 @@ export class SessionRoom extends DurableObject {
 /** For tests in which the ttl has to pass. */
 export class BriefSessionRoom extends SessionRoom {
   constructor(state: never, bindings: unknown) {
-    super(state, bindings, '3s')
+    super(state, bindings, '8s')
   }
 }
 
