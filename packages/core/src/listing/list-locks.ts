@@ -22,8 +22,8 @@ export interface ListOptions {
  *
  * The list is not a snapshot: a lock that exists from beginning to end is in it, and one that comes or goes meanwhile
  * may be. On a cluster the list covers every node; a lock whose slot moves meanwhile may be missed. It uses `SCAN`, in
- * requests that take about a millisecond each: one for some thousands of keys of the database, and one for 50 locks. Other entries under the prefix
- * are left out, except strings, which look like locks of a foreign holder.
+ * requests that take about a millisecond each: one for some thousands of keys of the database, and one for 50 locks.
+ * Other entries under the prefix are left out, except strings, which look like locks of a foreign holder.
  *
  * @example
  * ```ts
