@@ -10,8 +10,8 @@ import { elapse, eventually, limit, rounds, soak } from '../support/scale.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /*
- * The sockets of a Durable Object in workerd, whose sessions a server in Node contends for. The object's entries live for 30 s; its alarm
- * comes as often as the test says.
+ * The sockets of a Durable Object in workerd, whose sessions a server in Node contends for. The object's entries live
+ * for 30 s; its alarm comes as often as the test says.
  */
 
 let gateway: TestGateway
@@ -73,9 +73,10 @@ const enter = (room: string, userId: string, takeOver: 'nobody' | 'anyone' = 'no
 
 describe.concurrent('a session whose socket is in an object', () => {
   test('excludes those of servers, for as long as its client gives signs of life', async () => {
-    const { socket, closed } = await open('alive', 'ada')
+    const silence = 4_000
+    const { socket, closed } = await open('alive', 'ada', { silence })
     const beat = setInterval(() => socket.send('ping'), 200)
-    await elapse(2_000)
+    await elapse(silence + 1_000)
     expect(await members('alive')).toEqual(['ada by object'])
     expect(await enter('alive', 'bob')).toMatchObject({ type: 'held', by: { userId: 'ada' } })
     clearInterval(beat)
@@ -141,10 +142,6 @@ describe.concurrent('a session whose socket is in an object', () => {
     expect(cutOff.complaints).toEqual([])
   })
 
-  /** How often an object was made, and how often it has renewed. */
-  const lifeOf = async (room: string) =>
-    (await worker.ask(`/?room=${room}&made`)).body as { readonly made: number; readonly renewals: number }
-
   test('is renewed by an object that has hibernated, and forgot everything else', async () => {
     const { socket } = await open('asleep', 'ada', { every: 500, silence: 20_000 })
     const beat = setInterval(() => socket.send('ping'), 200)
@@ -154,10 +151,14 @@ describe.concurrent('a session whose socket is in an object', () => {
     const hibernations = rounds(10, 3)
     for (let round = 0; round < hibernations; round++) {
       await worker.hibernate('SessionRoom', 'asleep')
-      const before = await expiry()
-      await eventually(async () => (await expiry()) > before)
+      // A renewal that was on its way when the object went to sleep still counts in the store. The next one is by an
+      // object that is awake again.
+      for (let renewal = 0; renewal < 2; renewal++) {
+        const before = await expiry()
+        await eventually(async () => (await expiry()) > before)
+      }
     }
-    const { made, renewals } = await lifeOf('asleep')
+    const { made, renewals } = await counted(worker, 'asleep')
     expect(made).toBeGreaterThan(hibernations)
     expect(renewals).toBeGreaterThanOrEqual(hibernations)
     expect(await members('asleep')).toEqual(['ada by object'])
@@ -171,7 +172,7 @@ describe.concurrent('a session whose socket is in an object', () => {
     const { socket } = await open('idle', 'ada', { every: 14_000, silence: 20_000 })
     const beat = setInterval(() => socket.send('ping'), 500)
     await elapse(45_000)
-    const { made, renewals } = await lifeOf('idle')
+    const { made, renewals } = await counted(worker, 'idle')
     expect(made).toBeGreaterThan(1)
     expect(renewals).toBeGreaterThanOrEqual(3)
     expect(await members('idle')).toEqual(['ada by object'])
