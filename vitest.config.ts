@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { all, listed, never, soak, soakAlone, soakOnly, workerd } from './test/suites.ts'
 import { ClosingLine } from './test/support/closing-line.ts'
@@ -6,6 +7,8 @@ import { LongestFirst } from './test/support/longest-first.ts'
 
 // Here, before anything is started: tests, Workers and the processes beside them inherit from this process.
 endWithRun()
+// They load the same modules over and over. Node keeps what it made of them, types stripped and compiled.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/node', import.meta.url))
 
 const soaks = process.env['LEASEHOLD_SOAK'] === '1'
 

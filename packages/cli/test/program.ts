@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const main: string = fileURLToPath(new URL('../src/bin/leasehold.ts', import.meta.url))
@@ -12,13 +10,10 @@ export interface Ended {
   readonly err: string
 }
 
-/** Caches what Node compiles for the next start. Tests have many starts, and each then takes half the time. */
-const compiled = join(tmpdir(), 'leasehold-cli-compiled')
-
 /** The environment of a program, with nothing of the tester's own. */
 export function environment(env: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const { PATH = '', LEASEHOLD_TEST_RUN = '' } = process.env
-  return { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE: compiled, ...env }
+  const { PATH = '', LEASEHOLD_TEST_RUN = '', NODE_COMPILE_CACHE = '' } = process.env
+  return { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE, ...env }
 }
 
 /** Starts the program without a terminal. */
