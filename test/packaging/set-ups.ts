@@ -14,8 +14,12 @@ type Format = TypeCell['format']
 /** In milliseconds, enough for all ways to compile on a machine that is busy with other tests. */
 const timeoutMs = 900_000
 
-/** The ways to compile whose JavaScript is run. */
-const emitting = (format: Format): TypeCell => ({ typescript: '5.9', resolution: 'nodenext', format })
+/** The ways to compile whose JavaScript is run: by the newest compiler, and by the last one written in JavaScript. */
+const emitting = (format: Format): TypeCell => ({
+  typescript: format === 'esm' ? '7' : '5.9',
+  resolution: 'nodenext',
+  format,
+})
 
 /** The expected verdict of a compiler: `fine`, except where that is impossible, with the reason it gives. */
 function expectedVerdict({ typescript, resolution, format }: TypeCell, program: string): string | undefined {
