@@ -1,21 +1,16 @@
 import { createLocker } from '@leasehold/core'
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
-import type { PubsubNotifierOptions, RedisStoreOptions } from '@leasehold/core/redis'
+import type { PubsubNotifierOptions, RedisBackend, RedisBackendOptions, RedisStoreOptions } from '@leasehold/core/redis'
 import { ManualClock } from '@leasehold/testkit'
 import type { RedisServer } from '@leasehold/testkit/redis'
 import { expect, it } from 'vitest'
-
-type BackendOptions = RedisStoreOptions & PubsubNotifierOptions & { readonly name?: string | undefined }
 
 /** A client library that keeps connections, and what its adapter makes from a client. */
 export interface BackendParts<Client> {
   server(): RedisServer
   /** A client of that server, connected or connecting by the time it is used. */
   client(): Client
-  backend(
-    client: Client,
-    options?: BackendOptions,
-  ): { readonly store: LeaseStore; readonly notifier: ReleaseNotifier; readonly name?: string | undefined }
+  backend(client: Client, options?: RedisBackendOptions): RedisBackend
   store(client: Client, options?: RedisStoreOptions): LeaseStore
   notifier(client: Client, options?: PubsubNotifierOptions): ReleaseNotifier
 }

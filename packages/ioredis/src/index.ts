@@ -1,6 +1,6 @@
 /** `@leasehold/ioredis`: locks over ioredis 5 and 6, iovalkey, or a client compatible with them. */
-export { waitForReplicas } from '@leasehold/core/redis'
-export { type IoredisBackend, type IoredisBackendOptions, ioredisBackend } from './ioredis-backend.ts'
+export { type RedisBackend, type RedisBackendOptions, waitForReplicas } from '@leasehold/core/redis'
+export { ioredisBackend } from './ioredis-backend.ts'
 export type { IoredisClient } from './ioredis-client.ts'
 export { ioredisNotifier } from './ioredis-notifier.ts'
 export { ioredisStore } from './ioredis-store.ts'

@@ -1,33 +1,6 @@
-import {
-  demandKnown,
-  type LeaseStore,
-  type ProcessRuntime,
-  processName,
-  type ReleaseNotifier,
-  sharesBetweenCalls,
-} from '@leasehold/core/adapter'
-import type { PubsubNotifierOptions, RedisStoreOptions } from '@leasehold/core/redis'
-import { ioredisNotifier } from './ioredis-notifier.ts'
-import { ioredisStore } from './ioredis-store.ts'
-import type { IoredisSubscribable } from './ioredis-subscriber.ts'
-
-export interface IoredisBackendOptions extends RedisStoreOptions, PubsubNotifierOptions {
-  /** The prefix of every key and channel, in the store and in the notifier; default `lock:`. */
-  readonly prefix?: string | undefined
-  /**
-   * The locker's name, which whoever reads its locks can see: up to 64 of `A-Z a-z 0-9 _ -`; default host and pid. A `name`
-   * given to `createLocker` wins.
-   */
-  readonly name?: string | undefined
-}
-
-/** What a locker needs from a Redis, to spread into the options of `createLocker`. */
-export interface IoredisBackend {
-  readonly store: LeaseStore
-  readonly notifier: ReleaseNotifier
-  /** Left out where neither host nor pid is known. */
-  readonly name?: string | undefined
-}
+import { type RedisBackend, type RedisBackendOptions, redisBackend } from '@leasehold/core/redis'
+import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscriber.ts'
+import { ioredisTransport } from './ioredis-transport.ts'
 
 /**
  * The store and the notifier over one client, with one prefix, and a name for the locker.
@@ -50,19 +23,7 @@ export interface IoredisBackend {
  * ```
  *
  * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
- * @throws InvalidOptionError for an unknown option, or a bad `prefix`, `fenceMemory` or `mode`; `createLocker` throws it
- *   for a bad `name`
+ * @throws everything that `redisBackend` throws
  */
-export function ioredisBackend(client: IoredisSubscribable, options: IoredisBackendOptions = {}): IoredisBackend {
-  demandKnown(options, ['prefix', 'fenceMemory', 'mode', 'name', 'clock'])
-  const { prefix, fenceMemory, mode, clock, name = defaultName() } = options
-  return {
-    store: ioredisStore(client, { prefix, fenceMemory }),
-    notifier: ioredisNotifier(client, { prefix, mode, clock }),
-    ...(name !== undefined && { name }),
-  }
-}
-
-/** Undefined on Workers: nobody owns a process there, and all would have the same name. */
-const defaultName = (): string | undefined =>
-  sharesBetweenCalls() ? processName(globalThis as ProcessRuntime) : undefined
+export const ioredisBackend = (client: IoredisSubscribable, options?: RedisBackendOptions): RedisBackend =>
+  redisBackend(ioredisTransport(client), ioredisSubscriber(client), options)

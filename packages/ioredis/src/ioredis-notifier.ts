@@ -1,5 +1,4 @@
-import { InvalidOptionError } from '@leasehold/core'
-import { demandKnown, type ReleaseNotifier } from '@leasehold/core/adapter'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { type PubsubNotifierOptions, pubsubNotifier } from '@leasehold/core/redis'
 import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscriber.ts'
 
@@ -17,12 +16,7 @@ import { type IoredisSubscribable, ioredisSubscriber } from './ioredis-subscribe
  *
  * @param options `prefix` must be the store's
  * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
- * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
+ * @throws everything that `pubsubNotifier` throws
  */
-export function ioredisNotifier(client: IoredisSubscribable, options?: PubsubNotifierOptions): ReleaseNotifier {
-  demandKnown(options, ['prefix', 'mode', 'clock'])
-  if (!['channels', 'pattern', undefined].includes(options?.mode)) {
-    throw new InvalidOptionError('mode', 'must be "channels" or "pattern"')
-  }
-  return pubsubNotifier(ioredisSubscriber(client), options)
-}
+export const ioredisNotifier = (client: IoredisSubscribable, options?: PubsubNotifierOptions): ReleaseNotifier =>
+  pubsubNotifier(ioredisSubscriber(client), options)

@@ -1,4 +1,4 @@
-import { demandKnown, type LeaseStore } from '@leasehold/core/adapter'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { passingRedisStore, type RedisStoreOptions } from '@leasehold/core/redis'
 import type { IoredisClient } from './ioredis-client.ts'
 import { ioredisTransport } from './ioredis-transport.ts'
@@ -15,9 +15,7 @@ import { ioredisTransport } from './ioredis-transport.ts'
  * ```
  *
  * @throws InvalidOptionError for anything that is not such a client, and for a client with a `keyPrefix`
- * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
+ * @throws everything that `redisStore` throws
  */
-export function ioredisStore(client: IoredisClient, options?: RedisStoreOptions): LeaseStore {
-  demandKnown(options, ['prefix', 'fenceMemory'])
-  return passingRedisStore(ioredisTransport(client), options)
-}
+export const ioredisStore = (client: IoredisClient, options?: RedisStoreOptions): LeaseStore =>
+  passingRedisStore(ioredisTransport(client), options)

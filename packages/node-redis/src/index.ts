@@ -1,6 +1,6 @@
 /** `@leasehold/node-redis`: locks over node-redis 4, 5 and 6. */
-export { waitForReplicas } from '@leasehold/core/redis'
-export { type NodeRedisBackend, type NodeRedisBackendOptions, nodeRedisBackend } from './node-redis-backend.ts'
+export { type RedisBackend, type RedisBackendOptions, waitForReplicas } from '@leasehold/core/redis'
+export { nodeRedisBackend } from './node-redis-backend.ts'
 export type {
   NodeRedisClient,
   NodeRedisCluster,

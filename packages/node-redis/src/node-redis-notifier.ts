@@ -1,5 +1,4 @@
-import { InvalidOptionError } from '@leasehold/core'
-import { demandKnown, type ReleaseNotifier } from '@leasehold/core/adapter'
+import type { ReleaseNotifier } from '@leasehold/core/adapter'
 import { type PubsubNotifierOptions, pubsubNotifier } from '@leasehold/core/redis'
 import type { NodeRedisClient } from './node-redis-client.ts'
 import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
@@ -19,12 +18,7 @@ import { nodeRedisSubscriber } from './node-redis-subscriber.ts'
  * @param options `prefix` must be the store's
  * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
  *   `keyPrefix`
- * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
+ * @throws everything that `pubsubNotifier` throws
  */
-export function nodeRedisNotifier(client: NodeRedisClient, options?: PubsubNotifierOptions): ReleaseNotifier {
-  demandKnown(options, ['prefix', 'mode', 'clock'])
-  if (!['channels', 'pattern', undefined].includes(options?.mode)) {
-    throw new InvalidOptionError('mode', 'must be "channels" or "pattern"')
-  }
-  return pubsubNotifier(nodeRedisSubscriber(client), options)
-}
+export const nodeRedisNotifier = (client: NodeRedisClient, options?: PubsubNotifierOptions): ReleaseNotifier =>
+  pubsubNotifier(nodeRedisSubscriber(client), options)

@@ -1,4 +1,4 @@
-import { demandKnown, type LeaseStore } from '@leasehold/core/adapter'
+import type { LeaseStore } from '@leasehold/core/adapter'
 import { passingRedisStore, type RedisStoreOptions } from '@leasehold/core/redis'
 import type { NodeRedisClient } from './node-redis-client.ts'
 import { nodeRedisTransport } from './node-redis-transport.ts'
@@ -15,9 +15,7 @@ import { nodeRedisTransport } from './node-redis-transport.ts'
  *
  * @throws InvalidOptionError for anything that is not such a client, for a pool, for a client in legacy mode or with a
  *   `keyPrefix`
- * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
+ * @throws everything that `redisStore` throws
  */
-export function nodeRedisStore(client: NodeRedisClient, options?: RedisStoreOptions): LeaseStore {
-  demandKnown(options, ['prefix', 'fenceMemory'])
-  return passingRedisStore(nodeRedisTransport(client), options)
-}
+export const nodeRedisStore = (client: NodeRedisClient, options?: RedisStoreOptions): LeaseStore =>
+  passingRedisStore(nodeRedisTransport(client), options)

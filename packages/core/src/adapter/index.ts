@@ -63,6 +63,4 @@ export type {
 } from '../waiting/release-notifier.ts'
 export { SignalCount } from '../waiting/signal-count.ts'
 export type { DelegatedLease, DelegatedValidity, WatchdogLink, WatchdogPort } from '../watchdog.ts'
-export { demandKnown } from './known-options.ts'
-export { type ProcessRuntime, processName } from './process-name.ts'
 export { clockWithin, homeContext, sharesBetweenCalls } from './shared-work.ts'

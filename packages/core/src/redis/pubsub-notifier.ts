@@ -1,4 +1,5 @@
 import { homeContext, sharesBetweenCalls } from '#sharing'
+import { demandObject, demandOption, refuseUnknown } from '../errors.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { offerInbox } from '../waiting/inbox.ts'
 import { notifiedWaiter } from '../waiting/notified-waiter.ts'
@@ -44,10 +45,13 @@ const recheckMs = 1_000
  * const locks = createLocker({ store: redisStore(transport), notifier: pubsubNotifier(subscriber) })
  * ```
  *
- * @throws InvalidOptionError for a bad prefix
+ * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `mode`
  */
 export function pubsubNotifier(subscriber: RedisSubscriber, options: PubsubNotifierOptions = {}): ReleaseNotifier {
-  const { prefix, mode = 'channels', clock = systemClock } = options
+  demandObject(options)
+  const { prefix, mode = 'channels', clock = systemClock, ...rest } = options
+  refuseUnknown(rest)
+  demandOption(['channels', 'pattern'].includes(mode), 'mode', '"channels" or "pattern"', mode)
   const layout = keyLayout(prefix)
   const pattern = mode === 'pattern' ? releasePattern(layout) : undefined
   const troubles = new NotifierTroubles()

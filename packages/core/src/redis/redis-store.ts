@@ -54,7 +54,7 @@ export interface RedisStoreOptions {
  * const locks = createLocker({ store: redisStore(transport, { prefix: 'app:' }) })
  * ```
  *
- * @throws InvalidOptionError for a bad prefix or duration
+ * @throws InvalidOptionError for an unknown option, or a bad `prefix` or `fenceMemory`
  */
 export function redisStore(transport: RedisTransport, options: RedisStoreOptions = {}): LeaseStore {
   demandObject(options)
