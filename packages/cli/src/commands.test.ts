@@ -95,7 +95,7 @@ describe.each([
   })
 })
 
-test('a table is as wide as it has to be where no terminal asks for less, and has no colours', async () => {
+test('a table is as wide as it has to be where no terminal asks for less, and has no colors', async () => {
   const key = `table:${'long-'.repeat(40)}`
   await Promise.all([key, 'table:two'].map((each) => locks.acquire(each, { ttl: '30s' })))
   const { code, out, err } = await run(['ls', 'table:*', '--limit', '1'], tcp())

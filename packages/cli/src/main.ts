@@ -99,7 +99,7 @@ function define(
     command.option('--sentinel <name>', 'the URL is that of a Sentinel, which watches the group of this name')
   }
   command.option('--json', 'write JSON')
-  command.option('--no-color', 'write without colours, as with NO_COLOR')
+  command.option('--no-color', 'write without colors, as with NO_COLOR')
   const lines = rest.examples.map(([line, does]) => `  $ ${line}\n      ${does}\n`)
   return command
     .helpOption('--help', 'print this text')

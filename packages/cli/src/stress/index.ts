@@ -16,7 +16,7 @@ export const stress: CliCommand = {
   description:
     'Starts processes that contend for one lock of this Redis, and judges from what they write down: whether two ever held it ' +
     'at once, and whether each fence was higher than the one before. It uses a key of its own under the prefix, and removes it. ' +
-    'It is a check of a set-up, with its proxies, options and versions, for as long as it runs; it proves nothing about a ' +
+    'It is a check of a setup, with its proxies, options and versions, for as long as it runs; it proves nothing about a ' +
     'failover that does not happen meanwhile. If nobody ever gets the lock, it exits with 3. Each hold takes two commands, which count where commands are billed.',
   options: [
     { flags: '--processes <number>', description: '1 to 32', default: '4' },

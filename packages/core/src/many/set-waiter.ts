@@ -19,6 +19,8 @@ const left = '-'
 export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, plan: SetPlan): Waiter {
   const waiters = new Map<string, Waiter>()
   let present: Waiter | undefined
+  /** Whether it was woken since the last pause. */
+  let woken = false
   let last: string
   let quickMs = elderQuickMs
 
@@ -38,16 +40,21 @@ export function setWaiter(notifier: ReleaseNotifier | undefined, clock: Clock, p
   }
 
   return {
-    pause(contention, leftMs, signal) {
+    async pause(contention, leftMs, signal) {
       const { cursor, expiresInMs } = contention
       quickMs = cursor === last ? 2 * quickMs : elderQuickMs
       last = cursor
       const mostMs = (cursor === left && expiresInMs) || (plan.isElder ? quickMs : Infinity)
       present = waiterFor(plan.key)
-      return present.pause(contention, () => Math.min(mostMs, leftMs()), signal)
+      // Whoever wakes it between two pauses does not know which lock the next one is for.
+      if (woken) present.wake()
+      await present.pause(contention, () => Math.min(mostMs, leftMs()), signal)
+      woken = false
     },
-    // Before the first pause there is nothing to wake.
-    wake: () => present?.wake(),
+    wake() {
+      woken = true
+      present?.wake()
+    },
     granted: () => present?.granted?.(),
     close,
   }
