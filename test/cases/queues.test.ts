@@ -4,7 +4,7 @@ import { startTcpProxy } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { type RedisArena, redisArena } from '../support/arena.ts'
 import { queueCrew } from '../support/queue-crew.ts'
-import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts'
+import { elapse, limit, ms, rounds, soak } from '../support/scale.ts'
 
 /** A locker that is notified of its turns. */
 const told = (arena: RedisArena): Locker => arena.client({ notifier: arena.notifier(), queue: fifo() })
@@ -45,40 +45,47 @@ describe('a drain of the queue', () => {
   )
 })
 
-it('over a link of 10 ms a hand-off takes little more than two round trips: a release and the turn, an acquire and its answer', async () => {
-  await using arena = await redisArena()
-  const link = await startTcpProxy({ port: arena.server.port })
-  const far = (): Locker =>
-    arena.client({ store: arena.store(link.port), notifier: arena.notifier(link.port), queue: fifo() })
-  const lockers = [far(), far()]
-  const waiters = rounds(100, 40)
-  try {
-    const held = await told(arena).acquire('far', { ttl: '5m' })
-    link.delay(5)
-    const waits = Array.from({ length: waiters }, async (_, number) => {
-      const lease = await (lockers[number % 2] as Locker).acquire('far', { wait: '1m' })
-      await lease.release()
-    })
-    await eventually(async () => (await inspectQueue(lockers[0] as Locker, 'far')).waiting === waiters)
-    const startedAt = performance.now()
-    await held.release()
-    await Promise.all(waits)
-    const handOffMs = (performance.now() - startedAt) / waiters
-    const lookingMs: number[] = []
-    for (let look = 0; look < 20; look++) {
-      const askedAt = performance.now()
-      await (lockers[look % 2] as Locker).isLocked('far')
-      lookingMs.push(performance.now() - askedAt)
-    }
-    // Divided by what this link and machine make of a 10 ms round trip.
-    const trips = handOffMs / (lookingMs.sort((a, b) => a - b)[10] as number)
-    console.log(`${trips.toFixed(2)} round trips a hand-off`)
-    // A machine with other work is slower at some times than at others.
-    expect(trips).toBeLessThan(soak ? 2.3 : 4)
-  } finally {
-    await link.stop()
-  }
-}, 120_000)
+/** In `npm test` the link is slower, so that what else the machine does matters less. */
+const oneWayMs = soak ? 5 : 25
+
+describe(`over a link of ${2 * oneWayMs} ms`, () => {
+  it.each(soak ? [1, 2, 8] : [2])(
+    'a drain is in strict order, and a hand-off takes little more than two round trips: a release and the turn, an acquire and its answer, in %i processes',
+    async (processes) => {
+      await using arena = await redisArena()
+      await using link = await startTcpProxy({ port: arena.server.port })
+      const far = arena.client({ store: arena.store(link.port) })
+      for (const waiters of soak ? [100, 1_000] : [20]) {
+        await using crew = await queueCrew({ server: link, prefix: arena.prefix }, 'far', processes)
+        const held = await told(arena).acquire('far', { ttl: '5m' })
+        await crew.enter(waiters)
+        link.delay(oneWayMs)
+        const before = await commands(arena)
+        const startedAt = performance.now()
+        await held.release()
+        await crew.servedAre(waiters)
+        const handOffMs = (performance.now() - startedAt) / waiters
+        const perHandOff = ((await commands(arena)) - before) / waiters
+        const lookingMs: number[] = []
+        for (let look = 0; look < 20; look++) {
+          const askedAt = performance.now()
+          await far.isLocked('far')
+          lookingMs.push(performance.now() - askedAt)
+        }
+        link.delay(0)
+        // Divided by what this link and machine make of a round trip.
+        const trips = handOffMs / (lookingMs.sort((a, b) => a - b)[10] as number)
+        console.log(
+          `${waiters} waiters in ${processes} processes: ${trips.toFixed(2)} round trips and ${perHandOff.toFixed(2)} commands a hand-off`,
+        )
+        expect(crew.served).toEqual(Array.from({ length: waiters }, (_, number) => number))
+        // A machine with other work is slower at some times than at others.
+        expect(trips).toBeLessThan(soak ? 2.3 : 3)
+      }
+    },
+    300_000,
+  )
+})
 
 describe('a process that dies while its waiters are in front', () => {
   it('costs those behind next to nothing, whatever their number', async () => {
