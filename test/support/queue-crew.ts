@@ -14,11 +14,14 @@ export interface QueueCrew extends AsyncDisposable {
   servedAre(count: number): Promise<void>
 }
 
-/** Where the processes of a crew find their store: a server, something in front of one, or a node of a cluster. */
+/** Where the processes of a crew find their store. */
 export interface CrewStore {
   readonly server: { readonly port: number }
   readonly prefix: string
+  /** Whether the server is a node of a cluster. */
   readonly isCluster?: boolean
+  /** A way to the server for each process, by its port; if missing, all of them connect to the server. */
+  readonly ways?: readonly number[]
 }
 
 /**
@@ -26,15 +29,15 @@ export interface CrewStore {
  * @param ttl    of their leases, in milliseconds
  */
 export async function queueCrew(
-  { server, prefix, isCluster = false }: CrewStore,
+  { server, prefix, isCluster = false, ways }: CrewStore,
   key: string,
   size: number,
   holdMs = 0,
   ttl = 10_000,
 ): Promise<QueueCrew> {
   const program = new URL('queue-worker.ts', import.meta.url)
-  const started = Array.from({ length: size }, () =>
-    fork(program, [server.port, prefix, key, holdMs, ttl, isCluster].map(String)),
+  const started = Array.from({ length: size }, (_, process) =>
+    fork(program, [ways?.[process] ?? server.port, prefix, key, holdMs, ttl, isCluster].map(String)),
   )
   await Promise.all(started.map((child) => once(child, 'message')))
   const fences = new Map<number, number>()
