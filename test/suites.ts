@@ -68,7 +68,7 @@ export const soakOnly = ['**/*.soak.test.ts']
  * measure how fast something is.
  */
 export const soakAlone = [
-  'test/bench/listing.test.ts',
+  'test/bench/{listing,long-queue-times.soak}.test.ts',
   'test/bridge/queued.test.ts',
   'test/cases/{queues,semaphores,several-locks}.test.ts',
   'test/faults/{history,rolling-restart}.test.ts',
@@ -81,6 +81,7 @@ export const soak = [
   'packages/node-redis/src/*.test.ts',
   'packages/cli/src/{on-terminal,doctor/doctor}.test.ts',
   'test/{cases,faults,model,topologies}/**/*.test.ts',
+  'test/bench/long-queues.test.ts',
   'packages/nestjs/src/in-nest.test.ts',
   'examples/shared-document/test/page.test.ts',
   'test/operating/stuck-lock.test.ts',

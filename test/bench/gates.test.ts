@@ -2,7 +2,7 @@ import { connectRedisAdmin, type RedisAdmin, type RedisServer, startRedis } from
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { leasehold } from './contestants/leasehold.ts'
 import { type Crew, startCrew } from './crew/crew.ts'
-import { causalWays } from './measure/causal-ways.ts'
+import { causalWays } from '../support/causal-ways.ts'
 import { handOffFigures, type Served } from './measure/hand-offs.ts'
 import { exponent } from './measure/statistics.ts'
 import { type HandOffPlan, type HandOffRun, handOffRun } from './scenarios/hand-off-run.ts'

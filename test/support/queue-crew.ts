@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { RedisArena } from './arena.ts'
 import type { QueueNews, QueueOrder } from './queue-worker.ts'
 import { eventually } from './scale.ts'
 
@@ -15,20 +14,30 @@ export interface QueueCrew extends AsyncDisposable {
   servedAre(count: number): Promise<void>
 }
 
+/** Where the processes of a crew find their store. */
+export interface CrewStore {
+  readonly server: { readonly port: number }
+  readonly prefix: string
+  /** Whether the server is a node of a cluster. */
+  readonly isCluster?: boolean
+  /** A way to the server for each process, by its port; if missing, all of them connect to the server. */
+  readonly ways?: readonly number[]
+}
+
 /**
  * @param holdMs how long each of their waiters holds the lock
  * @param ttl    of their leases, in milliseconds
  */
 export async function queueCrew(
-  arena: RedisArena,
+  { server, prefix, isCluster = false, ways }: CrewStore,
   key: string,
   size: number,
   holdMs = 0,
   ttl = 10_000,
 ): Promise<QueueCrew> {
   const program = new URL('queue-worker.ts', import.meta.url)
-  const started = Array.from({ length: size }, () =>
-    fork(program, [String(arena.server.port), arena.prefix, key, String(holdMs), String(ttl)]),
+  const started = Array.from({ length: size }, (_, process) =>
+    fork(program, [ways?.[process] ?? server.port, prefix, key, holdMs, ttl, isCluster].map(String)),
   )
   await Promise.all(started.map((child) => once(child, 'message')))
   const fences = new Map<number, number>()

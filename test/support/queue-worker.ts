@@ -1,12 +1,12 @@
 /*
  * A separate process that queues for one lock. It enters a waiter when it is told to, and reports when the waiter is in
  * the queue, and when it has the lock, which it gives back after a while. Arguments: the port of a Redis, the prefix,
- * the key, how long each waiter holds the lock in milliseconds, and its ttl.
+ * the key, how long each waiter holds the lock in milliseconds, its ttl, and whether that Redis is a node of a cluster.
  */
 import { createLocker } from '@leasehold/core'
 import { fifo, inspectQueue, priority } from '@leasehold/core/queue'
 import { ioredisBackend } from '@leasehold/ioredis'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { quiet } from './quiet.ts'
 
 /** What the process is told: enter waiters, one after another. */
@@ -18,8 +18,11 @@ export interface QueueOrder {
 /** What the process reports: a waiter is in the queue, or has the lock, with this fence. */
 export type QueueNews = { readonly queued: number } | { readonly granted: number; readonly fence: number }
 
-const [port, prefix = '', key = '', holdMs, ttl] = process.argv.slice(2)
-const redis = quiet(new Redis(Number(port)))
+const [port, prefix = '', key = '', holdMs, ttl, isCluster] = process.argv.slice(2)
+const redis =
+  isCluster === 'true'
+    ? quiet(new Cluster([{ host: '127.0.0.1', port: Number(port) }]))
+    : quiet(new Redis(Number(port)))
 let onContended: (() => void) | undefined
 const locks = createLocker({
   ...ioredisBackend(redis, { prefix }),

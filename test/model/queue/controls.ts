@@ -21,6 +21,7 @@ export interface Control {
     | 'waitMs'
     | 'passedOver'
     | 'perGrant'
+    | 'work'
   /** The number of runs needed to show it. */
   readonly seeds: number
 }
@@ -181,6 +182,14 @@ export const controls: Readonly<Record<string, Control>> = {
     naive.MoreUntold,
     'recoveryMs',
   ),
+  'one request gives all turns that fit': withRules({}, { ...shared, clients: 200 }, naive.EndlessTurns, 'work'),
+  'one request drops all who are dead': withRules(
+    { killed: 1 },
+    { ...front, clients: 200 },
+    naive.EndlessDrops,
+    'work',
+  ),
+  'a look names all waiters of a process': behaving({}, { processes: 1 }, { named: Infinity }, 'work'),
   'who does not wait goes first': withRules({ tries: 0.3 }, {}, naive.TriesGoFirst, 'try'),
   'who does not wait goes first, of a semaphore': withRules({ tries: 0.3 }, permits, naive.TriesGoFirst, 'try'),
 }

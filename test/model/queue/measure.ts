@@ -15,6 +15,8 @@ export interface Measured {
   readonly waitMs: number
   /** How often waiters lost their place and entered again. */
   readonly passedOver: number
+  /** The most waiters that one request named, dropped, or gave the turn. */
+  readonly work: number
   /** The first problem of each invariant, with its seed. */
   readonly problems: readonly string[]
 }
@@ -24,10 +26,11 @@ const asides = /look|renew/
 /** Plays the runs of all seeds. */
 export async function measure(setting: Setting, seeds: readonly number[]): Promise<Measured> {
   const problems = new Map<string, string>()
-  let [grants, commands, recoveryMs, slowest, passedOver, waitMs, waits] = [0, 0, 0, 0, 0, 0, 0]
+  let [grants, commands, recoveryMs, slowest, passedOver, work, waitMs, waits] = [0, 0, 0, 0, 0, 0, 0, 0]
   for (const seed of seeds) {
     const world = await new World(seed, setting).run()
     grants += world.grants.length
+    work = Math.max(work, world.mostWork)
     for (const [verb, count] of world.commands) if (!asides.test(verb)) commands += count
     const worstMs = worstRecoveryMs(world)
     if (worstMs > recoveryMs) [recoveryMs, slowest] = [worstMs, seed]
@@ -51,6 +54,7 @@ export async function measure(setting: Setting, seeds: readonly number[]): Promi
     slowest,
     waitMs: waitMs / Math.max(1, waits),
     passedOver,
+    work,
     problems: [...problems.values()],
   }
 }

@@ -3,6 +3,7 @@ import { rounds } from '../../support/scale.ts'
 import { type Control, controls } from './controls.ts'
 import { type Measured, measure } from './measure.ts'
 import { scenarios } from './scenarios.ts'
+import { mostWork } from './setting.ts'
 
 /** `LEASEHOLD_SEED=7 vitest run … -t <scenario>` plays the run of one seed. */
 const given = process.env['LEASEHOLD_SEED']
@@ -15,6 +16,7 @@ describe('the queue of the memory store, in virtual time', () => {
     expect(measured.problems).toEqual([])
     expect(measured.recoveryMs, `seed ${measured.slowest}`).toBeLessThanOrEqual(recoveryMs)
     expect(measured.perGrant).toBeLessThanOrEqual(budget)
+    expect(measured.work).toBeLessThanOrEqual(mostWork)
   })
 })
 
@@ -32,4 +34,4 @@ function fails({ shows }: Control, sound: Measured, naive: Measured): boolean {
   return naive.problems.some((problem) => problem.startsWith(`${shows}:`))
 }
 
-type Figure = 'recoveryMs' | 'waitMs' | 'passedOver' | 'perGrant'
+type Figure = 'recoveryMs' | 'waitMs' | 'passedOver' | 'perGrant' | 'work'

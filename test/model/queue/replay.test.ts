@@ -8,6 +8,7 @@ import { queueOf } from '../../../packages/core/src/queue/queue-of.ts'
 import type { QueueStore } from '../../../packages/core/src/store/queue.ts'
 import { rounds } from '../../support/scale.ts'
 import { scenarios } from './scenarios.ts'
+import { bounds } from './setting.ts'
 import type { Asked, Trace } from './trace.ts'
 import { inOneForm, type VirtualServer, virtualTransport } from './virtual-redis.ts'
 import { World } from './world.ts'
@@ -27,7 +28,7 @@ const shown = 6
 
 async function replay(trace: Trace, name: string): Promise<void> {
   await client.flushall()
-  const server: VirtualServer = { nowMs: 0, subscribers: {}, mostDropped: 4 }
+  const server: VirtualServer = { nowMs: 0, subscribers: {}, bounds }
   const store = redisStore(virtualTransport(ioredisTransport(client), server), { fenceMemory: 600_000 })
   const queue = queueOf(store) as QueueStore
   const history: string[] = []

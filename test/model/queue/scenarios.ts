@@ -1,6 +1,7 @@
 import { LockQueue } from '../../../packages/core/src/memory/queue/lock-queue.ts'
 import {
   type Behaviour,
+  bounds,
   type Faults,
   type Load,
   noFaults,
@@ -62,7 +63,7 @@ export const settingOf = (
   faults: Partial<Faults>,
   load: Partial<Load>,
   behaviour: Partial<Behaviour> = {},
-  rules: Setting['rules'] = FewDrops,
+  rules: Setting['rules'] = LittleWork,
 ): Setting => ({
   faults: { ...noFaults, ...faults },
   load: { ...usualLoad, ...load },
@@ -70,10 +71,14 @@ export const settingOf = (
   rules,
 })
 
-/** The real rules, except for how much of the work one request does: so little that it matters. */
-export class FewDrops extends LockQueue {
+/** The real rules, except for how much of the work one request does. */
+export class LittleWork extends LockQueue {
   override get mostDropped(): number {
-    return 4
+    return bounds.mostDropped
+  }
+
+  override get mostTurns(): number {
+    return bounds.mostTurns
   }
 }
 

@@ -67,7 +67,7 @@ export interface Behaviour {
   readonly rechecks: boolean
   readonly windowMs: number
   readonly aliveMs: number
-  /** How many of a process's first waiters a look names: few, so that it matters. */
+  /** How many of a process's first waiters a look names. */
   readonly named: number
   /** Whether a lease is dated from its request or from its answer. */
   readonly dating: 'sent' | 'answered'
@@ -91,6 +91,15 @@ export interface Behaviour {
 }
 
 export type Range = readonly [number, number]
+
+/** How much one request does in the runs: so little that it matters. */
+export const bounds = { mostDropped: 4, mostTurns: 4, mostNamed: 5 } as const
+/**
+ * How many waiters one request may deal with in all. It names some, drops some, and gives turns: at most those that may
+ * be out, and one more for each inbox that turns out to be dead, whose waiter is then dropped, or left for the next
+ * request. Also, it may serve the waiter that asks, and drop the entry that this waiter had before.
+ */
+export const mostWork: number = bounds.mostNamed + 2 * bounds.mostDropped + 1 + bounds.mostTurns + 2
 
 export const noFaults: Faults = {
   messageLoss: 0,
@@ -139,7 +148,7 @@ export const ruled: Behaviour = {
   rechecks: true,
   windowMs,
   aliveMs,
-  named: 5,
+  named: bounds.mostNamed,
   dating: 'sent',
   unwanted: true,
   ownNames: true,

@@ -39,6 +39,8 @@ export class World {
   readonly commands: Map<string, number> = new Map()
   /** Problems in the store's own timeline. */
   readonly confused: string[] = []
+  /** The most waiters that one request named, dropped, or gave the turn. */
+  mostWork = 0
   nowMs = 0
   /** The current capacity, and the largest there was. */
   capacity: number
@@ -54,6 +56,7 @@ export class World {
   #store: ModelStore
   #skewMs = 0
   #ticks = 0
+  #work = 0
   #asked: Promise<void> | undefined
 
   constructor(seed: number, { faults, load, behaviour, rules }: Setting) {
@@ -157,7 +160,9 @@ export class World {
     const before = this.#asked
     const carryOut = async (): Promise<void> => {
       await before
+      this.#work = 'numbers' in request ? request.numbers.length : 0
       const reply = await this.#store.ask(verb, request)
+      this.mostWork = Math.max(this.mostWork, this.#work)
       if (reply.type === 'granted') this.#granted(reply.token, reply.fence)
       answer(reply)
     }
@@ -187,10 +192,12 @@ export class World {
         if (it.entries++ > 0) it.passedOver = true
       },
       onPassedOver: (name) => {
+        this.#work++
         waiter(name).passedOver = true
       },
       // Several may be served in one request: their order is kept.
       onServed: (name) => {
+        this.#work++
         waiter(name).servedMs ??= this.nowMs + ++this.#ticks * 1e-9
       },
     }

@@ -33,7 +33,7 @@ local function leave()
     move(channels, channel, believes)
   end
   finish()
-  if it.hasMore or member and it.waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$') or '-') end
+  if it.hasMore or member and it.waiting == 0 then announce(channel, member and match(member, '%.(%d+) ?%d*$')) end
   return (member or wasIn or id ~= '' and hasEnded(id) == 'released') and 'left' or {'absent'}
 end
 

@@ -47,7 +47,7 @@ local function giveBack(at, channel, whole, exclusive, rest)
   end
   if it.waiting > 0 then move(channels, channel, believes) end
   finish(id, it.count > 0 and rest > 0 and isMine and it.mine)
-  local told = (it.hasMore or not reply and it.waiting == 0) and announce(channel, reply and '-' or fence)
+  local told = (it.hasMore or not reply and it.waiting == 0) and announce(channel, not reply and fence)
   return reply or it.isUnheard and -1 or told or {'released', -2}
 end
 

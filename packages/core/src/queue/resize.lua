@@ -32,6 +32,7 @@ local function resize()
     move(channels, channel, believes)
   end
   finish()
+  if it.hasMore then announce(channel) end
   return 'resized'
 end
 

@@ -440,8 +440,9 @@ local function release(member, id)
   mark(id)
 end
 
--- Tells waiters that do not queue. If more waiters are left to be dropped, it makes a process with queued waiters look.
+-- Tells waiters that do not queue of a lease that has ended, by its fence. Without one, it makes processes with queued
+-- waiters look, because more are left to be dropped.
 local function announce(channel, fence)
-  local told = pcall('PUBLISH', channel, 'released ' .. fence)
+  local told = pcall('PUBLISH', channel, 'released ' .. (fence or '-'))
   return type(told) == 'number' and told or -1
 end

@@ -118,6 +118,24 @@ export function queueLeavingClaims(probe: Probe): void {
     await heard.close()
   })
 
+  claim('a change of the capacity, too, makes all look if more than 100 are left', async (context) => {
+    probe.needs(context, 'announcements')
+    const [key, kind] = [probe.key(), semaphoreOf(1)]
+    const [gone, alive] = [queues.inbox({ windowMs: 1 }), queues.inbox()]
+    const heard = await probe.listen(key)
+    const { token } = await queues.take({ key, kind })
+    const dead = Array.from({ length: 105 }, (_, number) => queues.enter({ key, kind, waiter: gone.waiter(number) }))
+    await Promise.all(dead)
+    await queues.enter({ key, kind, waiter: alive.waiter(1) })
+    await queues.release({ key, exclusive: false, token })
+    await probe.advance(1)
+    expect(await queues.resize(key, semaphoreOf(2))).toBe('resized')
+    expect((await queues.state(key)).waiting).toBe(6)
+    await context.expect.poll(() => heard.payloads).toEqual(['released -'])
+    expect(await queues.look(key, alive.name, [1])).toMatchObject({ turns: [1], missing: [] })
+    await heard.close()
+  })
+
   claim('every entry of a queue has an expiry, and the last waiter takes all of them with it', async () => {
     const [key, inbox, kind] = [probe.key(), queues.inbox(), semaphoreOf(1)]
     const fenceOnly = async (): Promise<void> => {

@@ -44,7 +44,7 @@ export function resize(visit: QueueVisit, kind: QueueKind): ResizeOutcome {
   if (other) return kindMismatch(kind, other)
   visit.become(kind)
   visit.begin()
-  visit.give()
+  visit.pass(undefined)
   return { type: 'resized' }
 }
 

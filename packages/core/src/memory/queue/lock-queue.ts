@@ -93,6 +93,11 @@ export class LockQueue {
     return mostDropped
   }
 
+  /** The most turns at a time, and so the most that one request gives. */
+  get mostTurns(): number {
+    return mostTurns
+  }
+
   queueTime(nowMs: number): number {
     return this.#time.at(nowMs)
   }
@@ -183,7 +188,7 @@ export class LockQueue {
     if (asking && asking.turnUntilMs !== null && held + asking.permits <= this.kind.capacity) take(asking)
     for (let next = this.front(); next && this.fits(next, held); next = this.front()) {
       if (next === asking) take(next)
-      else if (this.#turns.length < mostTurns) this.giveTurn(next, tell)
+      else if (this.#turns.length < this.mostTurns) this.giveTurn(next, tell)
       else break
     }
     return takes
