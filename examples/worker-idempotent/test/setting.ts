@@ -26,6 +26,7 @@ export interface Setting extends AsyncDisposable {
 
 export interface Reply {
   readonly status: number
+  readonly statusText: string
   readonly headers: Headers
   readonly text: string
   readonly body: Readonly<Record<string, unknown>>
@@ -57,7 +58,8 @@ export async function ask(worker: RunningWorker, path: string, init: RequestInit
   const headers = { ...bearer('ada'), ...(init.headers as Record<string, string> | undefined) }
   const response = await fetch(worker.url + path, { ...init, headers })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Reply['body'] }
+  const { status, statusText, headers: received } = response
+  return { status, statusText, headers: received, text, body: JSON.parse(text) as Reply['body'] }
 }
 
 /** Repeats a request as a client that reads `Retry-After` does. */
