@@ -1,47 +1,46 @@
 /*
- * Works for 20 s under a lock whose lease lasts 3 s. `/bytes` answers at once, with a byte now and then, as only then does
- * the platform notice that a client has left. `/told` is told by the signal of its request. `/as-client` sends `/told` as
- * a client that leaves once the test lets it.
+ * Works for 20 s under a lock whose lease lasts 3 s. `/bytes` answers at once, with a byte now and then: only then does
+ * the runtime notice that a client has left. `/told` ends its work when the signal of its request says so. `/as-client`
+ * requests `/told`, and leaves when the test lets it.
  */
 
-import { env } from 'cloudflare:workers'
+import { env, waitUntil } from 'cloudflare:workers'
 import { createLocker } from '@leasehold/core'
 import { fetchStore } from '@leasehold/upstash'
 
-const locks = createLocker({ store: fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN }), ttl: '3s' })
+const store = fetchStore({ url: env.GATEWAY_URL, token: env.GATEWAY_TOKEN })
+const locks = createLocker({ store, ttl: '3s', waitUntil: (task) => waitUntil(task) })
 const workMs = 20_000
-
-/** @param go called now and then; throws to end the work */
-const work = (key: string, go: () => unknown): Promise<void> =>
-  locks.withLock(key, async (lease) => {
-    for (const until = Date.now() + workMs; Date.now() < until; ) {
-      lease.assertValid()
-      await go()
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  })
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 function bytes(key: string): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
-  work(key, () => writer.write(new Uint8Array(1))).then(
+  const work = locks.withLock(key, async () => {
+    for (const until = Date.now() + workMs; Date.now() < until; await pause(100)) await writer.write(new Uint8Array(1))
+  })
+  work.then(
     () => writer.close(),
     () => undefined,
   )
   return new Response(readable)
 }
 
+/** Not by looking at the signal now and then: the runtime ends the request's timers once it has told of the abort. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+async function told(key: string, signal: AbortSignal): Promise<Response> {
+  await locks.withLock(key, () => Promise.race([aborted(signal), pause(workMs)]))
+  return Response.json('worked')
+}
+
 async function asClient(key: string): Promise<Response> {
   const client = new AbortController()
   const answer = env.SELF.fetch(`http://worker.example/told?key=${key}`, { signal: client.signal })
-  await env.TEST.fetch(`http://test/leave ${key}`)
+  await env.TEST.fetch(`http://test/leave-${key}`)
   client.abort()
-  return Response.json(
-    await answer.then(
-      ({ status }) => status,
-      () => 'left',
-    ),
-  )
+  return answer.catch(() => Response.json('left'))
 }
 
 // biome-ignore lint/style/noDefaultExport: that is what a Worker is
@@ -50,8 +49,6 @@ export default {
     const { pathname, searchParams } = new URL(request.url)
     const key = searchParams.get('key') ?? ''
     if (pathname === '/bytes') return bytes(key)
-    if (pathname === '/as-client') return asClient(key)
-    await work(key, () => request.signal.throwIfAborted())
-    return Response.json('worked')
+    return pathname === '/as-client' ? asClient(key) : told(key, request.signal)
   },
 }
