@@ -22,7 +22,10 @@ async function killed(
   policy: 'reject' | 'rerun',
   random: () => number,
 ): Promise<KilledBurst> {
+  // Far less than the Worker gives the payment service: after that it gives the key back, and the next request pays.
+  setting.payments.take(() => random() * 1_000)
   const { gathered, release } = setting.payments.gather(1 + Math.floor(random() * burst.keys.length))
+  release()
   const laterMs = random() * 2_500
   let back = Promise.resolve()
   setting.network.inTurn('forward', 'duplicate', 'drop')
@@ -30,7 +33,6 @@ async function killed(
     await gathered
     await setting.redis.kill()
     back = elapse(2_000).then(() => setting.redis.restart())
-    release()
     await elapse(laterMs)
     const made = burst.effects().filter((count) => count > 0).length
     console.log(`${policy}: killed with ${made} payments made and ${waiting()} requests waiting for an answer`)
