@@ -25,7 +25,10 @@ describe('200 requests over 20 keys at once', () => {
     expect(burst.effects()).toEqual(one(burst))
     const rest = (timesEach - 1) * burst.keys.length
     expect([fresh.length, others.length, statuses.filter((status) => status >= 500)]).toEqual([20, rest, []])
-    expect(burst.bodies(replies)).toEqual(one(burst))
+    // Those who come back get the answer, too.
+    const again = await Promise.all(burst.requests.map((key) => setting.payPatiently(key)))
+    expect(again.filter(replayed)).toHaveLength(again.length)
+    expect([burst.effects(), burst.bodies([...replies, ...again])]).toEqual([one(burst), one(burst)])
     await expect.poll(() => leftBehind(setting)).toEqual(['fence', 'record'])
   })
 
