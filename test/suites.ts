@@ -85,7 +85,7 @@ export const soak = [
   'packages/nestjs/src/in-nest.test.ts',
   'examples/shared-document/test/page.test.ts',
   'test/operating/stuck-lock.test.ts',
-  'examples/worker-idempotent/test/burst.test.ts',
+  'examples/worker-idempotent/test/{burst,killed-worker}.test.ts',
   'examples/nest-orders/test/{coupons,readme}.test.ts',
   'test/runtimes/{bridge-killed,conformance,hibernating-sessions,worker-and-server*}.test.ts',
 ]

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Stands in for what the Worker calls: a payment service, and whatever keeps statements and settlements. */
 export interface PaymentService extends AsyncDisposable {
@@ -14,6 +15,8 @@ export interface PaymentService extends AsyncDisposable {
   refuseRepeats(): void
   /** Holds every request, and resolves when this many wait. `release` lets them go. */
   gather(count: number): { readonly gathered: Promise<void>; release(): void }
+  /** From now on each payment takes this long until it is answered, in milliseconds. */
+  take(msOf: () => number): void
   /** Answers the next payment with this status, and pays nothing. */
   failNext(status: number): void
 }
@@ -25,6 +28,7 @@ export async function startPaymentService(port = 0): Promise<PaymentService> {
   let refusesRepeats = false
   let arrivals = 0
   let gate = Promise.resolve()
+  let takesMs = (): number => 0
   let onArrival = (): void => undefined
 
   async function pay(key: string, body: string): Promise<[status: number, answer: object]> {
@@ -49,6 +53,7 @@ export async function startPaymentService(port = 0): Promise<PaymentService> {
     arrivals++
     onArrival()
     await gate
+    await sleep(takesMs())
   }
 
   const server = createServer(async (request, response) => {
@@ -69,6 +74,9 @@ export async function startPaymentService(port = 0): Promise<PaymentService> {
     documents,
     refuseRepeats() {
       refusesRepeats = true
+    },
+    take(msOf) {
+      takesMs = msOf
     },
     failNext: (status) => void failures.push(status),
     gather(count) {

@@ -2,7 +2,8 @@ import { type Bridge, startBridge } from '@leasehold/example-local/bridge'
 import { startGateway } from '@leasehold/example-local/gateway'
 import { type RunningWorker, startWorker } from '@leasehold/example-local/workerd'
 import { type HttpProxy, startHttpProxy } from '@leasehold/testkit'
-import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
+import { type RedisServer, type RedisServerOptions, startRedis } from '@leasehold/testkit/redis'
+import { elapse } from '../../../test/support/scale.ts'
 import { type PaymentService, startPaymentService } from './payment-service.ts'
 
 /** The Worker, and everything it needs: a real Redis, the gateway in front of it, a bridge, and a payment service. */
@@ -25,6 +26,7 @@ export interface Setting extends AsyncDisposable {
 
 export interface Reply {
   readonly status: number
+  readonly statusText: string
   readonly headers: Headers
   readonly text: string
   readonly body: Readonly<Record<string, unknown>>
@@ -56,11 +58,25 @@ export async function ask(worker: RunningWorker, path: string, init: RequestInit
   const headers = { ...bearer('ada'), ...(init.headers as Record<string, string> | undefined) }
   const response = await fetch(worker.url + path, { ...init, headers })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Reply['body'] }
+  const { status, statusText, headers: received } = response
+  return { status, statusText, headers: received, text, body: JSON.parse(text) as Reply['body'] }
 }
 
-export async function startSetting(): Promise<Setting> {
-  const redis = await startRedis()
+/** Repeats a request as a client that reads `Retry-After` does. */
+export async function patiently(send: () => Promise<Reply>): Promise<Reply> {
+  for (;;) {
+    const reply = await send()
+    const seconds = reply.headers.get('retry-after')
+    if (seconds === null) return reply
+    await elapse(Number(seconds) * 1_000)
+  }
+}
+
+/** A Redis that answers a write only when it is on disk, so that it has all of them after a kill. */
+export const durable: RedisServerOptions = { args: ['--appendonly', 'yes', '--appendfsync', 'always'] }
+
+export async function startSetting(redisOptions?: RedisServerOptions): Promise<Setting> {
+  const redis = await startRedis(redisOptions)
   const gateway = await startGateway(redis.url)
   const network = await startHttpProxy({ target: gateway.url })
   const bridge = await startBridge(redis.url)
@@ -93,14 +109,7 @@ export async function startSetting(): Promise<Setting> {
     worker,
     request,
     pay,
-    async payPatiently(key) {
-      for (;;) {
-        const reply = await pay(key)
-        const seconds = reply.headers.get('retry-after')
-        if (seconds === null) return reply
-        await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1_000))
-      }
-    },
+    payPatiently: (key) => patiently(() => pay(key)),
     async [Symbol.asyncDispose]() {
       for (const part of [worker, payments, bridge, network, gateway, redis]) await part[Symbol.asyncDispose]()
     },

@@ -37,7 +37,7 @@ export interface RequestScope extends Required<Pick<LockerOptions, 'waitUntil'>>
  *
  * When the budget is used up, a waiting acquire ends with `AcquireTimeoutError`, and later ones are refused with an
  * error that names the option. Renewals and releases are never refused. With a notifier, such as `bridgeNotifier`, a
- * contended acquire uses two commands, however long it waits, rather than one per second.
+ * contended acquire uses two commands, rather than one or two per second.
  *
  * @example
  * ```ts

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle, itemisedBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the package may add to a Worker that has a locker with records, minified and compressed, in bytes: decision 21. */
-const limit = 5_220
+const limit = 5_230
 /** The same for the package alone, without the core. */
-const limitAlone = 5_770
+const limitAlone = 5_780
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const external = ['@leasehold/core', '@leasehold/core/adapter', '@leasehold/core/records']

@@ -37,7 +37,8 @@ export class GuardedRequest {
   replay({ status, statusText, headers, body }: Result): Response {
     const response = new Response(withoutBody.has(status) ? null : (body as Uint8Array<ArrayBuffer>), {
       status,
-      statusText,
+      // A Worker sends an empty one as it is. Without one, it sends the status's own: "Created".
+      ...(statusText && { statusText }),
       headers: headers as [string, string][],
       ...(isGzipped(headers, body) && { encodeBody: 'manual' }),
     })
