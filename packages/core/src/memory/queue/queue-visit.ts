@@ -48,9 +48,9 @@ export class QueueVisit {
   }
 
   /**
-   * Moves the queue on after a lease ended, somebody left or the capacity changed. Notifies the key's channel if a lease ended and nobody
-   * queues, or if somebody has to look because there are more dead waiters than one call drops. Returns how many heard
-   * it; null if it was not announced.
+   * Moves the queue on after a lease ended, somebody left or the capacity changed. Notifies the key's channel if a
+   * lease ended and nobody queues, or if somebody has to look because there are more dead waiters than one call drops.
+   * Returns how many heard it; null if it was not announced.
    */
   pass(ended: string | undefined): number | null {
     this.give()
