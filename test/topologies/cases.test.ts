@@ -1,102 +1,92 @@
-import { createServer } from 'node:net'
-import type { Locker } from '@leasehold/core'
-import { acquireAll } from '@leasehold/core/many'
-import { fifo } from '@leasehold/core/queue'
-import { claimRecord } from '@leasehold/core/records'
-import { semaphore } from '@leasehold/core/semaphore'
-import { seededRandom } from '@leasehold/testkit'
-import { connectRedisAdmin } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { elapse, eventually, limit, ms, rounds, soak } from '../support/scale.ts'
-import { startCrew } from './crew.ts'
+import { eventually, ms, soak } from '../support/scale.ts'
+import { everyOperation } from './every-operation.ts'
 import { lossOf } from './loss.ts'
 import { openProcess } from './process.ts'
-import { type Kind, type Topology, topologies } from './topology.ts'
+import { runTopologies } from './running.ts'
+import { type Topology, topologies, withClients } from './topology.ts'
 
-/* Cases T-36 to T-39 where there are several servers. T-35 is in the other short files of this folder. */
+/* Cases T-36 and T-38 where there are several servers. T-35 is in the files of each topology. */
 
-/** One topology of each kind, for all cases and clients. */
-const started = new Map<Kind, Topology>()
-beforeAll(async () => {
-  await Promise.all(topologies.map(async (kind) => started.set(kind, await kind.start())))
-})
-afterAll(async () => {
-  for (const topology of started.values()) await topology.stop()
-})
-const running = (kind: Kind): Topology => started.get(kind) as Topology
+const running = runTopologies()
+const each = withClients(topologies)
 
 /** The soak takes times literally, so nothing else runs beside it. */
 const together = soak ? it : it.concurrent
 
-const each = topologies.flatMap((kind) =>
-  kind.clients.map((client) => ({ on: kind.name, over: client.name, kind, client })),
-)
-
-together.for(each)(
+// One at a time, so that nobody else has a script loaded between its flush and its call.
+it.for(each)(
   'T-36: on $on, over $over, scripts that every server has forgotten are not missed, whatever is called',
-  async ({ kind, client }, { onTestFinished }) => {
-    const topology = running(kind)
-    const { locks, events } = openProcess(topology.connect(client), {}, onTestFinished)
-    const forgotten = async (): Promise<Locker> => {
+  async ({ kind, client }) => {
+    const topology = running.of(kind)
+    const { locks, events } = openProcess(running.connect(kind, client))
+    const flushed = async (): Promise<void> => {
       for (const server of topology.servers) await server.command('SCRIPT', 'FLUSH')
-      return locks
     }
-    const key = `t36-${client.name}`
-    const lease = await (await forgotten()).acquire(key, { ttl: '6s', wait: 0 })
-    await forgotten()
-    await lease.renew({ ttl: '7s' })
-    expect(await (await forgotten()).tryAcquire(key)).toBeNull()
-    expect(await (await forgotten()).inspect(key)).toMatchObject({ held: true, fence: lease.fence })
-    const queued = await (await forgotten()).acquire(`${key}-queue`, { queue: fifo(), wait: 0 })
-    const permit = await semaphore(await forgotten(), `${key}-pool`, { permits: 2 }).acquire({ wait: 0 })
-    const both = await acquireAll(await forgotten(), [`{${key}}a`, `{${key}}b`], { wait: 0 })
-    const claim = await claimRecord(await forgotten(), `${key}-record`, { fingerprint: 'same', wait: 0 })
-    for (const held of [lease, queued, permit]) {
-      await forgotten()
-      expect(await held.release()).toBe('released')
-    }
-    await forgotten()
-    await both.release()
-    await forgotten()
-    if (claim.type !== 'claimed') throw new Error(claim.type)
-    expect(await claim.run.complete(new Uint8Array([1]))).toMatchObject({ type: 'completed' })
-    expect(await (await forgotten()).revoke(key)).toBe(false)
+    const before = await scriptsMissed(topology)
+    const scripts = await everyOperation(locks, `t36 ${kind.name} ${client.name}`, flushed, async (key) => {
+      const primary = await topology.primaryOf(`lock:${key}`)
+      const leftMs = async (): Promise<number> => Number(await primary.command('PTTL', `lock:${key}`))
+      let leastMs = await leftMs()
+      await eventually(async () => {
+        const presentMs = await leftMs()
+        leastMs = Math.min(leastMs, presentMs)
+        return presentMs > leastMs + 50
+      })
+    })
+    expect((await scriptsMissed(topology)) - before).toBeGreaterThanOrEqual(scripts)
     expect(events.filter(({ type }) => type === 'lost' || type === 'renewal-unanswered')).toEqual([])
   },
 )
 
-together.for(each)(
-  'T-37: on $on, over $over, where nothing can be reached, each call ends in time and says so',
-  async ({ kind, client }, { onTestFinished }) => {
-    const hole = createServer(() => undefined)
-    await new Promise<void>((resolve) => hole.listen(0, '127.0.0.1', resolve))
-    const { port } = hole.address() as { port: number }
-    const timed = async (call: Promise<unknown>, withinMs: number): Promise<void> => {
-      const startedAtMs = performance.now()
-      await expect(call).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-      expect(performance.now() - startedAtMs).toBeLessThan(withinMs + limit(500))
-    }
-    // Nobody listens on the first.
-    const calls = [1, port].flatMap((at) => {
-      const { locks } = openProcess(kind.connectAt(client, [{ host: '127.0.0.1', port: at }]), {}, onTestFinished)
-      return [
-        timed(locks.acquire('k', { wait: '3s' }), 3_000),
-        timed(locks.tryAcquire('k'), 2_000),
-        timed(locks.tryAcquire('k', { ttl: 300 }), 100),
-        timed(locks.isLocked('k'), 2_000),
-        timed(locks.revoke('k'), 2_000),
-      ]
-    })
-    await Promise.all(calls)
-    hole.close()
-  },
-)
+/** How many calls met with a server that did not know their script. */
+async function scriptsMissed({ servers }: Topology): Promise<number> {
+  const errors = await Promise.all(servers.map((server) => server.command('INFO', 'errorstats')))
+  return errors.reduce(
+    (sum: number, text) => sum + Number(/errorstat_NOSCRIPT:count=(\d+)/.exec(String(text))?.[1] ?? 0),
+    0,
+  )
+}
+
+describe('where a server starts again with its data,', () => {
+  it.for(topologies)(
+    'T-36: on $name, the lease is renewed that it had, and every operation succeeds at the first try',
+    async (kind) => {
+      const topology = running.of(kind)
+      const held = await Promise.all(
+        kind.clients.map(async (client) => {
+          const { locks } = openProcess(running.connect(kind, client))
+          const tag = `t36 again ${kind.name} ${client.name}`
+          return { locks, tag, lease: await locks.acquire(`{${tag}}held`, { ttl: '5m', renew: false }) }
+        }),
+      )
+      const [first] = held as [(typeof held)[number]]
+      const server = await topology.primaryOf(`lock:${first.lease.key}`)
+      await server.restart({ keepData: true })
+      // A cluster's node takes no writes for two seconds.
+      const write = ['SET', `{${first.tag}}any`, 'any', 'PX', 1_000]
+      await eventually(() => server.command(...write).then(Boolean, () => false))
+      await eventually(async () => (await server.replicatedTo(kind.replicas)) >= kind.replicas)
+      await Promise.all(
+        held.map(async ({ locks, tag, lease }) => {
+          await lease.renew({ ttl: '6m' })
+          expect(await locks.tryAcquire(lease.key)).toBeNull()
+          await everyOperation(locks, tag)
+          expect(await lease.release()).toBe('released')
+          const next = await locks.acquire(lease.key, { wait: 0 })
+          expect(next.fence).toBeGreaterThan(lease.fence)
+          expect(await next.release()).toBe('released')
+        }),
+      )
+    },
+  )
+})
 
 describe('where memory is short,', () => {
   const atMost = (memory: string) => () =>
     Promise.all(
-      topologies.map(async (kind) => {
-        const primary = await running(kind).primaryOf('lock:{t38}')
+      running.all.map(async (topology) => {
+        const primary = await topology.primaryOf('lock:{t38}')
         await primary.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random', 'maxmemory', memory)
       }),
     )
@@ -106,9 +96,9 @@ describe('where memory is short,', () => {
   together.for(each)(
     'T-38: on $on, over $over, an evicted lock is noticed at the next renewal, which does not bring it back',
     async ({ kind, client }, { onTestFinished }) => {
-      const topology = running(kind)
-      const { locks } = openProcess(topology.connect(client), {}, onTestFinished)
-      const key = `{t38}${client.name}`
+      const topology = running.of(kind)
+      const { locks } = openProcess(running.connect(kind, client), {}, onTestFinished)
+      const key = `{t38}${client.name} on ${kind.name}`
       const lease = await locks.acquire(key, { ttl: ms(5_000, 3_000), wait: '20s' })
       const lost = lossOf(lease)
       const primary = await topology.primaryOf(`lock:${key}`)
@@ -125,40 +115,3 @@ describe('where memory is short,', () => {
     },
   )
 })
-
-// All clients at once: cutting connections cuts everybody's.
-together.for(topologies)(
-  'T-39: on $name, connections cut at random moments leave only entries that expire, on replicas too',
-  async (kind, { onTestFinished }) => {
-    const topology = running(kind)
-    const { random } = seededRandom()
-    const crews = kind.clients.map((client) => {
-      const open = (): Locker => openProcess(topology.connect(client), {}, onTestFinished).locks
-      return { name: client.name, crew: startCrew([open(), open()], `t39-${client.name}`, ms(10_000)) }
-    })
-    const turns = (): Promise<unknown> => Promise.all(crews.map(({ crew }) => crew.turns(2)))
-    await turns()
-    for (let cut = 0; cut < rounds(100, 15); cut++) {
-      for (const server of topology.servers) await server.command('CLIENT', 'KILL', 'TYPE', 'normal')
-      await elapse(random() * 60)
-    }
-    await turns()
-    for (const { name, crew } of crews) console.log(`turns on ${kind.name}, over ${name}:`, (await crew.stop()).turns)
-    expect(await everyEntryExpires(topology)).toBeGreaterThan(0)
-  },
-)
-
-/** Checks that every entry expires; returns how many there are. */
-async function everyEntryExpires({ servers }: Topology): Promise<number> {
-  let entries = 0
-  for (const { port } of servers) {
-    await using admin = await connectRedisAdmin({ port })
-    // So that a cluster replica answers for its primary's keys. Elsewhere there is no such command.
-    await admin.command('READONLY').catch(() => undefined)
-    for (const key of (await admin.command('KEYS', '*')) as string[]) {
-      entries++
-      expect(Number(await admin.command('PTTL', key)), key).not.toBe(-1)
-    }
-  }
-  return entries
-}

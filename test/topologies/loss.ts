@@ -1,5 +1,7 @@
 import type { Lease } from '@leasehold/core'
 import type { LeaseStore } from '@leasehold/core/adapter'
+import { expect } from 'vitest'
+import type { Process } from './process.ts'
 
 /** Resolves with the reason of a lease's loss, once it is lost. */
 export const lossOf = ({ signal }: Lease): Promise<unknown> =>
@@ -20,4 +22,17 @@ export function renewalsAnswered(store: LeaseStore, key: string): readonly strin
     return outcomes
   }
   return answers
+}
+
+/**
+ * Claims that no store has told the processes that a lease of theirs is not there, and that their crew met with nothing
+ * but servers that did not answer.
+ *
+ * @param faults what their crew reports
+ */
+export function expectNothingLost(processes: readonly Process[], faults: readonly string[]): void {
+  for (const fault of faults) expect(fault).toMatch(/StoreUnavailableError: |A completion answered unknown/)
+  for (const { events } of processes) {
+    expect(events.filter((event) => event.type === 'lost' && /^(gone|superseded)$/.test(event.reason))).toEqual([])
+  }
 }

@@ -36,10 +36,19 @@ export const confirmedRun =
     const unconfirmed = [...replies]
     const again = redirected.filter((at) => replies[at]?.reply.type === 'value')
     await send(again)
-    // The slot is still moving: nobody can say which node's replicas have the write.
-    for (const at of again) if (isRedirected(replies[at])) replies[at] = unconfirmed[at] as ConfirmedReply
+    for (const at of again) {
+      const repeated = replies[at] as ConfirmedReply
+      // If it is redirected again, the slot is still moving: nobody can say which node's replicas have the write.
+      replies[at] = isRedirected(repeated) ? (unconfirmed[at] as ConfirmedReply) : afterFirst(repeated)
+    }
     return replies
   }
+
+/** What came of a call that was carried out before: of a lease that the first gave back, the second says it is gone. */
+const afterFirst = ({ reply, ...rest }: ConfirmedReply): ConfirmedReply => ({
+  ...rest,
+  reply: reply.type === 'unknown' ? { ...reply, executed: 'unknown' } : { ...reply, resent: true },
+})
 
 const isRedirected = (confirmed: ConfirmedReply | undefined): boolean =>
   confirmed?.reply.type === 'error' && /^(MOVED|ASK) /.test(confirmed.reply.message)
