@@ -65,7 +65,7 @@ class Counted {
   }
 }
 
-/** One waiter to a process: whose waiters are next to each other, would change what a script does. */
+/** One waiter to a process: where a process has several, a script's work depends a little on which of them it meets. */
 const member = (number: number): Member => ({ process: number, number })
 const stranger: Member = { process: 1_000_000, number: 1_000_000 }
 
@@ -113,7 +113,7 @@ describe.each(kinds)('a script does the same work however many wait, for a lock 
   })
 })
 
-it('and one that gives all turns at once', async () => {
+it('a script that gives all turns at once is noticed', async () => {
   const givesAll = (script: string): string => script.replace('1e15,100,100,', '1e15,1000000,100,')
   const [some, many] = [
     await workBeside(2 * most, readWrite, givesAll),
