@@ -95,7 +95,8 @@ async function start(program: Program): Promise<Started> {
   const entry = JSON.parse(textsOf(stages, program, 'ENTRYPOINT').at(-1) ?? '') as [string, ...string[]]
   const [command, ...args] = hasDocker ? ['docker', ...options, ...variables, tagOf(program)] : entry
 
-  const inherited = { PATH: process.env['PATH'], LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'] }
+  const { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE } = process.env
+  const inherited = { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE }
   const place = { cwd: join(folder, hasDocker ? '.' : 'programs'), env: { ...inherited, ...(hasDocker ? {} : env) } }
   const child = spawn(command, args, { ...place, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)

@@ -5,6 +5,7 @@ import { startRedis } from '@leasehold/testkit/redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, type RunningProgram, runProgram } from '../runtimes/running-program.ts'
 import { node24, oldestNode, runtimes } from '../runtimes/runtimes.ts'
+import { soak } from '../support/scale.ts'
 import { inWorkerd } from './in-workerd.ts'
 import { type Installation, installAll, testFolder } from './installation.ts'
 import { cellName, compile, compiled, programs, type TypeCell, typeCells, type Verdict } from './type-cells.ts'
@@ -109,7 +110,7 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
     )
 
     test(
-      'run on each Node, imported and required',
+      'run on Node, imported and required',
       async ({ onTestFinished }) => {
         const token = 'test-token-71ac-0123456789abcdef0123'
         // Two programs run at a time, each with its own servers, because all use the same keys.
@@ -128,7 +129,9 @@ export function setUps(chosen: (cell: TypeCell) => boolean): void {
 
         const names = Object.keys(answers)
         const rows = new Map<string, readonly string[]>()
-        const nodes = [oldestNode, ...runtimes.filter((each) => each.name.startsWith('Node'))]
+        // A soak also runs those between the oldest and the newest.
+        const between = soak ? runtimes.filter(({ name }) => name.startsWith('Node') && name !== node24.name) : []
+        const nodes = [oldestNode, ...between, node24]
         const ways = nodes.flatMap((node) => (['cjs', 'esm'] as const).map((format) => ({ ...node, format })))
         await twoAtATime(ways, async ({ name, binary, format }, lane) => {
           const title = `${name}, ${format}`

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createLocker, type Locker } from '@leasehold/core'
 import { type Sessions, sessions } from '@leasehold/sessions'
-import { startTcpProxy } from '@leasehold/testkit'
+import { startTcpProxy, type TcpProxy } from '@leasehold/testkit'
 import { fetchStore } from '@leasehold/upstash'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -16,6 +16,9 @@ import { startWorker, type Worker } from './worker.ts'
 
 let gateway: TestGateway
 let worker: Worker
+/** The network between the gateway and one more Worker. */
+let network: TcpProxy
+let cutOff: Worker
 let locks: Locker
 let server: Sessions
 beforeAll(async () => {
@@ -25,6 +28,12 @@ beforeAll(async () => {
     gateway: { url: gateway.url, token },
     objects: { ROOM: 'SessionRoom' },
   })
+  network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
+  cutOff = await startWorker({
+    entry: 'session-room.ts',
+    gateway: { url: `http://${network.host}:${network.port}`, token },
+    objects: { ROOM: 'BriefSessionRoom' },
+  })
   locks = createLocker({ store: fetchStore({ url: gateway.url, token }), name: 'server' })
   server = sessions(locks, { ttl: '30s', silence: '1m', sharedRoles: ['reader'] })
 })
@@ -32,6 +41,8 @@ afterAll(async () => {
   await server.close()
   await locks.close()
   await worker[Symbol.asyncDispose]()
+  await cutOff[Symbol.asyncDispose]()
+  await network.stop()
   await gateway[Symbol.asyncDispose]()
 })
 
@@ -118,12 +129,6 @@ describe.concurrent('a session whose socket is in an object', () => {
   })
 
   test('is given up before others can have its role when the object is cut off from the store, and its page hears why', async () => {
-    await using network = await startTcpProxy({ port: Number(new URL(gateway.url).port) })
-    await using cutOff = await startWorker({
-      entry: 'session-room.ts',
-      gateway: { url: `http://${network.host}:${network.port}`, token },
-      objects: { ROOM: 'BriefSessionRoom' },
-    })
     const options = { silence: 60_000, of: cutOff }
     const { socket, closed } = await open('cut', 'ada', options)
     const other = await open('cut', 'ada', { ...options, tab: 'other' })

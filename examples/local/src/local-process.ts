@@ -29,11 +29,13 @@ interface ProcessOptions {
 const stopDeadlineMs = 12_000
 
 /**
- * An environment with the Node that runs this process, and the mark by which a test run finds the processes it started.
+ * An environment with the Node that runs this process, and what a test run passes on: the mark by which it finds the
+ * processes it started, and where Node keeps the modules it has compiled.
  */
 export const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
   LEASEHOLD_TEST_RUN: process.env['LEASEHOLD_TEST_RUN'],
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   ...more,
 })
 

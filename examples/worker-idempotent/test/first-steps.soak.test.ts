@@ -33,7 +33,10 @@ test('the first steps in a Worker lead to a payment, and to its replay', async (
       writeFileSync(join(folder, file), blockOf(file))
     }
     const [secrets = ''] = /^printf .*LEASEHOLD_GATEWAY_TOKENS.*$/m.exec(text) ?? []
-    execFileSync('sh', ['-c', secrets], { cwd: folder, env: { LEASEHOLD_GATEWAY_TOKENS: gateway.token } })
+    execFileSync('sh', ['-c', secrets], {
+      cwd: folder,
+      env: { ...process.env, LEASEHOLD_GATEWAY_TOKENS: gateway.token },
+    })
     await using worker = await wranglerDev(pathToFileURL(`${folder}/`), { REDIS_URL: gateway.url })
     const [curl] = curlsOf(readme)
     if (!curl) throw new Error('The README shows no request')

@@ -19,8 +19,9 @@ export function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  const { PATH, LEASEHOLD_TEST_RUN } = process.env
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH, LEASEHOLD_TEST_RUN, ...env } })
+  const { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE } = process.env
+  const inherited = { PATH, LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE }
+  const child = spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env } })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => {
     out += chunk
