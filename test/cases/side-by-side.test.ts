@@ -1,7 +1,7 @@
 import { createLocker, type Locker, type LockerEvent } from '@leasehold/core'
 import { ioredisNotifier, ioredisStore } from '@leasehold/ioredis'
 import { startHttpProxy } from '@leasehold/testkit'
-import { startRedis } from '@leasehold/testkit/redis'
+import { type RedisServer, startRedis } from '@leasehold/testkit/redis'
 import { fetchStore } from '@leasehold/upstash'
 import { Lock } from '@upstash/lock'
 import { Redis as UpstashRedis } from '@upstash/redis'
@@ -38,7 +38,7 @@ interface Setting extends AsyncDisposable {
 }
 
 type Open = (at: {
-  readonly port: number
+  readonly redis: RedisServer
   readonly url: string
   readonly token: string
 }) => Promise<Neighbour & { close(): Promise<unknown> }>
@@ -182,7 +182,7 @@ async function setting(name: string, open: Open): Promise<Setting> {
   const gateway = await startTestGateway()
   const { redis, url, token } = gateway
   const connection = quiet(new Redis(redis.port))
-  const neighbour = await open({ port: redis.port, url, token })
+  const neighbour = await open({ redis, url, token })
   const events: LockerEvent[] = []
   const locks = createLocker({
     store: ioredisStore(connection, { prefix: neighbour.prefix }),
@@ -203,7 +203,7 @@ async function setting(name: string, open: Open): Promise<Setting> {
   }
 }
 
-async function overRedlock({ port }: { readonly port: number }) {
+async function overRedlock({ redis: { port } }: { readonly redis: RedisServer }) {
   const redlock = new Redlock([quiet(new Redis(port))], { retryCount: 0 })
   return {
     prefix: 'lock:',
@@ -215,7 +215,7 @@ async function overRedlock({ port }: { readonly port: number }) {
   }
 }
 
-async function overRedisSemaphore({ port }: { readonly port: number }) {
+async function overRedisSemaphore({ redis: { port } }: { readonly redis: RedisServer }) {
   const connection = quiet(new Redis(port))
   return {
     prefix: 'mutex:',
@@ -231,8 +231,9 @@ async function overRedisSemaphore({ port }: { readonly port: number }) {
   }
 }
 
-async function overSimpleRedisMutex({ port }: { readonly port: number }) {
-  const client = quiet(createClient({ socket: { host: '127.0.0.1', port } }))
+async function overSimpleRedisMutex({ redis }: { readonly redis: RedisServer }) {
+  const name = 'simple-redis-mutex'
+  const client = quiet(createClient({ name, socket: { host: '127.0.0.1', port: redis.port } }))
   await client.connect()
   return {
     prefix: '@simple-redis-mutex:lock-',
@@ -248,7 +249,11 @@ async function overSimpleRedisMutex({ port }: { readonly port: number }) {
       }
       return { extend, release }
     },
-    close: () => client.close(),
+    async close() {
+      await client.close()
+      // The library then closes a duplicate that listens, and handles no error if the server ends before that.
+      await expect.poll(() => redis.command('CLIENT', 'LIST')).not.toContain(`name=${name} `)
+    },
   }
 }
 
