@@ -42,7 +42,10 @@ export interface Worker extends AsyncDisposable {
    * the connection.
    */
   connect(path: string): Promise<() => void>
-  /** Has an object hibernate now, as workerd does with one that got no event for 10 s: only its sockets stay. */
+  /**
+   * Has an object hibernate now, as workerd does with one that got no event for 10 s: only its sockets stay. Blocks this
+   * process until whatever the object waits for has come, but at most 5 s.
+   */
   hibernate(className: string, name: string): Promise<void>
 }
 
