@@ -239,8 +239,10 @@ test.each([
     (await admin.info('commandstats')).match(/cmdstat_ping:calls=(\d+)/)?.[1] ?? '0'
   const before = Number(await pings())
   await eventually(async () => Number(await pings()) >= before + 3)
+  // Before the client is disconnected, which may cut off a ping that is on its way: an error that is none of the line's.
+  const refusals = [...errors]
   await client.disconnect()
-  expect(errors).toEqual([])
+  expect(refusals).toEqual([])
 })
 
 test('the page has a line for each', () => {

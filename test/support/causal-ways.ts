@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
+import { joinSockets } from './joined-sockets.ts'
 
 /** One way to a Redis per process, on which trips are counted. */
 export interface CausalWays extends AsyncDisposable {
@@ -33,15 +34,8 @@ export async function causalWays(redisPort: number, processes: number): Promise<
         told[process] = redisTold + 1
         client.write(chunk)
       })
-      for (const socket of [client, redis]) {
-        sockets.add(socket)
-        socket.setNoDelay(true)
-        socket.on('error', () => undefined)
-        socket.on('close', () => {
-          client.destroy()
-          redis.destroy()
-        })
-      }
+      for (const socket of [client, redis]) sockets.add(socket)
+      joinSockets(client, redis)
     }),
   )
   await Promise.all(

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
+import { joinSockets } from './joined-sockets.ts'
 
 /** A way to a Redis on which commands go one at a time: each waits for the reply to the one before. */
 export interface LockstepWay extends AsyncDisposable {
@@ -42,15 +43,8 @@ export async function lockstepWay(redisPort: number): Promise<LockstepWay> {
       isAwaiting = false
       next()
     })
-    for (const socket of [client, redis]) {
-      sockets.add(socket)
-      socket.setNoDelay(true)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        client.destroy()
-        redis.destroy()
-      })
-    }
+    for (const socket of [client, redis]) sockets.add(socket)
+    joinSockets(client, redis)
   })
 
   function cutIfDue(): void {

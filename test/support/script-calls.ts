@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
+import { joinSockets } from './joined-sockets.ts'
 
 /** A way to a Redis with a single user, on which that user's script calls are counted. */
 export interface CountedWay extends AsyncDisposable {
@@ -18,15 +19,8 @@ export async function countedWay(redisPort: number): Promise<CountedWay> {
       scriptCalls += calls(chunk)
     })
     client.pipe(redis).pipe(client)
-    for (const socket of [client, redis]) {
-      sockets.add(socket)
-      socket.setNoDelay(true)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        client.destroy()
-        redis.destroy()
-      })
-    }
+    for (const socket of [client, redis]) sockets.add(socket)
+    joinSockets(client, redis)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
