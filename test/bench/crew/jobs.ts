@@ -18,7 +18,7 @@ export const jobsOf = (locks: Locks, port: number) => ({
 
 export const jobNames = [
   ...(['hold', 'letGo', 'wait', 'first'] as const),
-  ...(['loop', 'allocations', 'hot', 'burst'] as const),
+  ...(['loop', 'firstLocks', 'allocations', 'hot', 'burst'] as const),
   ...(['keepAll', 'rest', 'weighHeld', 'weighWaiters', 'cpuMs'] as const),
   ...(['listen', 'announce', 'roundTrips'] as const),
   ...(['openWaiters', 'wakeUps', 'leave', 'releaseEach', 'httpRoundTrips'] as const),

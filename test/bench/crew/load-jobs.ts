@@ -52,6 +52,15 @@ export interface Burst {
   readonly problem?: string
 }
 
+/** What the first locks of a process took, up to some count. */
+export interface Look {
+  readonly count: number
+  /** In milliseconds. */
+  readonly ms: number
+  /** Processor time, in milliseconds. */
+  readonly cpuMs: number
+}
+
 /** How long a loop may keep waiting when its time is up. */
 const graceMs = 1_000
 /** The number of series whose median is reported as the allocations. */
@@ -81,6 +90,17 @@ export function loadJobs(locks: Locks) {
       await Promise.all(Array.from({ length: inFlight }, (_, index) => loop(`loop-${process.pid}-${index}`)))
       const cpuMs = processCpuMs() - before
       return { pairs: pairs.length, p50: median(pairs), p99: percentile(pairs, 0.99), cpuMs }
+    },
+
+    /** Takes and releases locks one after another, each on a new key, and looks at the clock after so many. */
+    async firstLocks({ counts }: { readonly counts: readonly number[] }): Promise<readonly Look[]> {
+      const [from, cpuFrom] = [nowMs(), processCpuMs()]
+      const looks: Look[] = []
+      for (let count = 1; looks.length < counts.length; count++) {
+        await pair(`first-${process.pid}-${count}`)
+        if (counts.includes(count)) looks.push({ count, ms: nowMs() - from, cpuMs: processCpuMs() - cpuFrom })
+      }
+      return looks
     },
 
     /**

@@ -1,5 +1,6 @@
 import type { Measured } from '../rounds.ts'
 import { burstTable } from '../scenarios/burst.ts'
+import { firstCounts, firstLocksTable } from '../scenarios/first-locks.ts'
 import { growthTables } from '../scenarios/growth.ts'
 import { hotKeyTable } from '../scenarios/hot-key.ts'
 import { memoryTables } from '../scenarios/memory.ts'
@@ -132,6 +133,20 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
       byRow(
         measured,
         Object.values(growthTables).map((table) => ({ title: table, table, figure: 'exponent', digits: 2 })),
+      ),
+  },
+  first: {
+    scenario: 'first',
+    make: (measured) =>
+      byRow(
+        measured,
+        firstCounts.flatMap((count): Cell[] => {
+          const title = count === 1 ? 'the first: time' : `the first ${count.toLocaleString('en')}: time`
+          return [
+            { title, table: firstLocksTable, figure: `ms${count}`, over: 'raw-ioredis' },
+            { title: 'client CPU', table: firstLocksTable, figure: `cpu${count}`, over: 'raw-ioredis' },
+          ]
+        }),
       ),
   },
   burst: {

@@ -8,6 +8,7 @@ import { exponent } from '../measure/statistics.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import { type HandOffPlan, handOffRun } from './hand-off-run.ts'
 import type { Figures, Sample, Scenario, Stage, Turn } from './scenario.ts'
+import { warmUpHandOffs, warmUpPairs, warmUpPairsAt } from './warm-up.ts'
 
 const contestants: readonly Contestant[] = [leasehold, redlock50, redisSemaphore50]
 
@@ -33,7 +34,6 @@ export const growthTables = {
 } as const
 
 const plan: Omit<HandOffPlan, 'waiters'> = { holdMs: 1, gapMs: 0, heldMs: 100 }
-const warmUpMs = 400
 
 const turn = (contestant: Contestant, { loopMs }: BenchOptions): Turn => ({
   name: contestant.name,
@@ -76,7 +76,7 @@ async function handOffCosts({ server, admin }: Stage, contestant: Contestant) {
   await using crew = await startTeam(1, contestant, server.port)
   const [process] = crew.members
   if (!process) throw new Error('There is nobody to measure with')
-  await handOffRun(admin, crew.members, { ...plan, waiters: 100 }, contestant.sends)
+  await warmUpHandOffs(crew.members)
   const costs: { readonly commands: number; readonly cpu: number }[] = []
   for (const waiters of growthSizes) {
     const before = await process.cpuMs()
@@ -91,9 +91,10 @@ async function pairCosts({ server, admin }: Stage, contestant: Contestant, forMs
   await using crew = await startTeam(1, contestant, server.port)
   const [process] = crew.members
   if (!process) throw new Error('There is nobody to measure with')
+  await warmUpPairs(process)
   const costs: { readonly cpu: number; readonly redisCpu: number }[] = []
   for (const inFlight of growthSizes) {
-    await process.loop({ inFlight, forMs: warmUpMs })
+    await warmUpPairsAt(process, inFlight)
     const before = await redisCpuMs(admin)
     const { pairs, cpuMs } = await process.loop({ inFlight, forMs })
     const redisMs = (await redisCpuMs(admin)) - before

@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import type { Contestant } from '../contestants/contestant.ts'
 import { hotKey as contestants } from '../contestants/index.ts'
 import { startTeam } from '../crew/start-team.ts'
-import { nowMs } from '../measure/clock.ts'
 import { commandsBetween, readCommands } from '../measure/commands.ts'
 import { sum } from '../measure/statistics.ts'
 import { type BenchOptions, chosen } from '../options.ts'
+import { hotLoops, hotRun } from './hot-run.ts'
 import type { Column, Sample, Scenario, Turn } from './scenario.ts'
-
-/** Spread evenly over the processes. */
-const loops = 32
+import { warmUpHandOffs } from './warm-up.ts'
 
 /** The figures of a key that many loops contend for. */
 export const contendedColumns: readonly Column[] = [
@@ -23,7 +20,7 @@ export const contendedColumns: readonly Column[] = [
 
 export const hotKey: Scenario = {
   name: 'hotkey',
-  about: `one key that ${loops} loops want and give back at once, in 1 or more processes`,
+  about: `one key that ${hotLoops} loops want and give back at once, in 1 or more processes`,
   contestants,
   columns: contendedColumns,
   settings: (options) =>
@@ -36,23 +33,15 @@ export const hotKey: Scenario = {
 
 export const hotKeyTable = (processes: number): string => `${processes} process${processes === 1 ? '' : 'es'}`
 
-const warmUpMs = 400
-/** By then each process has its order. */
-const headStartMs = 50
-
 /** All loops contend for the same key, and release it at once. */
 export const contended = (contestant: Contestant, processes: number, { loopMs }: BenchOptions): Turn => ({
   name: `${contestant.name}, ${processes} processes`,
   async play({ server, admin }) {
     await using crew = await startTeam(processes, contestant, server.port)
-    const run = (forMs: number) => {
-      const order = { key: `hot-${randomUUID()}`, loops: loops / processes, startAt: nowMs() + headStartMs, forMs }
-      return Promise.all(crew.members.map((member) => member.hot(order)))
-    }
     const cpuMs = async (): Promise<number> => sum(await Promise.all(crew.members.map((member) => member.cpuMs())))
-    await run(warmUpMs)
+    await warmUpHandOffs(crew.members)
     const [before, cpuBefore] = [await readCommands(admin), await cpuMs()]
-    const runs = await run(loopMs)
+    const runs = await hotRun(crew.members, loopMs)
     const used = (await cpuMs()) - cpuBefore
     const { sent } = commandsBetween(before, await readCommands(admin), contestant.sends)
     const acquired = sum(runs.map((each) => each.acquired))

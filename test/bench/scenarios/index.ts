@@ -1,5 +1,6 @@
 import { bridge } from './bridge.ts'
 import { burst } from './burst.ts'
+import { firstLocks } from './first-locks.ts'
 import { growth } from './growth.ts'
 import { handOff } from './hand-off.ts'
 import { hotKey } from './hot-key.ts'
@@ -19,6 +20,7 @@ export const scenarios: readonly Scenario[] = [
   renewal,
   memory,
   growth,
+  firstLocks,
   burst,
   bridge,
 ]

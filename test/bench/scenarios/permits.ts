@@ -7,6 +7,7 @@ import { redisCpuMs } from '../measure/redis-cpu.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import { contended, contendedColumns } from './hot-key.ts'
 import type { Scenario, Turn } from './scenario.ts'
+import { warmUpPairs, warmUpPairsAt } from './warm-up.ts'
 
 /** How many at once want a permit, each from its own pool. */
 const alone: readonly number[] = [1, 16]
@@ -28,15 +29,14 @@ export const permits: Scenario = {
   ],
 }
 
-const warmUp = { inFlight: 64, forMs: 1_500 }
-
 const free = (contestant: Contestant, loops: number, { loopMs }: BenchOptions): Turn => ({
   name: `${contestant.name}, ${loops} alone`,
   async play({ server, admin }) {
     await using crew = await startTeam(1, contestant, server.port)
     const [process] = crew.members
     if (!process) throw new Error('There is nobody to measure with')
-    await process.loop(warmUp)
+    await warmUpPairs(process)
+    await warmUpPairsAt(process, loops)
     const [before, cpuBefore] = [await readCommands(admin), await redisCpuMs(admin)]
     const { pairs, p50, cpuMs } = await process.loop({ inFlight: loops, forMs: loopMs })
     const redisMs = (await redisCpuMs(admin)) - cpuBefore

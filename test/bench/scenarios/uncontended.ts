@@ -6,6 +6,7 @@ import { commandsBetween, readCommands } from '../measure/commands.ts'
 import { redisCpuMs } from '../measure/redis-cpu.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import type { Figures, Sample, Scenario, Stage, Turn } from './scenario.ts'
+import { warmUpPairs, warmUpPairsAt } from './warm-up.ts'
 
 export const uncontended: Scenario = {
   name: 'uncontended',
@@ -30,12 +31,6 @@ export const uncontended: Scenario = {
 
 export const uncontendedTable = (client: Client, inFlight: number): string => `${client}, ${inFlight} in flight`
 
-/**
- * A serving process is warm: its code is compiled after some ten thousand locks. One at a time, that many take a while.
- */
-const compiled = { inFlight: 64, forMs: 2_000 }
-/** Before each series. */
-const warmUpMs = 400
 /** The allocations of a series have to fit into the young generation, even at 50 kB per `withLock`. */
 const allocations = { count: 320, warmUp: 3_200 }
 /** Beyond that a lock allocates no less: the cost of a socket read and write is already shared. */
@@ -50,9 +45,9 @@ const turn = (client: Client, contestant: Contestant, { inFlight, loopMs }: Benc
     const [process] = crew.members
     if (!process) throw new Error('There is nobody to measure with')
     const samples: Sample[] = []
-    await process.loop(compiled)
+    await warmUpPairs(process)
     for (const loops of inFlight) {
-      await process.loop({ inFlight: loops, forMs: warmUpMs })
+      await warmUpPairsAt(process, loops)
       const before = await used(stage)
       const { pairs, p50, p99, cpuMs } = await process.loop({ inFlight: loops, forMs: loopMs })
       const after = await used(stage)
