@@ -147,11 +147,13 @@ describe('T-29 sets of which each waits for who has the locks', () => {
     const clients = 8
     const untilMs = performance.now() + ms(30_000, 5_000)
     const waits: ServedWait[] = []
+    // Of a few, one or two are a large share: a busy machine may need longer for these.
+    const fewest = 100
     await Promise.all(
       Array.from({ length: clients }, async () => {
         const locks = place.client({ wait: '60s' })
         change(locks)
-        while (performance.now() < untilMs) {
+        while (performance.now() < untilMs || waits.length < fewest) {
           const sinceMs = performance.now()
           await withLocks(locks, ['u', 'v'], async () => {
             waits.push({ sinceMs, servedMs: performance.now() })

@@ -11,8 +11,10 @@ import { Redis } from 'ioredis'
 import { runtime } from './runtime.ts'
 
 const redis = new Redis(process.argv[2] ?? '')
-const locks = createLocker({ store: ioredisStore(redis), name: 'server' })
-const others = createLocker({ store: ioredisStore(redis), notifier: ioredisNotifier(redis) })
+// So long that a renewal's timer, which is due after a sixth of it at the earliest, would be seen to keep the process alive.
+const ttl = '1m'
+const locks = createLocker({ store: ioredisStore(redis), name: 'server', ttl })
+const others = createLocker({ store: ioredisStore(redis), notifier: ioredisNotifier(redis), ttl })
 /** A waiter with this strategy does not poll: only a notification wakes it. */
 const never: WaitStrategy = { delayMs: () => 3_600_000 }
 const elapse = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
