@@ -64,8 +64,8 @@ const ofSoak = [
 
 export default defineConfig({
   test: {
-    // Two more than a small machine's processors: tests mostly wait, for expiries and for processes.
-    maxWorkers: 4,
+    // One more than a small machine's processors: tests wait, for expiries and for processes, but what they wait for has limits.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],
     projects: soaks ? ofSoak : suites,
