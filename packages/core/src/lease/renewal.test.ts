@@ -162,6 +162,15 @@ describe('many leases', () => {
     expect(batches.size).toBeLessThanOrEqual(34)
   })
 
+  it('cost no more commands than their number needs, because all that are due together share one jitter', async () => {
+    await takeMany(1_000)
+    await clock.advance(1_200_000)
+    store.calls.length = 0
+    await clock.advance(1_200_000)
+    // Ten commands per third of the ttl. With a jitter of its own for each command, the earliest would take the others along.
+    expect(store.called('renew').length / 3_600).toBeLessThan(1.03)
+  })
+
   it('are renewed each once per interval at most', async () => {
     await takeMany(250)
     await clock.advance(60_000)

@@ -17,9 +17,10 @@ import { type AskForTime, outcomeAt, renewGrants } from './renew.ts'
  * The watchdog: renews many grants in few commands and notices when one is lost.
  *
  * A renewal is due a third of the ttl after the last answered one, and never while one is in flight. When a renewal
- * falls due, it takes along all grants that would fall due within a quarter of their interval. Jitter is drawn per
- * batch, so grants that were renewed together stay together. An unanswered renewal is not a loss: it is repeated until
- * the grant's own validity is over. One timer serves all grants. It does not keep the process alive.
+ * falls due, it takes along all grants that would fall due within a quarter of their interval. All of them share one
+ * jitter, however many commands they take, so grants that were renewed together stay together. An unanswered renewal is
+ * not a loss: it is repeated until the grant's own validity is over. One timer serves all grants. It does not keep the
+ * process alive.
  */
 export class Renewal {
   readonly #context: Context
@@ -27,6 +28,8 @@ export class Renewal {
   readonly #send: (due: readonly Grant[]) => void
   readonly #ask: AskForTime
   readonly #timer: StandingTimer
+  /** The jitter of the grants renewed last: a factor of their next interval. */
+  #spread = 1
 
   /**
    * @param isJoint whether it serves all grants of a locker, not only those of one call
@@ -88,6 +91,7 @@ export class Renewal {
       } else if (grant.dueMs <= nowMs) this.#emitExpiring(grant, now)
     }
     if (isDue) {
+      this.#spread = 0.9 + jitter() / 5
       for (const grant of joining) {
         grant.dueMs = Infinity
         grant.renewing = true
@@ -125,23 +129,22 @@ export class Renewal {
     )
 
     const now = instant(clock)
-    const spread = 0.9 + jitter() / 5
     for (const [index, grant] of grants.entries()) {
       grant.renewing = false
       if (!this.#watched.has(grant)) continue
-      grant.dueMs = now.monotonicMs + this.#untilNextMs(grant, outcomeAt(outcome, index), spread, now)
+      grant.dueMs = now.monotonicMs + this.#untilNextMs(grant, outcomeAt(outcome, index), now)
       this.#arm(grant, now)
     }
   }
 
   /** Time from this outcome to the next renewal, in milliseconds. Emits `renewal-unanswered` if there was no answer. */
-  #untilNextMs(grant: Grant, outcome: RenewOutcome, spread: number, now: Instant): number {
+  #untilNextMs(grant: Grant, outcome: RenewOutcome, now: Instant): number {
     const intervalMs = grant.ttlMs / 3
     if (outcome.type === 'renewed') {
       grant.unanswered = 0
       grant.trouble = undefined
       // An answer from a watchdog elsewhere may leave the grant with less than a whole ttl.
-      return Math.min(intervalMs, grant.expiresInMs(now) / 2) * spread
+      return Math.min(intervalMs, grant.expiresInMs(now) / 2) * this.#spread
     }
     const { error, cause } = outcome as { error?: unknown; cause?: unknown }
     const restMs = doublingMs(firstRenewalPauseMs, grant.ttlMs / 12, grant.unanswered++)
