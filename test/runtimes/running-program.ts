@@ -22,15 +22,12 @@ export interface RunningProgram {
   kill(): Promise<void>
 }
 
-/**
- * Runs a program whose environment has nothing of ours except the mark of the run, where Node keeps the modules it has
- * compiled, and `more`.
- */
+/** Runs a program whose environment has nothing of ours except the mark of the run and `more`. */
 export function runProgram(command: readonly string[], folder: string, more: NodeJS.ProcessEnv = {}): RunningProgram {
   const [binary = '', ...args] = command
-  const { LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE } = process.env
+  const { LEASEHOLD_TEST_RUN } = process.env
   const env = { HOME: folder, DENO_DIR: `${folder}/deno`, DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1' }
-  const child = spawn(binary, args, { cwd: folder, env: { LEASEHOLD_TEST_RUN, NODE_COMPILE_CACHE, ...env, ...more } })
+  const child = spawn(binary, args, { cwd: folder, env: { LEASEHOLD_TEST_RUN, ...env, ...more } })
   const lines: string[] = []
   let err = ''
   let lastLineAt = performance.now()

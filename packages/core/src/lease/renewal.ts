@@ -120,9 +120,9 @@ export class Renewal {
   /** Renews some grants with one request, the shortest ttl first, and sets when each is due next. */
   async #renew(grants: readonly Grant[]): Promise<void> {
     const { clock } = this.#context
-    const [{ ttlMs: leastMs } = { ttlMs: 0 }] = grants
+    const [{ ttlMs }] = grants as [Grant]
     // The schedule repeats it, so each attempt gets half of a command deadline.
-    const leftMs = deadline(clock, commandDeadlineMs(this.#context, leastMs) / 2)
+    const leftMs = deadline(clock, commandDeadlineMs(this.#context, ttlMs) / 2)
     const options = { once: true, leftMs }
     const { outcome } = await this.#ask(this.#context, grants, ({ ttlMs }) => ttlMs, Infinity, options).catch(
       failed(this.#context),

@@ -20,12 +20,11 @@ export class RoomLeases {
   readonly #joint: Renewal
 
   constructor(context: Context, port: PresenceStore) {
-    const { clock, background, home } = context
     const store = storeWith(context.store, {
       renew: (requests, call) => port.renew(requests, call),
       release: (requests, call) => port.leave(requests, call),
     })
-    this.context = { ...context, store, calls: jointCalls({ store, clock, background, home }) }
+    this.context = { ...context, store, calls: jointCalls({ ...context, store }) }
     this.#port = port
     this.#paced = new PacedCalls(this.context)
     this.#joint = new Renewal(this.context, true)

@@ -19,13 +19,12 @@ export interface QueuedContext extends Context {
  * the turn. It also renews them if the lock is for several holders. Everything else goes to the store, as always.
  */
 export function queuedContext(context: Context, port: QueueStore, exclusive: boolean): QueuedContext {
-  const { clock, background, home } = context
   const store = queuedStore(context.store, port, exclusive)
   const paced = new PacedCalls(context)
   return {
     ...context,
     store,
-    calls: jointCalls({ store, clock, background, home }),
+    calls: jointCalls({ ...context, store }),
     enter: (key, send, attempt) => paced.send(key, send, attempt),
     leave: (request, attempt) =>
       paced.send(request.key, async (call) => asReleased(await port.leave(request, call)), attempt),
