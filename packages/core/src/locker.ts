@@ -190,8 +190,8 @@ export function createLocker(options: LockerOptions): Locker {
   const home = homeContext()
   const work = openWork(home, waitUntil)
   const background = clockWithin(clock, home)
-  const calls = jointCalls({ store, clock, background, home })
-  const context: Context = { store, notifier, clock, background, name, calls, work, home, emit: emitter(onEvent) }
+  const parts = { store, notifier, clock, background, name, work, home, emit: emitter(onEvent) }
+  const context: Context = { ...parts, calls: jointCalls(parts) }
   const queue = sharedQueue(context)
   const shared = { context, queue, jointRenewal: new Renewal(context, true), defaults }
   const on = (key: string, its = settings): KeyCalls => new KeyCalls(shared, key, its)

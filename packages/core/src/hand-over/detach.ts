@@ -69,9 +69,9 @@ function refuseNested(lease: HeldLease): void {
 }
 
 /** Ends a grant, and leaves its lock to whoever has the token. */
-const leaveGrant: EndGrant = (context, grant, holder) => {
+const leaveGrant: EndGrant = (context, grant, holder, now) => {
   // Its validity ended at this very moment.
-  if (grant.lostBecause) return releaseGrant(context, grant, holder)
+  if (grant.lostBecause) return releaseGrant(context, grant, holder, now)
   // Requests in flight may be answered "not yours" once somebody has taken the lease over: that is not a loss.
   grant.end()
   // Nothing is given back, so nothing can be passed on.

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { LeaseholdError, LeaseLostError, type LossReason } from '../errors.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
 import { Span } from '../timing/span.ts'
-import { instant } from '../timing/validity.ts'
+import { type Instant, instant } from '../timing/validity.ts'
 import { extend } from './extend.ts'
 import type { Grant } from './grant.ts'
 import type { Extension, Lease } from './lease.ts'
@@ -115,7 +115,7 @@ export class HeldLease implements Lease, Releasing {
       // Pending calls of `renew` reject at once and send nothing more.
       this.#renewals?.end(this.#releasedError())
       // Only once `#released` is set: a listener may call `release` again from within an event of this release.
-      this.#end(endGrant)
+      this.#end(endGrant, now)
       this.#context.work.handOver(this.#released)
     }
     return this.#released
@@ -135,12 +135,12 @@ export class HeldLease implements Lease, Releasing {
   }
 
   /** Leaves the grant to nested holds, hands it off to the next waiter of this process, or ends it. */
-  #end(endGrant: EndGrant): void {
+  #end(endGrant: EndGrant, now: Instant): void {
     if (this.#grant.holds?.keep(endGrant) || this.#successors?.handOff(this.#grant)) this.#ended('released')
     else {
       // The grant leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)
-      void endGrant(this.#context, this.#grant, this)
+      void endGrant(this.#context, this.#grant, this, now)
     }
   }
 

@@ -3,7 +3,7 @@ import { type Answer, failed } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
-import { instant } from '../timing/validity.ts'
+import { type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
 /** The holder that gives a grant back. */
@@ -13,7 +13,12 @@ export interface Releasing {
 }
 
 /** Ends a grant that is not handed off. It notifies the holder before it settles. */
-export type EndGrant = (context: Context, grant: Grant, holder: Releasing) => ReleaseResult | Promise<ReleaseResult>
+export type EndGrant = (
+  context: Context,
+  grant: Grant,
+  holder: Releasing,
+  now?: Instant,
+) => ReleaseResult | Promise<ReleaseResult>
 
 /**
  * Gives a grant back. A lost grant is given back too, with a single attempt: the store may still have it, and the answer says
@@ -23,11 +28,17 @@ export type EndGrant = (context: Context, grant: Grant, holder: Releasing) => Re
  * was sent*, that attempt freed the lock, because nobody else could have taken it until then. Otherwise the result is
  * unknown. This reasoning applies only where the store does not know how the lease ended. Where it knows, its answer
  * decides: a revocation is a loss, even if the release was sent twice.
+ *
+ * @param now the present moment, if the caller has already read the clock
  */
-export async function releaseGrant(context: Context, grant: Grant, holder: Releasing): Promise<ReleaseResult> {
+export async function releaseGrant(
+  context: Context,
+  grant: Grant,
+  holder: Releasing,
+  now: Instant = instant(context.clock),
+): Promise<ReleaseResult> {
   const { key, token } = grant
   let { passing } = grant
-  const now = instant(context.clock)
   const valid = grant.remainingMs(now) > 0
   const lost = grant.lostBecause !== undefined
   grant.end()

@@ -128,20 +128,19 @@ export class KeyQueue implements CheckedCalls, Contest {
       return
     }
     const { clock, notifier } = this.#context
-    const now = instant(clock)
     this.#grant = undefined
     // The store has answered our holder, so an earlier silence that a competitor met is no longer the last word.
     if (subscribers !== null) this.known.finding = 'held'
     this.#check.stop()
     if (passing?.isOpen) {
-      this.#take(passing, now)
+      this.#take(passing, instant(clock))
       return
     }
     const next = this.line?.first
     const reachedNobody = subscribers === 0
     // No release reaches a process that polls, and it had no chance while the lock was passed on.
     const isNobodyElse = notifier && reachedNobody && !this.#handOffs.hasPassed
-    if (next && !isNobodyElse && this.#handOffs.isOver(now)) this.#beginHeadStart(next.plan, reachedNobody)
+    if (next && !isNobodyElse && this.#handOffs.isOver(instant(clock))) this.#beginHeadStart(next.plan, reachedNobody)
     else this.#resume()
   }
 

@@ -17,7 +17,9 @@ export function guarded<This, F extends Lockable>(
   /** When the run of each key began that has not ended. */
   const runs = new Map<string, number>()
   const wrapper = async function (this: This, ...args: Parameters<F>): Promise<Awaited<ReturnType<F>>> {
-    const of = <T>(value: T | ((this: This, ...args: Parameters<F>) => T)): T => valueFor(value, this, args)
+    type ForCall<T> = (this: This, ...args: Parameters<F>) => T
+    const of = <T>(value: T | ForCall<T>): T =>
+      typeof value === 'function' ? (value as ForCall<T>).apply(this, args) : value
     const calls = typeof locks === 'function' ? locks(this) : locks
     demandCalls(calls)
     const lockKey = of(key)
@@ -52,14 +54,6 @@ export function guarded<This, F extends Lockable>(
   })
 }
 
-function valueFor<T, This, Args extends never[]>(
-  value: T | ((this: This, ...args: Args) => T),
-  self: This,
-  args: Args,
-): T {
-  return typeof value === 'function' ? (value as (this: This, ...args: Args) => T).apply(self, args) : value
-}
-
 function checked<This, F extends Lockable>(options: LockedOptions<This, F>) {
   demandObject(options)
   const { locks, key, failureMessage, onContended, onOverrun, signal, ...acquire } = options
@@ -72,7 +66,7 @@ function checked<This, F extends Lockable>(options: LockedOptions<This, F>) {
   demandOption(onOverrun === undefined || isFunction(onOverrun), 'onOverrun', 'a function')
   demandOption(signal === undefined || signal instanceof AbortSignal || isFunction(signal), 'signal', 'an AbortSignal')
   checkAcquireOptions(acquire)
-  return { locks, key, failureMessage, onContended, onOverrun, signal, acquire: acquire as AcquireOptions }
+  return { ...options, acquire: acquire as AcquireOptions }
 }
 
 function demandCalls(locks: unknown): asserts locks is LockCalls {

@@ -38,10 +38,10 @@ export async function releaseAll(leases: Iterable<Lease> | LeaseSet): Promise<re
 /** Ends grants of one turn with one command for each node, whichever lockers they belong to. */
 function endTogether(): EndGrant {
   const callsTo = new Map<LeaseStore, Context['calls']>()
-  return (context, grant, holder) => {
+  return (context, grant, holder, now) => {
     const calls = callsTo.get(context.store) ?? together(context).calls
     callsTo.set(context.store, calls)
-    return releaseGrant({ ...context, calls }, grant, holder)
+    return releaseGrant({ ...context, calls }, grant, holder, now)
   }
 }
 

@@ -44,8 +44,9 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
   const traffic: Traffic = { commands: 0 }
   const times = new CommandTimes(clock, background)
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
-  /** How many requests have joined since commands last left. */
+  /** How many requests have joined since commands last left, and which lane the last of them joined. */
   let joined = 0
+  let last: Lane
   /** How many of these the last microtask saw, and how many microtasks have passed since one joined. */
   let seen = 0
   let quiet = 0
@@ -60,7 +61,8 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
   }
 
   function join(verb: Verb, key: string, request: unknown, attempt: Attempt<unknown>): void {
-    laneFor(verb, key).add(request, attempt)
+    last = laneFor(verb, key)
+    last.add(request, attempt)
     if (++joined === 1) void settled.then(leave)
   }
 
@@ -77,7 +79,7 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
       seen = 0
       // What callers share, and all that follows, runs in no caller's async context. A lone call stays in its own.
       if (isShared) void home(sendAll)
-      else sendAll()
+      else last.send()
     }
   }
 

@@ -31,7 +31,8 @@ function hex(bytes: Uint8Array): string {
   return new TextDecoder().decode(digits)
 }
 
-const form = /^(?:[\w-]+\.)?[\da-f]{32}\.\d+$/
+/** The name is lazy (`??`): otherwise the engine takes the random part for a name first and goes back digit by digit. */
+const form = /^(?:[\w-]+\.)??[\da-f]{32}\.\d+$/
 
 /** The locker's name and the fence in a stored value; undefined if the value is not one of our tokens (a foreign holder's). */
 export function parseToken(value: unknown): { name: string | null; fence: number } | undefined {

@@ -48,8 +48,9 @@ export function noteAnswer(line: object | undefined): void {
  */
 export function takesCall(line: object | undefined): boolean {
   const silence = line && silences.get(line)
+  if (!silence) return true
   const nowMs = performance.now()
-  if (!silence || nowMs < silence.silentFromMs) return true
+  if (nowMs < silence.silentFromMs) return true
   if (nowMs < silence.nextProbeMs) return false
   silence.nextProbeMs = nowMs + probeEveryMs
   return true
