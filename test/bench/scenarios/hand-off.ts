@@ -5,7 +5,7 @@ import { startTeam } from '../crew/start-team.ts'
 import { handOffFigures } from '../measure/hand-offs.ts'
 import { type BenchOptions, chosen } from '../options.ts'
 import { handOffFloor } from './hand-off-floor.ts'
-import { type HandOffPlan, type HandOffRun, handOffRun } from './hand-off-run.ts'
+import { type HandOffRun, handOffRun } from './hand-off-run.ts'
 import { holdMsFor, tableFor } from './hand-off-sizes.ts'
 import type { Figures, Sample, Scenario, Turn } from './scenario.ts'
 import { warmUpHandOffs } from './warm-up.ts'
@@ -35,15 +35,11 @@ export const handOff: Scenario = {
     ]),
 }
 
-/** Opens connections, and subscribes. */
-const rehearsal: HandOffPlan = { waiters: 100, holdMs: 1, gapMs: 0.3, heldMs: 50 }
-
 const turn = (contestant: Contestant, processes: number, options: BenchOptions): Turn => ({
   name: `${contestant.name}, ${processes} processes`,
   async play({ server, admin }) {
     await using crew = await startTeam(processes, contestant, server.port)
     await warmUpHandOffs(crew.members)
-    await handOffRun(admin, crew.members, rehearsal, contestant.sends)
     const samples: Sample[] = []
     for (const waiters of options.waiters) {
       const holdMs = holdMsFor(waiters, options)
