@@ -43,12 +43,20 @@ export function compiled(cell: TypeCell, program: string): string {
 
 const folderOf = (cell: TypeCell, project: Project): string => `types/${cellName(cell).replaceAll(' ', '-')}-${project}`
 
-/** Compiles all programs in one way. */
-export async function compile(installation: Installation, cell: TypeCell): Promise<ReadonlyMap<string, Verdict>> {
+/**
+ * Compiles all programs in one way.
+ *
+ * @param emits whether their JavaScript is wanted, and not only the verdicts: it takes a compiler several seconds more
+ */
+export async function compile(
+  installation: Installation,
+  cell: TypeCell,
+  emits: boolean,
+): Promise<ReadonlyMap<string, Verdict>> {
   const verdicts = new Map<string, Verdict>()
   for (const project of projectNames) {
     const names = projects[project].filter((name) => name !== 'block' || cell.typescript !== '5.0')
-    const output = await compileProject(installation, cell, project, names)
+    const output = await compileProject(installation, cell, project, names, emits)
     for (const name of names) verdicts.set(name, verdictOn(name, output))
   }
   return verdicts
@@ -59,6 +67,7 @@ async function compileProject(
   cell: TypeCell,
   project: Project,
   names: readonly string[],
+  emits: boolean,
 ): Promise<string> {
   const { typescript, resolution, format } = cell
   const within = folderOf(cell, project)
@@ -76,6 +85,7 @@ async function compileProject(
     skipLibCheck: false,
     rootDir: '.',
     outDir: 'out',
+    noEmit: !emits,
   }
   write(`${within}/package.json`, JSON.stringify({ type: format === 'cjs' ? 'commonjs' : 'module' }))
   write(`${within}/tsconfig.json`, JSON.stringify({ compilerOptions, files: names.map((name) => `${name}.ts`) }))
