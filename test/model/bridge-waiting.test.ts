@@ -340,9 +340,9 @@ it('a run is judged wrong in which releases are forgotten', async () => {
     keys.released = (key) => (++releases % 2 ? undefined : released(key))
     return keys
   }
-  const faults: string[] = []
+  let faults = 0
   for (let run = seed; run < seed + 5; run++) {
-    faults.push(...(await played(run, { checkMs: 0, failing: 0, disconnects: false }, forgetful)))
+    faults += (await played(run, { checkMs: 0, failing: 0, disconnects: false }, forgetful)).length
   }
-  expect(faults.length).toBeGreaterThan(0)
+  expect(faults).toBeGreaterThan(0)
 })
