@@ -17,6 +17,6 @@ export function fingerprintOf(request: Request, body: Uint8Array): Promise<strin
 
 /** The hash of what the user's `fingerprint` function returns. */
 export const hashed = (what: string | Uint8Array): Promise<string> =>
-  sha256(typeof what === 'string' ? utf8(what) : joined([what]))
+  sha256(typeof what === 'string' ? utf8(what) : new Uint8Array(what))
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)

@@ -114,7 +114,7 @@ export function settingsOf<Asked>(options: IdempotentOptions<Asked>): Settings {
  */
 export function checkIdempotentOptions<Asked = Request>(options: Omit<IdempotentOptions<Asked>, 'locks'>): void {
   demandObject(options)
-  const { ttl, wait, inDoubtFor } = ownSettings(options).claim
+  const { ttl, wait, inDoubtFor } = ownSettings(options ?? {}).claim
   checkAcquireOptions({ ttl, wait })
   if (inDoubtFor !== undefined) parseDuration('inDoubtFor', inDoubtFor)
 }
@@ -141,7 +141,7 @@ function ownSettings<Asked>(options: Omit<IdempotentOptions<Asked>, 'locks'>): O
     onEvent,
     clock = systemClock,
     ...unknown
-  } = options ?? {}
+  } = options
   refuseUnknown(unknown)
   const isFunction = (value: unknown): boolean => typeof value === 'function'
   demandOption((typeof scope === 'string' && scope !== '') || isFunction(scope), 'scope', 'text, or a function')

@@ -13,6 +13,7 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseholdError, StoreUnavailableError } from '../errors.ts'
 import { createLocker } from '../locker.ts'
+import { mostUnderWay } from '../store/figures.ts'
 import type { Lease } from './lease.ts'
 
 const { signal: unstopped } = new AbortController()
@@ -220,6 +221,26 @@ describe('a release without an answer', () => {
     clock.block(validMs + 200)
     store.next('release', replyLost)
     const releasing = follow(lease.release(), clock)
+    await clock.advance(commandDeadlineMs)
+    expect(releasing.value).toBe('unknown')
+  })
+
+  it('that left only after the validity had ended, behind other commands, is unknown', async () => {
+    const lease = await locks.acquire('k')
+    await clock.advance(validMs - 50)
+    const others = await Promise.all(Array.from({ length: 2 * mostUnderWay }, (_, at) => locks.acquire(`other-${at}`)))
+    // Two releases of one turn share a command. As many commands as may be in flight hold back the next.
+    for (let at = 0; at < others.length; at += 2) {
+      store.next('release', replyAfter(300))
+      void others[at]?.release()
+      void others[at + 1]?.release()
+      await clock.advance(0)
+    }
+    store.next('release', replyLost)
+    const releasing = follow(lease.release(), clock)
+    await clock.advance(200)
+    expect(await elsewhere.tryAcquire('k')).not.toBeNull()
+    expect(store.called('release')).toHaveLength(mostUnderWay)
     await clock.advance(commandDeadlineMs)
     expect(releasing.value).toBe('unknown')
   })

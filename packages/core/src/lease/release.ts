@@ -3,7 +3,7 @@ import { type Answer, failed } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
-import { type Instant, instant } from '../timing/validity.ts'
+import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
 /** The holder that gives a grant back. */
@@ -37,25 +37,25 @@ export async function releaseGrant(
   holder: Releasing,
   now: Instant = instant(context.clock),
 ): Promise<ReleaseResult> {
-  const { key, token } = grant
-  let { passing } = grant
-  const valid = grant.remainingMs(now) > 0
-  const lost = grant.lostBecause !== undefined
+  const { key, token, passing } = grant
+  const leftMs = grant.remainingMs(now)
   grant.end()
 
   let answer: Answer<ReleaseOutcome | Unknown>
+  const attempts: Attempt<ReleaseOutcome>[] = []
   try {
     const send = (attempt: Attempt<ReleaseOutcome>): void => {
       // A repeat is an ordinary release.
-      if (passing) passing.send(token, attempt)
+      if (attempts.push(attempt) === 1 && passing) passing.send(token, attempt)
       else context.calls.send('release', { key, token }, attempt)
-      passing = undefined
     }
-    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: lost, send }, now)
+    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: !!grant.lostBecause, send }, now)
   } catch (cause) {
     answer = failed(context)(cause)
   }
-  const result = resultOf(context, grant, answer, valid)
+  const [{ sentAt }] = attempts as [Attempt<ReleaseOutcome>]
+  // The first attempt may have waited behind other commands of this process.
+  const result = resultOf(context, grant, answer, leftMs > elapsedMs(sentAt, now))
   holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
   return result
 }
