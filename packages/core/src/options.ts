@@ -106,7 +106,7 @@ export function planFor(key: string, settings: Settings, waitMs: number = settin
 
 /** @throws InvalidOptionError for a budget that allows no command. A shared one may have been used up. */
 function demandBudget(budget: unknown): void {
-  const left = Object(budget).left ?? budget
+  const left = typeof budget === 'number' ? budget : Object(budget).left
   demandOption(
     typeof left === 'number' && left >= 1,
     'budget',

@@ -23,6 +23,9 @@ import { confirmedBySentinel, waitOn } from './replicas.ts'
 import { failure } from './script-reply.ts'
 import { plain, sendBySentinel, sendInCluster, sendOn } from './sending.ts'
 
+/** Every runtime that has node-redis has it, because the client uses it itself. */
+declare const setImmediate: (callback: () => void) => unknown
+
 /**
  * Runs scripts over a client of node-redis: standalone, Sentinel or Cluster. It is for stores that you write; `nodeRedisStore` is
  * built on it.
@@ -123,6 +126,8 @@ function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster):
         : sendOn(client, call, heard)
       return asked ? askOnceSilent(asked, call, sent) : sent
     },
+    // The client writes what it was given when the event loop gets to its immediate, which comes before this one.
+    inNextWrite: (send) => void setImmediate(send),
     ...(!isSentinel(client) && {
       alone: (connection) => ({
         to: connectedNodeRedis(connection, asked),

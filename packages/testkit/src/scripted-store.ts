@@ -33,8 +33,8 @@ import { answered, type Fate, type StoreCall, type StoreCallName } from './fate.
  */
 export class ScriptedStore implements LeaseStore {
   readonly commandDeadlineMs: number
-  /** Whether the store claims to overlap commands. If set, many requests of one turn leave as two commands. */
-  overlaps = false
+  /** A test may set it. If set, many requests of one turn leave as two commands. */
+  inNextWrite: ((send: () => void) => void) | undefined
   /** Whether no request spans several keys, as on a cluster. A test may set it. */
   apart = false
   readonly calls: StoreCall[] = []

@@ -130,17 +130,18 @@ export class Acquisition implements Claimant {
   /**
    * Call it once.
    *
+   * @param began the present moment, if the caller has already read the clock
    * @throws StoreUnavailableError if the store did not answer, or stopped answering
    * @throws the store's error if it refuses for good
    * @throws LeaseholdError with code `CLOSED`, at once, when the locker is closed
    * @throws the plan's signal's own reason, at once, when that is aborted
    */
-  async run(): Promise<Acquired> {
+  async run(began?: Instant): Promise<Acquired> {
     const { clock, work } = this.#context
     const { key, ttlMs, minValidityMs } = this.#plan
     try {
-      for (;;) {
-        const answer = await this.#claim.attempt()
+      for (; ; began = undefined) {
+        const answer = await this.#claim.attempt(began)
         const now = instant(clock)
         const { outcome, sentAt, before } = this.#claim.lateGrant ?? answer
         if (before === 'unknown') this.#executed = before
@@ -274,5 +275,5 @@ export class Acquisition implements Claimant {
 
 /** Acquires without regard to other calls of this process. */
 export async function acquireAlone(context: Context, plan: Plan, since: Instant, fences = 1): Promise<Acquired> {
-  return new Acquisition(context, plan, { since, fences, known: nothingKnown() }).run()
+  return new Acquisition(context, plan, { since, fences, known: nothingKnown() }).run(since)
 }

@@ -85,9 +85,13 @@ export class Claim implements Question<TryOutcome> {
     return this.#claimant.span
   }
 
-  /** Tries until there is an answer or no time is left. */
-  attempt(): Promise<Answer<TryOutcome>> {
-    return this.lateGrant ? Promise.resolve(this.lateGrant) : ask(this.#context, this.#request.ttlMs, this)
+  /**
+   * Tries until there is an answer or no time is left.
+   *
+   * @param now the present moment, if the caller has already read the clock
+   */
+  attempt(now?: Instant): Promise<Answer<TryOutcome>> {
+    return this.lateGrant ? Promise.resolve(this.lateGrant) : ask(this.#context, this.#request.ttlMs, this, now)
   }
 
   /** The caller takes the grant. After this `abandon` does nothing. */
@@ -129,7 +133,7 @@ export class Claim implements Question<TryOutcome> {
   }
 
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
-    const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
+    const isForeign = given.type === 'granted' && !given.token.startsWith(this.#request.acquisitionId)
     const outcome = isForeign ? foreign : given
     if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0

@@ -42,20 +42,20 @@ export async function releaseGrant(
   grant.end()
 
   let answer: Answer<ReleaseOutcome | Unknown>
-  const attempts: Attempt<ReleaseOutcome>[] = []
+  let first = undefined as Attempt<ReleaseOutcome> | undefined
   try {
     const send = (attempt: Attempt<ReleaseOutcome>): void => {
       // A repeat is an ordinary release.
-      if (attempts.push(attempt) === 1 && passing) passing.send(token, attempt)
+      if (!first && passing) passing.send(token, attempt)
       else context.calls.send('release', { key, token }, attempt)
+      first ??= attempt
     }
     answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: !!grant.lostBecause, send }, now)
   } catch (cause) {
     answer = failed(context)(cause)
   }
-  const [{ sentAt }] = attempts as [Attempt<ReleaseOutcome>]
   // The first attempt may have waited behind other commands of this process.
-  const result = resultOf(context, grant, answer, leftMs > elapsedMs(sentAt, now))
+  const result = resultOf(context, grant, answer, leftMs > elapsedMs(first?.sentAt ?? now, now))
   holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
   return result
 }

@@ -70,9 +70,9 @@ export class Competitor implements Terms {
     this.#acquisition.wake()
   }
 
-  /** Call it once. */
-  run(): Promise<Acquired> {
-    return this.#acquisition.run()
+  /** As `run` of `Acquisition`. */
+  run(began?: Instant): Promise<Acquired> {
+    return this.#acquisition.run(began)
   }
 
   get heldHere(): boolean {

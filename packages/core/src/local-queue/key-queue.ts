@@ -63,7 +63,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   acquire(plan: Plan, since: Instant): Promise<Acquired> {
     const caller = { plan, since, patienceMs: patienceMs(plan, this.#context.notifier) }
     // If its try brings no lease, the next call in line may try.
-    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#addCompetitor(caller).run()
+    return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#addCompetitor(caller).run(since)
   }
 
   /** The store has granted the key to one of our calls. */

@@ -24,7 +24,7 @@ const told = (): string[] => events.map(({ type }) => type)
 describe('trying each of several', () => {
   it('answers the leases of those that were free, with one command, however many they are', async () => {
     await elsewhere.acquire('k7')
-    store.overlaps = true
+    store.inNextWrite = (send) => send()
     store.calls.length = 0
     const free = await tryAcquireEach(locks, [...keys(100), 'k3'])
     expect(names()).toEqual(['acquire'])

@@ -97,7 +97,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
   const store: LeaseStore = {
     commandDeadlineMs: transport.commandDeadlineMs,
     prefix: keys.prefix,
-    overlaps: transport.overlaps,
+    inNextWrite: transport.inNextWrite,
     nodeOf: (key) => transport.nodeOf(keys.lock(key)),
     whenReady: (key, call) => transport.whenReady(keys.lock(key), call)?.then((reply) => reply && unsent(reply)),
 

@@ -15,8 +15,8 @@ export interface RedisTransport {
    * its own, and over HTTP nobody knows what is behind the endpoint.
    */
   readonly countsSubscribers: boolean
-  /** Same as `overlaps` of `LeaseStore`; default false. */
-  readonly overlaps?: boolean | undefined
+  /** Same as `inNextWrite` of `LeaseStore`; default none. */
+  readonly inNextWrite?: ((send: () => void) => void) | undefined
   /** Names the node that serves a key at present. Always the same name if there is only one node. Does no I/O. */
   nodeOf(key: string): string
   /**

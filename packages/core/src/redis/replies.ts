@@ -7,7 +7,7 @@ import type {
   RevokeOutcome,
   Unknown,
 } from '../store/lease-store.ts'
-import { parseToken } from '../store/token.ts'
+import { fenceOf } from '../store/token.ts'
 import type { RedisTransport, ScriptReply } from './redis-transport.ts'
 import { countsSubscribers } from './run-script.ts'
 
@@ -81,8 +81,8 @@ export const notALock = (): Refused => ({
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({
   bare: ([token]) => {
-    const parsed = parseToken(token)
-    return !!parsed && { type: 'granted', token: token as string, fence: parsed.fence }
+    const fence = fenceOf(token)
+    return fence > 0 && { type: 'granted', token: token as string, fence }
   },
   held: ([pttl, cursor, holder]) =>
     isNumber(pttl) && {

@@ -1,6 +1,7 @@
 import { type Member, Roster } from '../roster.ts'
 import type { Clock } from '../timing/clock.ts'
 import { StandingTimer } from '../timing/standing-timer.ts'
+import type { Instant } from '../timing/validity.ts'
 
 /** A command whose time is running. */
 export interface Timed extends Member {
@@ -21,9 +22,12 @@ export class CommandTimes {
     this.#timer = new StandingTimer(background ?? clock, () => this.#onTimer(), background ? 'standing' : 'background')
   }
 
-  /** Starts or restarts the time of a command. */
-  begin(command: Timed, withinMs: number): void {
-    const nowMs = this.clock.monotonicMs()
+  /**
+   * Starts or restarts the time of a command.
+   *
+   * @param since when its time began
+   */
+  begin(command: Timed, withinMs: number, { monotonicMs: nowMs }: Instant): void {
     command.dueMs = nowMs + withinMs
     this.#running.add(command)
     this.#timer.setBy(command.dueMs, nowMs)

@@ -115,9 +115,9 @@ export class Command extends Call implements SpanListener, Timed {
     attempt.add(this)
   }
 
-  /** Starts its time. Requests whose time is up together are repeated together. */
+  /** Starts its time, from when it was sent. Requests whose time is up together are repeated together. */
   time(): void {
-    this.#times.begin(this, this.withinMs)
+    this.#times.begin(this, this.withinMs, (this.attempts[0] as Attempt<unknown>).sentAt)
   }
 
   timeUp(): void {

@@ -47,8 +47,8 @@ describe('calls of one turn', () => {
     expect(sizes('acquire')).toEqual([64, 64, 64, 8])
   })
 
-  it('leave as two commands if they are many and the store overlaps them, unless it has something to do already', async () => {
-    store.overlaps = true
+  it('leave as two commands if they are many and the store takes two at a time, unless it has something to do already', async () => {
+    store.inNextWrite = (send) => send()
     const leases = await Promise.all(keys(15).map((key) => locks.acquire(key)))
     await Promise.all(leases.slice(8).map((lease) => lease.release()))
     store.next('acquire', replyAfter(5))
@@ -58,8 +58,25 @@ describe('calls of one turn', () => {
     expect(order()).toEqual(['acquire 8', 'acquire 7', 'release 7', 'acquire 2', 'release 8'])
   })
 
+  it('leave as two commands, the second in a write of its own, which calls may join until then', async () => {
+    let sendNext: () => void = () => undefined
+    store.inNextWrite = (send) => {
+      sendNext = send
+    }
+    store.next('acquire', replyAfter(5))
+    const asked = keys(16).map((key) => locks.acquire(key))
+    await clock.advance(0)
+    expect(order()).toEqual(['acquire 8'])
+    asked.push(locks.acquire('later'))
+    await clock.advance(0)
+    sendNext()
+    await clock.advance(5)
+    await Promise.all(asked)
+    expect(order()).toEqual(['acquire 8', 'acquire 9'])
+  })
+
   it('and lie in two commands are given up one by one all the same', async () => {
-    store.overlaps = true
+    store.inNextWrite = (send) => send()
     const stop = new AbortController()
     const asked = keys(16).map((key) =>
       locks.acquire(key, key === 'k3' || key === 'k12' ? { signal: stop.signal } : {}),

@@ -127,17 +127,17 @@ class Lane {
   /**
    * If the store is idle, halves a large command that is alone. Otherwise callers and store would move in lockstep: all
    * callers wait while the store works, and the store waits while they go on. Once two commands are in flight, each
-   * keeps its own time.
+   * keeps its own time. Returns whether it did.
    */
-  #stagger(): void {
+  #stagger(): boolean {
     const [first, second] = this.#open
-    if (!first || second || this.#traffic.commands > 0 || first.requests.length < leastToHalve) return
-    if (this.#store.overlaps) this.#open.push(first.halve())
+    if (!first || second || this.#traffic.commands > 0 || first.requests.length < leastToHalve) return false
+    return !!this.#store.inNextWrite && this.#open.push(first.halve()) > 1
   }
 
   /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
   send(): void {
-    this.#stagger()
+    const isHalved = this.#stagger()
     while (this.#open.length > 0) {
       if (this.#underWay >= mostUnderWay) {
         for (const command of this.#open) command.queue()
@@ -145,6 +145,11 @@ class Lane {
       }
       const command = this.#open.shift() as Command
       if (command.send()) this.#send(command)
+      // Two commands in one write would also be answered together. Until then, requests may join the second.
+      if (isHalved) {
+        this.#store.inNextWrite?.(() => this.send())
+        return
+      }
     }
   }
 

@@ -22,10 +22,11 @@ export interface LeaseStore {
   /** The prefix of its keys, if it has one. `createLocker` refuses a notifier with a different prefix. */
   readonly prefix?: string | undefined
   /**
-   * True over one TCP connection: the server carries out a second command while the client reads the answer to the first. Many
-   * requests of one turn then leave as two commands. Default false.
+   * Calls `send`, now or very soon, at a moment when what it sends leaves in a write of its own. A store has it if the
+   * server carries out one command while the client reads the answer to another, as over one TCP connection. Many
+   * requests of one turn then leave as two commands. Default none.
    */
-  readonly overlaps?: boolean | undefined
+  readonly inNextWrite?: ((send: () => void) => void) | undefined
   /**
    * Returns the name of the node that currently keeps a key; always the same name if there is only one. Requests for
    * keys of different nodes do not share a command, so that a silent node does not cost another node's keys their

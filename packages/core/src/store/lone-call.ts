@@ -9,7 +9,7 @@ export type RequestOf<V extends Verb> = Parameters<LeaseStore[V]>[0][number]
 export type OutcomeOf<V extends Verb> = Awaited<ReturnType<LeaseStore[V]>>[number]
 
 /** A store, as seen by code that is the same for every verb. */
-export type AnyVerb = Pick<LeaseStore, 'overlaps'> &
+export type AnyVerb = Pick<LeaseStore, 'inNextWrite'> &
   Readonly<Record<Verb, (requests: readonly unknown[], call: CallDeadline) => Promise<readonly unknown[]>>>
 
 /** Sends one request as a command of its own. */

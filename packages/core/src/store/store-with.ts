@@ -5,11 +5,11 @@ import type { LeaseStore } from './lease-store.ts'
  * store may be an instance of a class.
  */
 export function storeWith(store: LeaseStore, changed: Pick<LeaseStore, 'release'> & Partial<LeaseStore>): LeaseStore {
-  const { commandDeadlineMs, prefix, overlaps } = store
+  const { commandDeadlineMs, prefix, inNextWrite } = store
   return {
     commandDeadlineMs,
     prefix,
-    overlaps,
+    inNextWrite,
     nodeOf: (key) => store.nodeOf(key),
     whenReady: (key, call) => store.whenReady(key, call),
     acquire: (requests, call) => store.acquire(requests, call),

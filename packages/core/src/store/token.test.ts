@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { drawAcquisitionId, parseToken } from './token.ts'
+import { drawAcquisitionId, fenceOf, parseToken } from './token.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -65,5 +65,20 @@ describe('a token', () => {
     ...[null, undefined, 7, {}, [`${drawAcquisitionId()}.7`]],
   ])('is not what a foreign holder wrote: %j', (value) => {
     expect(parseToken(value)).toBeUndefined()
+  })
+})
+
+describe('the fence of a token', () => {
+  it.each([1, 7, 1_767_225_600_000_000, Number.MAX_SAFE_INTEGER])('is exact: %d', (fence) => {
+    expect(fenceOf(`${drawAcquisitionId()}.${fence}`)).toBe(fence)
+    expect(fenceOf(`${drawAcquisitionId('orders-7')}.${fence}`)).toBe(fence)
+  })
+
+  it.each(['1.767225e+15', '1e15', '-7', '7 ', '0x7'])('is not %s', (fence) => {
+    expect(fenceOf(`${drawAcquisitionId()}.${fence}`) > 0).toBe(false)
+  })
+
+  it.each(['', '7', 'OK', null, undefined, 7, [`${drawAcquisitionId()}.7`]])('is not in %j', (value) => {
+    expect(fenceOf(value)).toBeNaN()
   })
 })

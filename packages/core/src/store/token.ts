@@ -6,19 +6,16 @@
  * other request compares the whole token.
  */
 
-/** How many 64-bit words are drawn at once, two for each id: the call for random bytes costs as much for a single one. */
-const wordsAtOnce = 128
-let words: BigUint64Array
-/** How many of these words are not used yet. */
-let left = 0
+/** How many 64-bit words are drawn at once, two for each id: drawing one costs as much as drawing all. */
+const wordsAtOnce = 64
+/** Their digits that are not used yet. */
+let digits = ''
 
 /** Draws a new acquisition id. Not at module scope: Workers forbid randomness there. */
 export function drawAcquisitionId(name?: string): string {
-  if (left === 0) {
-    words = crypto.getRandomValues(new BigUint64Array(wordsAtOnce))
-    left = wordsAtOnce
-  }
-  const random = hexOf(words[--left] as bigint) + hexOf(words[--left] as bigint)
+  digits ||= Array.from(crypto.getRandomValues(new BigUint64Array(wordsAtOnce)), hexOf).join('')
+  const random = digits.slice(0, 32)
+  digits = digits.slice(32)
   return name ? `${name}.${random}` : random
 }
 
@@ -33,6 +30,15 @@ export function parseToken(value: unknown): { name: string | null; fence: number
   const dot = value.lastIndexOf('.')
   // The name, if there is one, and a dot precede the random part.
   return { name: value.slice(0, Math.max(0, dot - 33)) || null, fence: Number(value.slice(dot + 1)) }
+}
+
+/**
+ * The fence of a token, or what is not above 0 if it has none. It does not look at the acquisition id: for a token whose id is compared
+ * anyway, at a tenth of what the regular expression of `parseToken` costs in a process that mostly waits.
+ */
+export function fenceOf(token: unknown): number {
+  const text = typeof token === 'string' && token.length > 33 ? token.slice(token.lastIndexOf('.') + 1) : ''
+  return String(Number(text)) === text ? Number(text) : Number.NaN
 }
 
 /** An acquisition id ends with its random part; a locker's name and a dot may precede it. */

@@ -43,6 +43,11 @@ export interface ConnectedClient<Connection extends object> {
   send(call: ScriptCall, connection: Connection | undefined, answer: (reply: ScriptReply) => void): Sent | undefined
   /** Runs `send` so that everything it hands over leaves in one write. Leave it out if the client does that anyway. */
   inOneWrite?(send: () => void): void
+  /**
+   * Runs `send` once everything that was handed over before has been written. Leave it out if the client writes each
+   * call at once.
+   */
+  readonly inNextWrite?: ((send: () => void) => void) | undefined
   /** What is known about why a call gets no answer. Its caller sees this. */
   said?(call: ScriptCall): string | undefined
   /**

@@ -6,6 +6,8 @@ import type { ConnectedClient } from './connected-client.ts'
 import { type Route, untilReady } from './delivery.ts'
 import { run } from './round.ts'
 
+const atOnce = (send: () => void): void => send()
+
 /**
  * Makes a transport over a client that keeps connections, for authors of adapters.
  *
@@ -22,7 +24,7 @@ export function connectedTransport<C extends object>(to: ConnectedClient<C>): Re
     commandDeadlineMs: 2_000,
     cluster: to.cluster,
     countsSubscribers: !to.cluster,
-    overlaps: !to.cluster,
+    inNextWrite: to.cluster ? undefined : (to.inNextWrite ?? atOnce),
     nodeOf: (key) => to.nodeOf(key),
     whenReady: (key, deadline) => (to.obstacle(key) ? untilReady(route, key, deadline) : undefined),
     run: (calls, deadline) => run(route, calls, deadline),

@@ -17,6 +17,8 @@ export const run = <C extends object>(
     new Round(route, calls, deadline, resolve).begin(behind)
   })
 
+const replyOf = ({ reply }: { readonly reply: ScriptReply }): ScriptReply => reply
+
 /** Calls that are sent together. */
 class Round<C extends object> {
   readonly #route: Route<C>
@@ -67,6 +69,6 @@ class Round<C extends object> {
   }
 
   #settle(): void {
-    this.#resolve(this.#deliveries.map(({ reply }) => reply))
+    this.#resolve(this.#deliveries.map(replyOf))
   }
 }
