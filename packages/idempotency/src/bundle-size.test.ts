@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { compressedBytes, edgeBundle, itemisedBundle } from '../../../test/support/edge-bundle.ts'
 
 /** What the package may add to a Worker that has a locker with records, minified and compressed, in bytes: decision 21. */
-const limit = 5_230
+const limit = 5_235
 /** The same for the package alone, without the core. */
 const limitAlone = 5_780
 

@@ -32,10 +32,9 @@ for i = 1, #keys / 2 do
   if not holder then
     local last = stored[2 * i] or pcall('GET', record)
     local random = sub(id, -32)
-    local lastRandom, lastFence, ending = match(tostring(last), '^(%x+)%.(%d+)(.*)$')
     if type(last) == 'table' then
       holder = last
-    elseif lastRandom == random then
+    elseif last and sub(last, 1, 32) == random then
       -- Unless an earlier request of this call was granted this very lock.
       holder, reply = pcall('GET', lock), {'spent'}
     else
@@ -45,6 +44,8 @@ for i = 1, #keys / 2 do
         micros = now[1] .. sub('00000' .. now[2], -6)
       end
       local fence = micros
+      -- From behind the random part, because a pattern looks at every digit.
+      local lastFence, ending = match(last or '', '^%.(%d+)(.*)$', 33)
       -- Numbers of the same length also compare correctly as text.
       if lastFence and (#lastFence ~= #micros or lastFence >= micros) then
         fence = format('%.0f', math.max(lastFence + 1, micros + 0))

@@ -41,11 +41,11 @@ for i = 1, #keys / 2 do
     -- An earlier request of this call freed it.
     reply = {word, -2}
   else
-    local base, random = match(last, '^((%x+)%.%d+)')
     -- The record is about the last lease granted here, never about a foreign holder.
-    if id and random == sub(id, -32) then
+    local random, lastFence = sub(last, 1, 32), match(last, '^%.%d+', 33)
+    if lastFence and id and random == sub(id, -32) then
       -- pcall, for a user without permission to SET.
-      pcall('SET', record, base .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
+      pcall('SET', record, random .. lastFence .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
     end
     reply = pcall('PUBLISH', channel, word .. ' ' .. (fence and #fence <= 128 and fence or '-'))
     if type(reply) == 'table' then reply = -1 end
