@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import {
   type ConfirmedRun,
@@ -10,7 +11,7 @@ import { callUntil } from '@leasehold/testkit'
 import { startRedis } from '@leasehold/testkit/redis'
 import { createClientPool, RESP_TYPES } from 'redis'
 import { createClient as createClient4 } from 'redis-4'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { behindProxy, newest, tested } from '../test/clients.ts'
 import { nodeRedisTransport } from './node-redis-transport.ts'
 
@@ -38,6 +39,23 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
       value([]),
     ])
     expect(await transport.run([], callUntil(never))).toEqual([])
+  })
+
+  it('hands over what belongs in the next write only when everything before has been written', async () => {
+    const transport = nodeRedisTransport(connect())
+    await run(transport, increment)
+    const write = vi.spyOn(Socket.prototype, 'write')
+    onTestFinished(() => write.mockRestore())
+    const first = run(transport, script('return 1', 'first'))
+    let written = ''
+    const second = new Promise((resolve) => {
+      transport.inNextWrite?.(() => {
+        written = write.mock.calls.map(([data]) => String(data)).join('')
+        resolve(run(transport, script('return 2', 'second')))
+      })
+    })
+    expect(await Promise.all([first, second])).toEqual([value(1), value(2)])
+    expect(written).toContain('first')
   })
 
   it('does not know what became of a request whose connection was lost, shows no argument, and sends it once', async () => {
