@@ -17,7 +17,8 @@ describe.each(places)('%s', (_, open) => {
   afterAll(() => place[Symbol.asyncDispose]())
 
   it('T-19 a hold after nested ones is renewed, and after each full exit the lock is free at once', async () => {
-    const ttl = ms(2_000, 700)
+    // Short forms, too: a busy machine may stop this process for half a second.
+    const ttl = 2_000
     for (let round = 0; round < rounds(5, 2); round++) {
       const lease = await a.acquire('k', { ttl })
       const nested = await within(a, lease).acquire('k')
