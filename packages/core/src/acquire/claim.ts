@@ -133,7 +133,7 @@ export class Claim implements Question<TryOutcome> {
   }
 
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
-    const isForeign = given.type === 'granted' && !given.token.startsWith(this.#request.acquisitionId)
+    const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
     const outcome = isForeign ? foreign : given
     if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0

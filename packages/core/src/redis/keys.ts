@@ -115,6 +115,4 @@ function withSlot(key: string): string {
 }
 
 /** The part of a key that Redis Cluster hashes: between the first `{` and the next `}`, unless that is empty. */
-export const hashTag = (key: string): string | undefined =>
-  // Most keys have none, and a search for one character costs a tenth of a regular expression.
-  key.includes('{') ? /^[^{]*\{([^}]+)\}/.exec(key)?.[1] : undefined
+export const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]
