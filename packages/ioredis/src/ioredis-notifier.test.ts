@@ -3,11 +3,12 @@ import { createLocker, type Locker } from '@leasehold/core'
 import type { LeaseStore, ReleaseNotifier } from '@leasehold/core/adapter'
 import { type RedisServer, startRedis, startRedisCluster } from '@leasehold/testkit/redis'
 import * as ioredis6 from 'ioredis'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { notifierClaims } from '../../../test/support/notifier-claims.ts'
 import { type ClientOptions, clients } from '../test/clients.ts'
 import { ioredisNotifier } from './ioredis-notifier.ts'
 import { ioredisStore } from './ioredis-store.ts'
+import { ioredisSubscriber } from './ioredis-subscriber.ts'
 
 describe.each(clients)('ioredisNotifier over $name', ({ create }) => {
   const watched = (options: ClientOptions): ReturnType<typeof create> => {
@@ -88,6 +89,20 @@ describe('ioredisNotifier', () => {
     const heardBy = new Promise((resolve) => subscription.onSignal(0, () => resolve(tenants.getStore())))
     await server.command('PUBLISH', 'lock:release:k', 'released 1')
     expect(await heardBy).toBeUndefined()
+  })
+
+  it('sets no timer when it closes a listening connection that has ended', async () => {
+    const server = await startServer()
+    const lost = Promise.withResolvers<void>()
+    const subscriber = ioredisSubscriber(client(new ioredis6.Redis({ port: server.port })))
+    const listener = { message: () => undefined, lost: () => lost.resolve() }
+    const listening = await subscriber.connect(listener, new AbortController().signal)
+    await server.kill()
+    await lost.promise
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    onTestFinished(() => timers.mockRestore())
+    listening.close()
+    expect(timers).not.toHaveBeenCalled()
   })
 
   it('tells that no sentinel can be reached', async () => {

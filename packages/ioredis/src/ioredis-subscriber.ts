@@ -114,7 +114,8 @@ class Listening implements SubscriberConnection {
 
   close(): void {
     this.#isEnded = true
-    this.#connection.disconnect()
+    // A client that has ended already would set a timer of 2 s, which keeps the process alive.
+    if (this.#connection.status !== 'end') this.#connection.disconnect()
   }
 
   async #answer(command: Promise<unknown>): Promise<void> {
