@@ -241,9 +241,10 @@ describe('what a caller is told', () => {
     expect(await told(lease.renew({ ttl: '5s' }))).toMatchObject({ code: 'LEASE_RELEASED', key: 'k' })
     const notHeld: unknown = undefined
     const held = await locker().acquire('other')
-    expect((await told(held.renew(notHeld as { ttl: number }))).message).toBe(
-      'Option "ttl" must be given, or "by" instead',
-    )
+    const both = { ttl: '1s', by: '1s' } as unknown as { ttl: '1s' }
+    for (const wrong of [notHeld as { ttl: number }, both]) {
+      expect((await told(held.renew(wrong))).message).toBe('Option "ttl" must be given, or "by" instead, but not both')
+    }
     await held.release()
   })
 })

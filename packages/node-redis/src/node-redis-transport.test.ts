@@ -8,8 +8,8 @@ import {
   type ScriptReply,
 } from '@leasehold/core/redis'
 import { callUntil } from '@leasehold/testkit'
-import { startRedis } from '@leasehold/testkit/redis'
-import { createClientPool, RESP_TYPES } from 'redis'
+import { startRedis, startRedisSentinel } from '@leasehold/testkit/redis'
+import { createClientPool, createSentinel, RESP_TYPES } from 'redis'
 import { createClient as createClient4 } from 'redis-4'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { behindProxy, newest, tested } from '../test/clients.ts'
@@ -22,6 +22,39 @@ const value = (of: unknown, resent = false): ScriptReply => ({ type: 'value', va
 const never = new AbortController().signal
 const run = async (transport: RedisTransport, call: ScriptCall, signal = never): Promise<ScriptReply | undefined> =>
   (await transport.run([call], callUntil(signal)))[0]
+
+/** What has left this process when a transport hands over what belongs in the next write. */
+async function writtenBeforeNext(transport: RedisTransport): Promise<string> {
+  await run(transport, increment)
+  const write = vi.spyOn(Socket.prototype, 'write')
+  onTestFinished(() => write.mockRestore())
+  const first = run(transport, script('return 1', 'first'))
+  let written = ''
+  const second = new Promise((resolve) => {
+    transport.inNextWrite?.(() => {
+      // A corked socket has not sent what it was given.
+      written = write.mock.calls
+        .filter((_, call) => !(write.mock.contexts[call] as Socket).writableCorked)
+        .map(([data]) => String(data))
+        .join('')
+      resolve(run(transport, script('return 2', 'second')))
+    })
+  })
+  expect(await Promise.all([first, second])).toEqual([value(1), value(2)])
+  return written
+}
+
+describe('nodeRedisTransport over a Sentinel client', () => {
+  it('hands over what belongs in the next write only when everything before has been written', async () => {
+    const set = await startRedisSentinel({ replicas: 0, sentinels: 1 })
+    onTestFinished(() => set.stop())
+    const sentinelRootNodes = set.sentinels.map(({ host, port }) => ({ host, port }))
+    const client = createSentinel({ name: set.name, sentinelRootNodes })
+    onTestFinished(() => client.destroy())
+    await client.connect()
+    expect(await writtenBeforeNext(nodeRedisTransport(client))).toContain('first')
+  })
+})
 
 describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
   const network = behindProxy(create)
@@ -42,20 +75,7 @@ describe.each(tested)('nodeRedisTransport over $name', ({ name, create }) => {
   })
 
   it('hands over what belongs in the next write only when everything before has been written', async () => {
-    const transport = nodeRedisTransport(connect())
-    await run(transport, increment)
-    const write = vi.spyOn(Socket.prototype, 'write')
-    onTestFinished(() => write.mockRestore())
-    const first = run(transport, script('return 1', 'first'))
-    let written = ''
-    const second = new Promise((resolve) => {
-      transport.inNextWrite?.(() => {
-        written = write.mock.calls.map(([data]) => String(data)).join('')
-        resolve(run(transport, script('return 2', 'second')))
-      })
-    })
-    expect(await Promise.all([first, second])).toEqual([value(1), value(2)])
-    expect(written).toContain('first')
+    expect(await writtenBeforeNext(nodeRedisTransport(connect()))).toContain('first')
   })
 
   it('does not know what became of a request whose connection was lost, shows no argument, and sends it once', async () => {

@@ -126,8 +126,9 @@ function connectedNodeRedis(client: NodeRedisClient, within?: NodeRedisCluster):
         : sendOn(client, call, heard)
       return asked ? askOnceSilent(asked, call, sent) : sent
     },
-    // The client writes what it was given when the event loop gets to its immediate, which comes before this one.
-    inNextWrite: (send) => void setImmediate(send),
+    // The client writes what it was given in an immediate, which was set before this one. A Sentinel client sets it after
+    // this one, because it first awaits its connection.
+    inNextWrite: (send) => void setImmediate(isSentinel(client) ? () => void setImmediate(send) : send),
     ...(!isSentinel(client) && {
       alone: (connection) => ({
         to: connectedNodeRedis(connection, asked),

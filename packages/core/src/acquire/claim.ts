@@ -11,7 +11,7 @@ import type {
   Unknown,
 } from '../store/lease-store.ts'
 import { commandDeadlineMs, type Question, type Quiet } from '../store/question.ts'
-import { drawAcquisitionId } from '../store/token.ts'
+import { acquisitionIdOf, drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
@@ -133,7 +133,7 @@ export class Claim implements Question<TryOutcome> {
   }
 
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
-    const isForeign = given.type === 'granted' && !given.token.startsWith(`${this.#request.acquisitionId}.`)
+    const isForeign = given.type === 'granted' && acquisitionIdOf(given.token) !== this.#request.acquisitionId
     const outcome = isForeign ? foreign : given
     if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0

@@ -23,7 +23,7 @@ export async function extend(
   extension: Extension,
 ): Promise<void> {
   const { ttl, by }: Partial<Extension> = extension ?? {}
-  demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead')
+  demandOption((ttl === undefined) !== (by === undefined), 'ttl', 'given, or "by" instead, but not both')
   const askedMs = parseDuration(by === undefined ? 'ttl' : 'by', by ?? ttl)
   lease.assertValid()
   // Computed once, before anything is sent, so that a repeat of the request does not add `by` again.

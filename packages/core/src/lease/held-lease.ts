@@ -12,8 +12,12 @@ import type { Watch } from './watch.ts'
 
 /** The waiters of this process, which may get a grant when its holder gives it back. */
 export interface Successors {
-  /** Hands a grant off to the next waiter if possible. If not, returns false, and its holder now gives it back. */
-  handOff(grant: Grant): boolean
+  /**
+   * Hands a grant off to the next waiter if possible. If not, returns false, and its holder now gives it back.
+   *
+   * @param now the present moment, which the holder has read already
+   */
+  handOff(grant: Grant, now: Instant): boolean
   /** A grant is no longer ours. `subscribers` is how many were notified of its release, null if that is not known. */
   ended(grant: Grant, subscribers: number | null): void
 }
@@ -136,7 +140,7 @@ export class HeldLease implements Lease, Releasing {
 
   /** Leaves the grant to nested holds, hands it off to the next waiter of this process, or ends it. */
   #end(endGrant: EndGrant, now: Instant): void {
-    if (this.#grant.holds?.keep(endGrant) || this.#successors?.handOff(this.#grant)) this.#ended('released')
+    if (this.#grant.holds?.keep(endGrant) || this.#successors?.handOff(this.#grant, now)) this.#ended('released')
     else {
       // The grant leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)

@@ -85,6 +85,33 @@ describe('a release', () => {
     expect(await locks.tryAcquire('k')).not.toBeNull()
   })
 
+  it.each([
+    ['never left', true],
+    ['was certainly not carried out', false],
+  ])('whose first attempt %s counts its validity to a later one', async (_, isUnready) => {
+    const lease = await locks.acquire('k', { ttl: '3s' })
+    await clock.advance(2_900)
+    const notCarriedOut: Fate = async ({ requests }) => {
+      await new Promise<void>((resolve) => clock.schedule(resolve, 110))
+      return requests.map(() => ({ type: 'unknown', executed: 'no' }) as const)
+    }
+    if (isUnready) {
+      store.whenReady = async (_key, call) => {
+        await new Promise<void>((resolve) => call.onOver(resolve))
+        return { type: 'unknown', executed: 'no' }
+      }
+      clock.schedule(() => {
+        store.whenReady = () => undefined
+      }, 200)
+      store.next('release', unavailable('unknown'))
+    } else store.next('release', notCarriedOut, unavailable('unknown'))
+    const release = follow(lease.release(), clock)
+    await clock.advance(105)
+    await occupy()
+    await clock.advance(3_000)
+    expect(release.value).toBe('unknown')
+  })
+
   it('of an expired lease is answered by one command: no retry is worth it', async () => {
     const lease = await locks.acquire('k')
     await clock.advance(20_000)

@@ -1,8 +1,9 @@
 import type { Context } from '../context.ts'
-import { type Answer, failed } from '../store/answered.ts'
+import { type Answer, failed, isUnknown, silence } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
+import type { Question } from '../store/question.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
@@ -25,9 +26,9 @@ export type EndGrant = (
  * what became of it.
  *
  * A repeated release may find the lock gone, or held by another. *If our validity had not ended when the first attempt
- * was sent*, that attempt freed the lock, because nobody else could have taken it until then. Otherwise the result is
- * unknown. This reasoning applies only where the store does not know how the lease ended. Where it knows, its answer
- * decides: a revocation is a loss, even if the release was sent twice.
+ * left that may have been carried out*, that attempt freed the lock, because nobody else could have taken it until then.
+ * Otherwise the result is unknown. This reasoning applies only where the store does not know how the lease ended. Where
+ * it knows, its answer decides: a revocation is a loss, even if the release was sent twice.
  *
  * @param now the present moment, if the caller has already read the clock
  */
@@ -37,25 +38,35 @@ export async function releaseGrant(
   holder: Releasing,
   now: Instant = instant(context.clock),
 ): Promise<ReleaseResult> {
-  const { key, token, passing } = grant
+  const { key, token } = grant
+  let { passing } = grant
   const leftMs = grant.remainingMs(now)
   grant.end()
 
   let answer: Answer<ReleaseOutcome | Unknown>
-  let first = undefined as Attempt<ReleaseOutcome> | undefined
-  try {
-    const send = (attempt: Attempt<ReleaseOutcome>): void => {
-      // A repeat is an ordinary release.
-      if (!first && passing) passing.send(token, attempt)
+  /** Attempts that may have been carried out, the oldest first. */
+  let possible: Attempt<ReleaseOutcome>[] = []
+  const question: Question<ReleaseOutcome> = {
+    once: !!grant.lostBecause,
+    send(attempt) {
+      possible.push(attempt)
+      if (passing) passing.send(token, attempt)
       else context.calls.send('release', { key, token }, attempt)
-      first ??= attempt
-    }
-    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: !!grant.lostBecause, send }, now)
+      // A repeat is an ordinary release.
+      passing = undefined
+    },
+    read(outcome = silence, attempt) {
+      if (isUnknown(outcome) && outcome.executed === 'no') possible = possible.filter((each) => each !== attempt)
+      return outcome
+    },
+  }
+  try {
+    answer = await ask(context, grant.ttlMs, question, now)
   } catch (cause) {
     answer = failed(context)(cause)
   }
-  // The first attempt may have waited behind other commands of this process.
-  const result = resultOf(context, grant, answer, leftMs > elapsedMs(first?.sentAt ?? now, now))
+  const first = possible.find(({ isSent }) => isSent)
+  const result = resultOf(context, grant, answer, !!first && leftMs > elapsedMs(first.sentAt, now))
   holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
   return result
 }

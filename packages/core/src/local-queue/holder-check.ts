@@ -5,6 +5,7 @@ import { ask } from '../store/ask.ts'
 import type { InspectOutcome } from '../store/lease-store.ts'
 import type { Quiet } from '../store/question.ts'
 import { parseToken } from '../store/token.ts'
+import type { Instant } from '../timing/validity.ts'
 import { recheckMs } from '../waiting/pacing.ts'
 import { pollingCheckMs, releaseShare } from './figures.ts'
 import type { Caller, WaitingLine } from './waiting-line.ts'
@@ -51,9 +52,9 @@ export class HolderCheck {
   }
 
   /** The holder is giving its grant back to the store. */
-  releasing(): void {
+  releasing({ monotonicMs }: Instant): void {
     this.#disarm()
-    this.#releasingSinceMs = this.#context.clock.monotonicMs()
+    this.#releasingSinceMs = monotonicMs
     this.#arm(0)
   }
 

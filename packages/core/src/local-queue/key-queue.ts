@@ -86,17 +86,16 @@ export class KeyQueue implements CheckedCalls, Contest {
   }
 
   /** Hands a grant off to the next waiter if possible. If not, returns false, and its holder now gives it back. */
-  handOff(grant: Grant): boolean {
+  handOff(grant: Grant, now: Instant): boolean {
     if (this.#grant !== grant) return false
     const next = this.line?.first
     if (!next) {
-      this.#check.releasing()
+      this.#check.releasing(now)
       return false
     }
-    const now = instant(this.#context.clock)
     // Competitors came before the calls in line: one that stands in for the next call goes first.
     if (this.#handOffs.isOver(now) || this.#covers(next) || !suits(grant, next.plan, now)) {
-      this.#check.releasing()
+      this.#check.releasing(now)
       this.#askToPassOn(grant, next, now)
       return false
     }

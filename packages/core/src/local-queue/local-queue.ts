@@ -64,7 +64,7 @@ export function localQueue(context: Context): LocalQueue {
       plan.signal?.throwIfAborted()
       return plan.waitMs === 0 ? tryOnce(plan, since) : queueFor(plan.key).acquire(plan, since)
     },
-    handOff: (grant) => queues.get(grant.key)?.handOff(grant) ?? false,
+    handOff: (grant, now) => queues.get(grant.key)?.handOff(grant, now) ?? false,
     ended: (grant, subscribers) => queues.get(grant.key)?.ended(grant, subscribers),
     holding: (key) => queues.get(key)?.grant,
     close() {

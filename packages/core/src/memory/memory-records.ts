@@ -13,7 +13,7 @@ import type {
   RecordStore,
   StoredRecord,
 } from '../store/records.ts'
-import { acquisitionIdOf, cursorOf, parseToken, randomPart } from '../store/token.ts'
+import { acquisitionIdOf, fenceOf, parseToken, randomPart } from '../store/token.ts'
 import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import { heldBySeveral, notExclusive } from './queue/several-holders.ts'
@@ -141,5 +141,3 @@ export function memoryRecords({ clock, tables, grant, extend, free }: LockKeeper
 
 /** For outcomes of which nobody was notified, or nobody knows how many were. */
 const nobodyTold = { announced: true, subscribers: null } as const
-
-const fenceOf = (token: string): number => Number(cursorOf(token))

@@ -4,6 +4,7 @@ import type { Grant } from '../lease/grant.ts'
 import type { HeldLease, Parts } from '../lease/held-lease.ts'
 import type { EndGrant } from '../lease/release.ts'
 import type { ReleaseResult } from '../store/lease-store.ts'
+import { instant } from '../timing/validity.ts'
 
 /** A nested hold: one within another. */
 interface Nested {
@@ -80,11 +81,11 @@ export class Holds {
 
   async #end(endGrant: EndGrant): Promise<ReleaseResult> {
     const [context, grant, watch, successors] = this.#parts
-    if (successors?.handOff(grant)) return 'released'
+    const now = instant(context.clock)
+    if (successors?.handOff(grant, now)) return 'released'
     watch.forget(grant)
-    return endGrant(context, grant, {
-      onReleased: (_, subscribers) => successors?.ended(grant, subscribers),
-    })
+    const onReleased = (_: ReleaseResult, subscribers: number | null): void => successors?.ended(grant, subscribers)
+    return endGrant(context, grant, { onReleased }, now)
   }
 }
 

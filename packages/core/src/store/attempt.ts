@@ -48,8 +48,13 @@ export class Attempt<O> extends Call {
     )
   }
 
+  /** An outcome that cannot be read fails this attempt alone, not others of the same command. */
   settle(outcome: O | Unknown | undefined): void {
-    this.asker.settle(this, outcome)
+    try {
+      this.asker.settle(this, outcome)
+    } catch (error) {
+      this.reject(error)
+    }
   }
 
   reject(error: unknown): void {

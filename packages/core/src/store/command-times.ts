@@ -22,11 +22,7 @@ export class CommandTimes {
     this.#timer = new StandingTimer(background ?? clock, () => this.#onTimer(), background ? 'standing' : 'background')
   }
 
-  /**
-   * Starts or restarts the time of a command.
-   *
-   * @param since when its time began
-   */
+  /** Starts or restarts the time of a command. */
   begin(command: Timed, withinMs: number, { monotonicMs: nowMs }: Instant): void {
     command.dueMs = nowMs + withinMs
     this.#running.add(command)

@@ -1,6 +1,6 @@
 import { Call, type CallDeadline } from '../timing/call-deadline.ts'
 import type { SpanListener } from '../timing/span.ts'
-import { instant } from '../timing/validity.ts'
+import { type Instant, instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
 import type { CommandTimes, Timed } from './command-times.ts'
 import { mostPerCommand } from './figures.ts'
@@ -68,7 +68,7 @@ export class Command extends Call implements SpanListener, Timed {
     if (this.#isQueued) return
     this.#isQueued = true
     for (const attempt of this.attempts) attempt.isQueued = true
-    this.time()
+    this.time(instant(this.#times.clock))
   }
 
   /** The command leaves now, without the callers that have given up. Returns whether any are left. */
@@ -115,9 +115,13 @@ export class Command extends Call implements SpanListener, Timed {
     attempt.add(this)
   }
 
-  /** Starts its time, from when it was sent. Requests whose time is up together are repeated together. */
-  time(): void {
-    this.#times.begin(this, this.withinMs, (this.attempts[0] as Attempt<unknown>).sentAt)
+  /**
+   * Starts its time. Requests whose time is up together are repeated together.
+   *
+   * @param now the present moment; if omitted, its time counts from when it was sent
+   */
+  time(now: Instant = (this.attempts[0] as Attempt<unknown>).sentAt): void {
+    this.#times.begin(this, this.withinMs, now)
   }
 
   timeUp(): void {

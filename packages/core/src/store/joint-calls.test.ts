@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Fate, follow, replyAfter, replyLost, requestLost, testLocker } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidOptionError, type Lease } from '../index.ts'
@@ -69,10 +70,64 @@ describe('calls of one turn', () => {
     expect(order()).toEqual(['acquire 8'])
     asked.push(locks.acquire('later'))
     await clock.advance(0)
+    expect(order()).toEqual(['acquire 8'])
     sendNext()
     await clock.advance(5)
     await Promise.all(asked)
     expect(order()).toEqual(['acquire 8', 'acquire 9'])
+  })
+
+  it('and before that next write, nothing leaves out of order or in the async context of a caller, whoever comes', async () => {
+    const contexts: (string | undefined)[] = []
+    const callers = new AsyncLocalStorage<string>()
+    let sendNext: () => void = () => undefined
+    const leases = await Promise.all(keys(16).map((key) => locks.acquire(key)))
+    store.calls.length = 0
+    store.inNextWrite = (send) => {
+      sendNext = send
+    }
+    for (const verb of ['acquire', 'release'] as const) {
+      const behind = store[verb].bind(store) as (...args: unknown[]) => never
+      store[verb] = (...args: unknown[]) => {
+        contexts.push(callers.getStore())
+        return behind(...args)
+      }
+    }
+    store.next('release', replyAfter(5))
+    const released = leases.map((lease) => lease.release())
+    await clock.advance(0)
+    const again = keys(16).map((key) => callers.run('another', () => locks.tryAcquire(key)))
+    await clock.advance(0)
+    const lone = callers.run('lone', () => locks.tryAcquire('lone'))
+    await clock.advance(0)
+    expect(order()).toEqual(['release 8'])
+    sendNext()
+    await clock.advance(5)
+    expect(await Promise.all(released)).toEqual(leases.map(() => 'released'))
+    expect(await Promise.all([...again, lone])).not.toContain(null)
+    expect(order()).toEqual(['release 8', 'release 8', 'acquire 17'])
+    expect(contexts).toEqual([undefined, undefined, undefined])
+  })
+
+  it('leave at once if the store cannot say when the next write is', async () => {
+    store.inNextWrite = () => {
+      throw new Error('broken adapter')
+    }
+    await Promise.all(keys(16).map((key) => locks.acquire(key)))
+    expect(order()).toEqual(['acquire 8', 'acquire 8'])
+  })
+
+  it('and wait for a next write that never comes end in time, and so do all that come later', async () => {
+    store.inNextWrite = () => undefined
+    const ask = (key: string, ttl: '1s' | '10s') => follow(locks.acquire(key, { ttl, wait: '3s' }), clock)
+    const asked = keys(16).map((key) => ask(key, '1s'))
+    await clock.advance(0)
+    // The first joins the command that waits. The second does not: it may wait for an answer much longer.
+    const waiting = [...asked.slice(8), ask('later', '1s'), ask('later too', '10s')]
+    await clock.advance(3_100)
+    expect(asked.slice(0, 8).map(({ state }) => state)).toEqual(asked.slice(0, 8).map(() => 'fulfilled'))
+    for (const call of waiting) expect(call).toMatchObject({ reason: { code: 'STORE_UNAVAILABLE', executed: 'no' } })
+    expect(Math.max(...waiting.map(({ atMs }) => atMs ?? Infinity))).toBeLessThanOrEqual(3_000)
   })
 
   it('and lie in two commands are given up one by one all the same', async () => {
@@ -187,6 +242,18 @@ describe('nobody pays for a neighbour', () => {
     const results = await Promise.allSettled(['a', 'bad', 'c'].map((key) => locks.acquire(key)))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
+
+  it.each([null, { type: 'granted' }, { type: 'held' }])(
+    'nor for an outcome that cannot be read: %j',
+    async (outcome) => {
+      const oneBroken: Fate = async ({ execute }) =>
+        (await execute()).map((each, at) => (at === 1 ? outcome : each) as never)
+      store.always('acquire', oneBroken)
+      const results = follow(Promise.allSettled(keys(3).map((key) => locks.acquire(key, { wait: '1s' }))), clock)
+      await clock.advance(1_001)
+      expect(results.value?.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    },
+  )
 
   it('one outcome is unknown: only that call asks again', async () => {
     const oneLost: Fate = async ({ execute }) => {
@@ -323,6 +390,37 @@ describe('a burst', () => {
     await clock.advance(30_000)
     expect(new Set(waiting.map(({ state }) => state))).toEqual(new Set(['fulfilled']))
     expect(store.calls.flatMap(({ requests }) => requests).map(({ key }) => key)).not.toContain('held')
+  })
+
+  it('goes on when all calls of a command that had to wait its turn are given up in the turn they were made', async () => {
+    store.always('acquire', requestLost)
+    const waiting = keys(1_024).map((key) => follow(locks.acquire(key, { wait: '1m' }), clock))
+    await clock.advance(0)
+    const stop = new AbortController()
+    const gone = follow(locks.acquire('gone', { signal: stop.signal }), clock)
+    stop.abort('left')
+    await clock.advance(0)
+    expect(gone.reason).toBe('left')
+    store.always('acquire', replyAfter(1))
+    const later = follow(locks.acquire('later', { wait: '1m' }), clock)
+    await clock.advance(30_000)
+    expect(new Set([...waiting, later].map(({ state }) => state))).toEqual(new Set(['fulfilled']))
+  })
+
+  it('that waited until the store was ready makes nobody else wait longer than his deadline', async () => {
+    const lease = await locks.acquire('mine', { ttl: '600ms', renew: false })
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    store.whenReady = () => promise
+    for (const verb of ['acquire', 'release'] as const) store.always(verb, requestLost)
+    for (const key of keys(1_100)) locks.acquire(key, { wait: '1m' }).catch(() => undefined)
+    await clock.advance(800)
+    store.whenReady = () => undefined
+    resolve(undefined)
+    await clock.advance(150)
+    const short = follow(locks.tryAcquire('short', { ttl: '600ms' }), clock)
+    const release = follow(lease.release(), clock)
+    await clock.advance(10_000)
+    expect([short.atMs, release.atMs]).toEqual([950 + 200, 950 + 200])
   })
 
   it('holds nobody beyond his wait, also who joins a command that has waited for long', async () => {

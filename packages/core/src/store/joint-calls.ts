@@ -34,14 +34,18 @@ interface Joining {
   readonly home: Home
 }
 
-/** How many commands are in flight, of all verbs and to all nodes. */
+/** The commands of all verbs and to all nodes. */
 interface Traffic {
+  /** How many are in flight. */
   commands: number
+  /** Half of a turn has left, and the rest must not leave in the same write. Nor may what was called later. */
+  awaitsWrite: boolean
+  /** Sends all of that, in order. */
+  resume(): void
 }
 
 export function jointCalls({ store, clock, background, home }: Joining): JointCalls {
   const anyVerb = store as unknown as AnyVerb
-  const traffic: Traffic = { commands: 0 }
   const times = new CommandTimes(clock, background)
   const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
   /** How many requests have joined since commands last left, and which lane the last of them joined. */
@@ -85,6 +89,14 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
 
   const sendVerb = (verb: Verb): void => lanes[verb].forEach(sendLane)
   const sendAll = (): void => order.forEach(sendVerb)
+  const traffic: Traffic = {
+    commands: 0,
+    awaitsWrite: false,
+    resume() {
+      traffic.awaitsWrite = false
+      void home(sendAll)
+    },
+  }
 
   return {
     send<V extends Verb>(verb: V, request: RequestOf<V>, given: Attempt<OutcomeOf<V>>) {
@@ -127,29 +139,38 @@ class Lane {
   /**
    * If the store is idle, halves a large command that is alone. Otherwise callers and store would move in lockstep: all
    * callers wait while the store works, and the store waits while they go on. Once two commands are in flight, each
-   * keeps its own time. Returns whether it did.
+   * keeps its own time. Returns whether it halved one.
    */
   #stagger(): boolean {
     const [first, second] = this.#open
-    if (!first || second || this.#traffic.commands > 0 || first.requests.length < leastToHalve) return false
-    return !!this.#store.inNextWrite && this.#open.push(first.halve()) > 1
+    const { commands, awaitsWrite } = this.#traffic
+    if (!first || second || commands > 0 || awaitsWrite || first.requests.length < leastToHalve) return false
+    if (this.#store.inNextWrite) this.#open.push(first.halve())
+    return this.#open.length > 1
   }
 
   /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
   send(): void {
     const isHalved = this.#stagger()
     while (this.#open.length > 0) {
-      if (this.#underWay >= mostUnderWay) {
+      if (this.#traffic.awaitsWrite || this.#underWay >= mostUnderWay) {
         for (const command of this.#open) command.queue()
         return
       }
       const command = this.#open.shift() as Command
       if (command.send()) this.#send(command)
-      // Two commands in one write would also be answered together. Until then, requests may join the second.
-      if (isHalved) {
-        this.#store.inNextWrite?.(() => this.send())
-        return
-      }
+      if (isHalved) this.#awaitNextWrite()
+    }
+  }
+
+  /** The store would answer two commands of one write together. Requests may join the second until it leaves. */
+  #awaitNextWrite(): void {
+    const { resume } = this.#traffic
+    this.#traffic.awaitsWrite = true
+    try {
+      this.#store.inNextWrite?.(resume)
+    } catch {
+      resume()
     }
   }
 

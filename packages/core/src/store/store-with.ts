@@ -5,11 +5,11 @@ import type { LeaseStore } from './lease-store.ts'
  * store may be an instance of a class.
  */
 export function storeWith(store: LeaseStore, changed: Pick<LeaseStore, 'release'> & Partial<LeaseStore>): LeaseStore {
-  const { commandDeadlineMs, prefix, inNextWrite } = store
+  const { commandDeadlineMs, prefix } = store
   return {
     commandDeadlineMs,
     prefix,
-    inNextWrite,
+    inNextWrite: store.inNextWrite && ((send) => store.inNextWrite?.(send)),
     nodeOf: (key) => store.nodeOf(key),
     whenReady: (key, call) => store.whenReady(key, call),
     acquire: (requests, call) => store.acquire(requests, call),

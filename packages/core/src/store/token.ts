@@ -8,7 +8,7 @@
 
 /** How many 64-bit words are drawn at once, two for each id: drawing one costs as much as drawing all. */
 const wordsAtOnce = 64
-/** Their digits that are not used yet. */
+/** Hex digits that were drawn and are not used yet. */
 let digits = ''
 
 /** Draws a new acquisition id. Not at module scope: Workers forbid randomness there. */
@@ -33,12 +33,13 @@ export function parseToken(value: unknown): { name: string | null; fence: number
 }
 
 /**
- * The fence of a token, or what is not above 0 if it has none. It does not look at the acquisition id: for a token whose
- * id is compared anyway. The regular expression of `parseToken` costs a process that mostly waits several times as much.
+ * The fence of a token, or 0 if it does not end with one. It does not look at the acquisition id, because the caller
+ * compares that. The regular expression of `parseToken` costs a process that mostly waits several times as much.
  */
 export function fenceOf(token: unknown): number {
   const text = typeof token === 'string' && token.length > 33 ? token.slice(token.lastIndexOf('.') + 1) : ''
-  return String(Number(text)) === text ? Number(text) : Number.NaN
+  const fence = Number(text)
+  return fence > 0 && Number.isSafeInteger(fence) && String(fence) === text ? fence : 0
 }
 
 /** An acquisition id ends with its random part; a locker's name and a dot may precede it. */

@@ -44,7 +44,7 @@ for i = 1, #keys / 2 do
         micros = now[1] .. sub('00000' .. now[2], -6)
       end
       local fence = micros
-      -- From behind the random part, because a pattern looks at every digit.
+      -- Matched from behind the random part: a pattern costs time for every character it looks at.
       local lastFence, ending = match(last or '', '^%.(%d+)(.*)$', 33)
       -- Numbers of the same length also compare correctly as text.
       if lastFence and (#lastFence ~= #micros or lastFence >= micros) then

@@ -42,10 +42,10 @@ for i = 1, #keys / 2 do
     reply = {word, -2}
   else
     -- The record is about the last lease granted here, never about a foreign holder.
-    local random, lastFence = sub(last, 1, 32), match(last, '^%.%d+', 33)
+    local random, lastFence = sub(last, 1, 32), match(last, '^%.(%d+)', 33)
     if lastFence and id and random == sub(id, -32) then
       -- pcall, for a user without permission to SET.
-      pcall('SET', record, random .. lastFence .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
+      pcall('SET', record, random .. '.' .. lastFence .. '.' .. random .. '.' .. word, 'XX', 'KEEPTTL')
     end
     reply = pcall('PUBLISH', channel, word .. ' ' .. (fence and #fence <= 128 and fence or '-'))
     if type(reply) == 'table' then reply = -1 end
