@@ -60,7 +60,7 @@ test('a noisy machine is named, with the rounds that it spoilt', () => {
   expect(circumstances([quiet])).toBe('1 round, none noisy, load average 0.5–0.5')
   const disturbed = { ...quiet, round: 2, noisy: true, slowdown: 1.8, load: 3, stolen: 0.07 }
   expect(circumstances([quiet, disturbed])).toBe(
-    '2 rounds, NOISY MACHINE in 2 (1.8 ×), load average 0.5–3.0, 7 % stolen',
+    '2 rounds, NOISY MACHINE in round 2 (1.8 × as slow), load average 0.5–3.0, 7 % stolen',
   )
 })
 

@@ -17,7 +17,7 @@ describe.each(places)('%s', (_, open) => {
   afterAll(() => place[Symbol.asyncDispose]())
 
   it('T-19 a hold after nested ones is renewed, and after each full exit the lock is free at once', async () => {
-    // Short forms, too: a busy machine may stop this process for half a second.
+    // Not shortened in `npm test`: a busy machine may stop this process for half a second.
     const ttl = 2_000
     for (let round = 0; round < rounds(5, 2); round++) {
       const lease = await a.acquire('k', { ttl })

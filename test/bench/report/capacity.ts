@@ -19,7 +19,7 @@ const examplePrice = 0.2
 const examples: readonly (readonly [what: string, processes: number, load: ProcessLoad])[] = [
   ['4 servers, 250 requests/s each, a lock a request', 4, { ...quiet, locksPerSecond: 250 }],
   ['the same, 4 locks in each command', 4, { ...quiet, locksPerSecond: 250, keysPerCommand: 4 }],
-  ['10 servers that each hold 1,000 sessions for hours', 10, { ...quiet, held: 1_000, ttlMs: 30_000 }],
+  ['10 servers that each hold 1,000 sessions for hours, ttl 30 s', 10, { ...quiet, held: 1_000, ttlMs: 30_000 }],
   ['20 job workers that wait for one leader', 20, { ...quiet, awaitedKeys: 1, waiters: 1 }],
   [
     '8 servers, 500 callers each behind one coupon, 200 served a second each',

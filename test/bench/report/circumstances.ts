@@ -5,7 +5,7 @@ export function circumstances(measured: readonly Measured[]): string {
   const rounds = Map.groupBy(measured, ({ round }) => round)
   const noisy = [...rounds].flatMap(([round, of]) => {
     const worst = Math.max(...of.map(({ slowdown }) => slowdown))
-    return of.some((sample) => sample.noisy) ? [`${round} (${worst.toFixed(1)} ×)`] : []
+    return of.some((sample) => sample.noisy) ? [`round ${round} (${worst.toFixed(1)} × as slow)`] : []
   })
   const loads = measured.map(({ load }) => load)
   const stolen = Math.max(...measured.map((sample) => sample.stolen))

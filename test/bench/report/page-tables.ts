@@ -157,7 +157,9 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
         { title: 'time, ÷ raw', table: burstTable(10_000), figure: 'ms', over: 'raw-ioredis' },
       ]),
   },
-  capacity: { make: () => markdown([['', 'commands a second', 'heap a process'], ...capacityRows]) },
+  capacity: {
+    make: () => markdown([['', 'commands a second, all processes', 'heap of each process'], ...capacityRows]),
+  },
   price: { make: () => markdown([['a million locks', 'commands', 'price'], ...priceRows]) },
 }
 
