@@ -1,9 +1,8 @@
 import type { Context } from '../context.ts'
-import { type Answer, failed, isUnknown, silence } from '../store/answered.ts'
+import { type Answer, failed } from '../store/answered.ts'
 import { ask } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
-import type { Question } from '../store/question.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
 
@@ -38,38 +37,32 @@ export async function releaseGrant(
   holder: Releasing,
   now: Instant = instant(context.clock),
 ): Promise<ReleaseResult> {
-  const { key, token } = grant
-  let { passing } = grant
+  const { key, token, passing } = grant
   const leftMs = grant.remainingMs(now)
   grant.end()
 
   let answer: Answer<ReleaseOutcome | Unknown>
-  /** Attempts that may have been carried out, the oldest first. */
-  let possible: Attempt<ReleaseOutcome>[] = []
-  const question: Question<ReleaseOutcome> = {
-    once: !!grant.lostBecause,
-    send(attempt) {
-      possible.push(attempt)
-      if (passing) passing.send(token, attempt)
-      else context.calls.send('release', { key, token }, attempt)
-      // A repeat is an ordinary release.
-      passing = undefined
-    },
-    read(outcome = silence, attempt) {
-      if (isUnknown(outcome) && outcome.executed === 'no') possible = possible.filter((each) => each !== attempt)
-      return outcome
-    },
-  }
+  let first = undefined as Attempt<ReleaseOutcome> | undefined
+  const repeats: Attempt<ReleaseOutcome>[] = []
   try {
-    answer = await ask(context, grant.ttlMs, question, now)
+    const send = (attempt: Attempt<ReleaseOutcome>): void => {
+      // A repeat is an ordinary release.
+      if (!first && passing) passing.send(token, attempt)
+      else context.calls.send('release', { key, token }, attempt)
+      if (first) repeats.push(attempt)
+      else first = attempt
+    }
+    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: !!grant.lostBecause, send }, now)
   } catch (cause) {
     answer = failed(context)(cause)
   }
-  const first = possible.find(({ isSent }) => isSent)
-  const result = resultOf(context, grant, answer, !!first && leftMs > elapsedMs(first.sentAt, now))
+  const decisive = first && mayHaveRun(first) ? first : repeats.find(mayHaveRun)
+  const result = resultOf(context, grant, answer, !!decisive && leftMs > elapsedMs(decisive.sentAt, now))
   holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
   return result
 }
+
+const mayHaveRun = ({ isSent, isInVain }: Attempt<ReleaseOutcome>): boolean => isSent && !isInVain
 
 function resultOf(
   { emit }: Context,

@@ -187,7 +187,10 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#failure = outcome
     const now = instant(this.#clock)
     this.#quiet.quietUntilMs = Math.max(this.#quiet.quietUntilMs, now.monotonicMs + retryAfterMs(outcome))
-    if (outcome.executed === 'no') this.#uncertain--
+    if (outcome.executed === 'no') {
+      attempt.isInVain = true
+      this.#uncertain--
+    }
     // The failure of an earlier attempt changes nothing while a later one is in flight.
     if (attempt !== this.#latest) return
     if (this.#state === 'attempting') {

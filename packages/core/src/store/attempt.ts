@@ -21,6 +21,8 @@ export class Attempt<O> extends Call {
   declare sentAt: Instant
   /** Whether it has been passed to the store. */
   isSent = false
+  /** Whether it was certainly not carried out. */
+  isInVain = false
   /** Whether it waits behind other requests of this process. */
   isQueued = false
   /** Whether its sender reports when its time is up, with `asker.timeUp`. */
