@@ -14,8 +14,8 @@ const locker = `
  * along. What a hibernating session's own validity took: decision 26.
  */
 it.each([
-  ['sessions', 7_745, 3_940],
-  ['hibernatingSessions', 5_500, 1_330],
+  ['sessions', 7_725, 3_940],
+  ['hibernatingSessions', 5_490, 1_330],
 ])(
   '%s adds at most %i bytes to a locker, and is %i itself; it needs nothing of Node',
   async (name, limit, limitAlone) => {

@@ -392,6 +392,28 @@ describe('a burst', () => {
     expect(store.calls.flatMap(({ requests }) => requests).map(({ key }) => key)).not.toContain('held')
   })
 
+  it('leaves in the async context of none of its callers, whoever is answered first', async () => {
+    const contexts: (string | undefined)[] = []
+    const callers = new AsyncLocalStorage<string>()
+    const behind = store.acquire.bind(store)
+    store.acquire = (...call) => {
+      contexts.push(callers.getStore())
+      return behind(...call)
+    }
+    for (let command = 0; command < 15; command++) store.next('acquire', replyAfter(100))
+    const many = keys(15 * 64).map((key) => locks.acquire(key))
+    await clock.advance(0)
+    store.next('acquire', replyAfter(1))
+    const lone = callers.run('lone', () => locks.acquire('lone'))
+    await clock.advance(0)
+    const held = keys(2).map((key) => locks.acquire(`held ${key}`))
+    await clock.advance(0)
+    expect(contexts).toHaveLength(16)
+    await clock.advance(100)
+    await Promise.all([...many, lone, ...held])
+    expect(contexts.slice(15)).toEqual(['lone', undefined])
+  })
+
   it('goes on when all calls of a command that had to wait its turn are given up in the turn they were made', async () => {
     store.always('acquire', requestLost)
     const waiting = keys(1_024).map((key) => follow(locks.acquire(key, { wait: '1m' }), clock))

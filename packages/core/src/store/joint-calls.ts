@@ -42,6 +42,8 @@ interface Traffic {
   awaitsWrite: boolean
   /** Sends all of that, in order. */
   resume(): void
+  /** What callers share, and all that follows, runs in no caller's async context. A lone call stays in its own. */
+  readonly home: Home
 }
 
 export function jointCalls({ store, clock, background, home }: Joining): JointCalls {
@@ -81,7 +83,6 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
       const isShared = joined > 1
       joined = 0
       seen = 0
-      // What callers share, and all that follows, runs in no caller's async context. A lone call stays in its own.
       if (isShared) void home(sendAll)
       else last.send()
     }
@@ -92,6 +93,7 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
   const traffic: Traffic = {
     commands: 0,
     awaitsWrite: false,
+    home,
     resume() {
       traffic.awaitsWrite = false
       void home(sendAll)
@@ -144,9 +146,10 @@ class Lane {
   #stagger(): boolean {
     const [first, second] = this.#open
     const { commands, awaitsWrite } = this.#traffic
-    if (!first || second || commands > 0 || awaitsWrite || first.requests.length < leastToHalve) return false
-    if (this.#store.inNextWrite) this.#open.push(first.halve())
-    return this.#open.length > 1
+    if (commands > 0 || awaitsWrite || !this.#store.inNextWrite) return false
+    if (!first || second || first.requests.length < leastToHalve) return false
+    this.#open.push(first.halve())
+    return true
   }
 
   /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
@@ -205,7 +208,7 @@ class Lane {
       isUnderWay = false
       this.#traffic.commands--
       // If it held up no command, the open ones belong to a turn that is still going on.
-      if (this.#underWay-- >= mostUnderWay) this.send()
+      if (this.#underWay-- >= mostUnderWay) void this.#traffic.home(() => this.send())
     }
     call.onOver(ended)
     return ended

@@ -24,7 +24,8 @@ export interface LeaseStore {
   /**
    * Calls `send`, now or very soon, at a moment when what it sends leaves in a write of its own. A store has it if the
    * server carries out one command while the client reads the answer to another, as over one TCP connection. Many
-   * requests of one turn then leave as two commands. Default none.
+   * requests of one turn then leave as two commands. Nothing else leaves until `send` is called, and what is not sent by
+   * its deadline is given up. Default none.
    */
   readonly inNextWrite?: ((send: () => void) => void) | undefined
   /**
