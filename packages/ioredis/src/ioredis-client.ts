@@ -15,7 +15,10 @@ export interface IoredisClient extends IoredisConnection {
 }
 
 /** A command whose reply contains strings as buffers. */
-export type BufferCommand = (this: unknown, ...args: readonly (string | number)[]) => Promise<unknown>
+export type BufferCommand = (
+  this: unknown,
+  ...args: readonly (string | number | readonly string[])[]
+) => Promise<unknown>
 
 /** A connection to a server, or a cluster client, which has connections instead of a stream. */
 export interface IoredisConnection {

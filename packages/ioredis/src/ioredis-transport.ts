@@ -62,8 +62,8 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
     send(call, _, answer) {
       const { command, body, keys, args } = call
       const before = sockets(client)
-      const words: (string | number)[] = [body, keys.length, ...keys, ...args]
-      commands[command].apply(client, words).then(
+      // The client joins lists.
+      commands[command].call(client, body, keys.length, keys, args).then(
         (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
         (error: unknown) => {
           const reply = failure(error, call, !areSame(before, client))
